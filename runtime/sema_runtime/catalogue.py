@@ -1,0 +1,27 @@
+"""How a builtin is declared. The declaration is read twice: at run time it marks the function with its Sema name;
+`scripts/build_catalogue.py` reads the same decorator from the source (without importing it) and writes
+`catalogue_index.py`, the table from which the compiler resolves names, checks arities and prints documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def builtin(name: str, *aliases: str, returns: str = "any", cap: str = "", pure: bool = False) -> Callable[[F], F]:
+    """Declares a builtin.
+
+    name, aliases: Sema names. returns: what the compiler may assume of the result (`int float number string bool nil
+    keyword symbol char list vector map function any`, unions as `int|nil`, elements as `list[string]`).
+    cap: capability group of spec/cli.md section 9.2 ("" = harmless). pure: no effect besides raising.
+    Arity and parameter names come from the Python signature, the doc text from the docstring.
+    """
+
+    def mark(function: F) -> F:
+        function.__sema_name__ = name  # type: ignore[attr-defined]
+        return function
+
+    return mark

@@ -1,0 +1,1 @@
+"""Builtins by topic. Each function is declared with `@builtin` (see catalogue.py) beside its code."""

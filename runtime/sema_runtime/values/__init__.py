@@ -1,0 +1,1 @@
+"""Value types: atoms, lists, maps, conditions, equality and printing."""

@@ -1,0 +1,137 @@
+"""Conditions: the one family of exceptions that Sema programs raise and catch.
+
+    SemaError                 :eval            a plain message
+    ├── SemaTypeError         :type-error      expected X, got Y
+    ├── ArityError            :arity           NAME expects N arguments, got M
+    ├── UnboundError          :unbound         Unbound variable: NAME
+    ├── ReaderError           :reader          bad source text
+    ├── Thrown                :user            (throw value)
+    ├── IoError               :io              files, network
+    ├── LlmError              :llm             providers
+    └── PermissionDenied      :permission-denied
+
+Errors that Python itself raises (NameError, ZeroDivisionError, TypeError of a call or an operator, RecursionError)
+cost nothing on the way; `conditions.py` translates them when they are caught by a program or shown.
+The map that `catch` binds is built there too, only when it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class SemaError(Exception):
+    """A condition. message: the text without prefix; hint, note: advice shown below it; fields: extra catch-map entries."""
+
+    kind = "eval"
+
+    def __init__(self, message: str, hint: str | None = None, note: str | None = None, **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.note = note
+        self.fields = fields
+
+    def display(self) -> str:
+        """The text behind `Error: `."""
+        return self.message
+
+
+class SemaTypeError(SemaError):
+    kind = "type-error"
+
+    def __init__(self, expected: str, got: str, hint: str | None = None, note: str | None = None) -> None:
+        super().__init__(f"expected {expected}, got {got}", hint, note, expected=expected, got=got)
+
+
+class ArityError(SemaError):
+    """expected: `1`, `2+` or `1-2` (what the catch map holds); given: the number of arguments."""
+
+    kind = "arity"
+
+    def __init__(self, function: str, expected: str, given: int) -> None:
+        super().__init__(
+            f"{function} expects {arity_words(expected)}, got {given}", function=function, expected=expected, got=given
+        )
+
+
+class UnboundError(SemaError):
+    kind = "unbound"
+
+    def __init__(self, name: str, hint: str | None = None) -> None:
+        super().__init__(f"Unbound variable: {name}", hint, name=name)
+
+
+class ReaderError(SemaError):
+    """Bad source text. span: where, as (line, column, end line, end column), 1-based."""
+
+    kind = "reader"
+
+    def __init__(self, message: str, span: Any = None, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.span = span
+
+
+class Thrown(SemaError):
+    """What `throw` raises; value is any Sema value."""
+
+    kind = "user"
+
+    def __init__(self, value: Any) -> None:
+        Exception.__init__(self, value)
+        self.value = value
+        self.hint = None
+        self.note = None
+
+    @property
+    def fields(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"value": self.value}
+
+    @property
+    def message(self) -> str:  # type: ignore[override]
+        from sema_runtime.values.printer import to_text
+
+        return to_text(self.value)
+
+    def display(self) -> str:
+        return f"User exception: {self.message}"
+
+
+class IoError(SemaError):
+    kind = "io"
+
+    def display(self) -> str:
+        return f"I/O error: {self.message}"
+
+
+class LlmError(SemaError):
+    kind = "llm"
+
+    def display(self) -> str:
+        return f"LLM error: {self.message}"
+
+
+class PermissionDenied(SemaError):
+    kind = "permission-denied"
+
+    def __init__(self, function: str, capability: str) -> None:
+        super().__init__(
+            f"Permission denied: {function} requires '{capability}' capability", function=function, capability=capability
+        )
+
+
+def arity_words(expected: str) -> str:
+    """`1` -> "1 argument", `2+` -> "2 or more arguments", `1-2` -> "1 to 2 arguments"."""
+    if expected == "1":
+        return "1 argument"
+    if expected.endswith("+"):
+        return f"{expected[:-1]} or more arguments"
+    low, dash, high = expected.partition("-")
+    return f"{low} to {high} arguments" if dash else f"{expected} arguments"
+
+
+def type_error(expected: str, value: Any, hint: str | None = None) -> NoReturn:
+    """Raises `expected EXPECTED, got <type of value>`."""
+    from sema_runtime.values.typenames import type_name
+
+    raise SemaTypeError(expected, type_name(value), hint)

@@ -1,0 +1,136 @@
+"""The list: immutable to the program, flat when built in bulk, linked when walked or consed.
+
+One class with two faces. A list made from a sequence holds `items`; a list made by `cons` holds `car` and `cdr`.
+Whichever slot is asked for and unset is filled in then (`__getattr__` runs only for unset slots), so a walk reads
+slots at full speed, and `map`, `nth` and `length` work on a Python sequence. `items` is never mutated once set.
+
+Walking: the first few `cdr`s of a flat list are slices (one copy each, as `xs[1:]` would be); then the rest of the
+chain is linked in one go. So a single `rest` stays cheap and a walk over n elements costs O(n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sema_runtime.values.equality import same_items, strict_hash
+
+SLICES_BEFORE_LINKING = 3
+
+
+class List:
+    """A Sema list. `List(sequence)` adopts the sequence: the caller must not change it afterwards."""
+
+    __slots__ = ("car", "cdr", "items", "span", "steps")
+    items: Sequence[Any]
+    car: Any
+    cdr: List
+    span: Any  # where the reader found this list; unset on run-time values
+    steps: int  # how many slices led here from a flat list; unset means none
+
+    def __init__(self, items: Sequence[Any] = ()) -> None:
+        self.items = items
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "items":
+            return _flatten(self)
+        if name == "car":
+            items = self.items
+            if not items:
+                raise AttributeError("car of the empty list")
+            self.car = items[0]
+            return items[0]
+        if name == "cdr":
+            return _link(self)
+        if name == "steps":
+            return 0
+        if name == "span":
+            return None
+        raise AttributeError(name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return List(self.items[index])
+        return self.items[index]
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.items
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not List:
+            return NotImplemented
+        return same_items(self.items, other.items)
+
+    def __hash__(self) -> int:
+        return strict_hash(self)
+
+    def __repr__(self) -> str:
+        from sema_runtime.values.printer import to_text
+
+        return to_text(self)
+
+    def __reduce__(self) -> tuple[type[List], tuple[list[Any]]]:
+        return List, (list(self.items),)
+
+
+EMPTY = List(())
+_new = List.__new__
+
+
+def cons(head: Any, tail: List) -> List:
+    """A list of head followed by tail, sharing tail. O(1)."""
+    cell = _new(List)
+    cell.car = head
+    cell.cdr = tail
+    return cell
+
+
+def list_of(values: Iterable[Any]) -> List:
+    """A list of the values of any iterable."""
+    return List(list(values))
+
+
+def _flatten(cell: List) -> Sequence[Any]:
+    """The items of a consed list, remembered in its first cell. Raises AttributeError on a half-made list."""
+    collected: list[Any] = []
+    push = collected.append
+    here = cell
+    items_of = List.items.__get__  # type: ignore[attr-defined]
+    while True:
+        try:
+            collected.extend(items_of(here))
+            break
+        except AttributeError:
+            push(here.car)
+            here = here.cdr
+    cell.items = collected
+    return collected
+
+
+def _link(cell: List) -> List:
+    items = cell.items
+    if not items:
+        raise AttributeError("cdr of the empty list")
+    steps = cell.steps
+    if steps < SLICES_BEFORE_LINKING or len(items) < 8:
+        rest = List(items[1:]) if len(items) > 1 else EMPTY
+        if rest is not EMPTY:
+            rest.steps = steps + 1
+        cell.cdr = rest
+        return rest
+    rest = EMPTY
+    for index in range(len(items) - 1, 0, -1):
+        linked = _new(List)
+        linked.car = items[index]
+        linked.cdr = rest
+        rest = linked
+    cell.cdr = rest
+    return rest

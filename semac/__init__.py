@@ -1,0 +1,1 @@
+"""The compiler: text -> forms -> IR -> Python ast. Pure, but for import hook, cache and command line."""
