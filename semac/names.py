@@ -1,0 +1,60 @@
+"""Sema names and Python identifiers.
+
+`total-over` → `total_over`, `list->vector` → `list_to_vector`, `string/empty?` → `string_is_empty`, `push!` → `push_mut`; what Python
+reserves or predefines gets a trailing underscore (`class_`, `list_`). The way back is `-` for `_`; every name for which that
+is not the truth is listed in the emitted module's `__sema_names__`, so messages always show the Sema name.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import unicodedata
+from functools import lru_cache
+
+RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
+WORDS = {
+    "*": "star", "+": "plus", "=": "eq", "<": "lt", ">": "gt", "%": "pct", "&": "amp", ".": "dot", "#": "hash",
+    "$": "dollar", "@": "at", "^": "caret", "~": "tilde", ":": "colon", "!": "mut", "?": "p", "|": "bar", "\\": "backslash",
+}  # fmt: skip
+
+
+@lru_cache(4096)
+def mangle(name: str) -> str:
+    """The Python identifier for a Sema name. Not injective: `Names` in the emitter settles collisions."""
+    plain = name.replace("-", "_")
+    if plain.isascii() and plain.isidentifier():
+        text = plain
+    else:
+        text = _spelled(name)
+    if text.startswith("__") or text in RESERVED or not text.strip("_"):
+        text += "_"
+    return text
+
+
+def _spelled(name: str) -> str:
+    space, slash, last = name.rpartition("/")
+    if slash and not space and not last:
+        return "slash"
+    if last.endswith("?") and len(last) > 1:
+        last = "is-" + last[:-1]
+    parts: list[str] = []
+    for char in (space + slash + last).replace("->", "-to-").replace("<-", "-from-"):
+        if char in "-/_":
+            parts.append("_")
+        elif char in WORDS:
+            parts.append(f"_{WORDS[char]}_")
+        elif (char.isalnum() or char.isidentifier()) and unicodedata.normalize("NFKC", char) == char and ("a" + char).isidentifier():
+            parts.append(char)
+        else:
+            parts.append(f"_u{ord(char):x}_")
+    text = "".join(parts)
+    while "__" in text:
+        text = text.replace("__", "_")
+    text = text.strip("_") or "_"
+    return "_" + text if text[0].isdigit() or not text.isidentifier() else text
+
+
+def decodes(identifier: str, name: str) -> bool:
+    """Whether the default rule gives name back for identifier."""
+    return identifier.replace("_", "-") == name
