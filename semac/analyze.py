@@ -1,0 +1,412 @@
+"""Analysis: forms → IR. Resolves names, expands macros where they are met, turns special forms into nodes.
+
+The special forms stand in `semac/forms/`, each a function `(analyzer, form, scope) -> Node` under its name in `SPECIAL`.
+Macros are recognised only where they are defined at top level before their use; a local or a global definition of the
+same name shadows them. Syntax errors are raised here, before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.constants import CONSTANTS
+from sema_runtime.values.atoms import Keyword, Symbol, symbol
+from sema_runtime.values.errors import ArityError, SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.macros import Macro
+from sema_runtime.values.maps import Map
+from semac.ir import (
+    Builtin, Call, CallBuiltin, Const, Function, Lambda, MapLit, Quote, Ref, Runtime, Seq, TopLevel, Var, Vector,
+)  # fmt: skip
+from semac.scope import Scope
+
+Handler = Callable[["Analyzer", List, Scope], Any]
+SPECIAL: dict[str, Handler] = {}
+MAX_DEPTH = 900
+# Heads that expansions use and programs can't shadow → the runtime function behind them.
+INTERNAL = {
+    "%list": "sema_runtime.values.lists:make_list",
+    "%cons": "sema_runtime.lib.lists:cons",
+    "%append": "sema_runtime.lib.lists:append",
+}
+# Direct calls of these ignore `set!` and inner definitions of the name, as in the reference.
+HOT = frozenset("+ - * / < > <= >= = not".split())
+
+
+def special(*names: str) -> Callable[[Handler], Handler]:
+    """Registers the handler of a special form."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            SPECIAL[name] = handler
+        return handler
+
+    return register
+
+
+class Unit:
+    """What analysis makes of one program or module: the IR, its globals, and where its macros came from."""
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.tree: Any = None
+        self.main = Function("<lambda>", None)
+        self.globals: dict[str, Var] = {}
+        self.functions: list[Function] = []
+        self.macro_files: list[str] = []
+        self.module_name: str | None = None
+        self.exports: list[str] | None = None
+        self.is_open = False  # code compiled elsewhere may call our functions: eval, load
+        self.python_names: set[str] = set()  # globals bound by Python imports
+
+
+class Analyzer:
+    """Analyzes one unit. macros: name → Macro known before it starts (REPL, earlier forms); evaluate: form → value,
+    for macro bodies; known: names defined by earlier units of the same environment."""
+
+    def __init__(
+        self,
+        filename: str,
+        macros: dict[str, Macro],
+        prelude: Any,
+        evaluate: Callable[[Any], Any],
+        known: frozenset[str] = frozenset(),
+    ) -> None:
+        self.unit = Unit(filename)
+        self.macros = macros
+        self.prelude = prelude
+        self.evaluate = evaluate
+        self.known = known
+        self.defined: set[str] = set(known)
+        self.resolved_builtins: set[str] = set()
+        self.depth = 0
+        self.span: Any = None
+        self.top_level = True
+        self.gensyms = 0
+
+    def program(self, forms: List) -> Unit:
+        """The unit of all top-level forms."""
+        import semac.forms  # noqa: F401  (fills SPECIAL)
+
+        items = list(forms)
+        spans = getattr(forms.span, "children", ()) or ()
+        for form in items:
+            self.defined.update(defined_names(form))
+        scope = Scope(self.unit.main, None)
+        nodes = []
+        for index, form in enumerate(items):
+            self.span = spans[index] if index < len(spans) else None
+            self.top_level = is_top_level(form)
+            nodes.append(self.node(form, scope))
+        self.unit.tree = TopLevel(nodes)
+        late = {name for name, var in self.unit.globals.items() if var.defined} & self.resolved_builtins
+        if late - HOT:
+            raise LateDefinition(late)
+        return self.unit
+
+    # Forms
+
+    def node(self, form: Any, scope: Scope) -> Any:
+        """The node of any form."""
+        kind = type(form)
+        if kind is List:
+            return self.list_form(form, scope)
+        if kind is Symbol:
+            return self.reference(form.name, scope)
+        if kind is tuple:
+            return Vector([self.node(item, scope) for item in form], span=self.span)
+        if kind is Map:
+            keys, values = [], []
+            for key, value in form.pairs():
+                keys.append(self.node(key, scope))
+                values.append(self.node(value, scope))
+            return MapLit(keys, values, span=self.span)
+        return Const(form, span=self.span)
+
+    def list_form(self, form: List, scope: Scope) -> Any:
+        span = form.span
+        outer = self.span
+        if span is not None:
+            self.span = span
+        self.depth += 1
+        try:
+            if self.depth > MAX_DEPTH:
+                raise self.error("expression nested too deeply", hint="split it with define or let")
+            return self._list_form(form, scope)
+        except SemaError as error:
+            if not hasattr(error, "span") or error.span is None:
+                error.span = self.span  # type: ignore[attr-defined]
+            raise
+        finally:
+            self.depth -= 1
+            self.span = outer
+
+    def _list_form(self, form: List, scope: Scope) -> Any:
+        items = form.items
+        if not items:
+            return Const(None, span=self.span)
+        head = items[0]
+        if type(head) is Symbol:
+            name = head.name
+            handler = SPECIAL.get(name)
+            if handler is not None:
+                return handler(self, form, scope)
+            macro = self.macro(name, scope)
+            if macro is not None:
+                return self.expansion(macro, form, scope)
+            if name[0] == "." and len(name) > 1:
+                found = scope.find(name)
+                if found is None and name not in self.defined:
+                    from semac.forms.python import method_call
+
+                    return method_call(self, form, scope)
+            if name in INTERNAL:
+                return Runtime(INTERNAL[name], self.arguments(items, scope), span=self.span)
+        elif type(head) is Keyword:
+            if len(items) == 2:
+                path = "sema_runtime.values.lookup:keyword_get"
+                return Runtime(path, [self.node(items[1], scope), Const(head)], span=self.span)
+            return Call(Const(head), self.arguments(items, scope), False, None, span=self.span)
+        return self.call(self.node(head, scope), self.arguments(items, scope))
+
+    def arguments(self, items: Any, scope: Scope) -> list[Any]:
+        """The nodes of everything behind the head; bare atoms take their own spans."""
+        outer = self.span
+        spans = getattr(outer, "children", ()) or ()
+        nodes = []
+        for index in range(1, len(items)):
+            item = items[index]
+            if type(item) is not List and index < len(spans):
+                self.span = spans[index]
+                nodes.append(self.node(item, scope))
+                self.span = outer
+            else:
+                nodes.append(self.node(item, scope))
+        return nodes
+
+    def call(self, head: Any, args: list[Any]) -> Any:
+        if type(head) is Builtin:
+            return CallBuiltin(head.name, args, False, span=self.span)
+        if type(head) is Ref:
+            head.var.uses += 1
+            if type(head.var.owner) is Function or head.var.is_global:
+                return Call(head, args, False, None, span=self.span)
+        return Call(head, args, False, None, span=self.span)
+
+    def reference(self, name: str, scope: Scope) -> Any:
+        """A name as an expression."""
+        var = scope.find(name)
+        if var is not None:
+            return Ref(var, span=self.span)
+        if name not in self.defined:
+            if name in INDEX and (name not in self.unit.globals or not self.unit.globals[name].assigned or name in HOT):
+                self.resolved_builtins.add(name)
+                return Builtin(name, span=self.span)
+            if name in CONSTANTS:
+                return Const(CONSTANTS[name], span=self.span)
+            macro = self.macros.get(name) or self.prelude.get(name)
+            if macro is not None:
+                return Const(macro, span=self.span)
+            if "." in name and name[0] != ".":
+                from semac.forms.python import dotted
+
+                found = dotted(self, name)
+                if found is not None:
+                    return found
+        return Ref(self.global_var(name), span=self.span)
+
+    def global_var(self, name: str) -> Var:
+        var = self.unit.globals.get(name)
+        if var is None:
+            var = self.unit.globals[name] = Var(name, None, is_global=True)
+        return var
+
+    def macro(self, name: str, scope: Scope) -> Macro | None:
+        """The macro a head symbol calls, unless a variable of that name shadows it."""
+        macro = self.macros.get(name)
+        if macro is None:
+            if name in self.defined:
+                return None
+            macro = self.prelude.get(name)
+        if macro is None or (name in self.defined and name not in self.macros) or scope.find(name) is not None:
+            return None
+        return macro
+
+    def expansion(self, macro: Macro, form: List, scope: Scope) -> Any:
+        from semac.expand import expand_call
+
+        expanded = expand_call(macro, form, self.span)
+        return self.node(expanded, scope)
+
+    def body(self, forms: Any, scope: Scope) -> Any:
+        """A sequence of forms in a scope of their own: inner defines become variables of the scope."""
+        names: list[str] = []
+        for form in forms:
+            names += inner_names(form, self)
+        fresh = []
+        for name in dict.fromkeys(names):
+            if scope.find_in_function(name) is None:
+                fresh.append(scope.declare(name))
+        nodes = [self.node(form, scope) for form in forms]
+        inner = nodes[0] if len(nodes) == 1 else Seq(nodes, span=self.span)
+        if not fresh:
+            return inner
+        from semac.ir import Define
+
+        return Define(fresh, inner, span=self.span)
+
+    def sequence(self, forms: Any, scope: Scope) -> Any:
+        """A sequence of forms that opens no scope."""
+        nodes = [self.node(form, scope) for form in forms]
+        if len(nodes) == 1:
+            return nodes[0]
+        return Seq(nodes, span=self.span) if nodes else Const(None, span=self.span)
+
+    def function(self, name: str, scope: Scope) -> tuple[Function, Scope]:
+        """A new function nested in the scope's, with its own scope."""
+        function = Function(name, scope.function)
+        function.span = self.span
+        scope.function.children.append(function)
+        self.unit.functions.append(function)
+        return function, Scope(function, scope)
+
+    def thunk(self, forms: Any, scope: Scope, name: str = "thunk") -> Any:
+        """A Lambda of no parameters over the forms."""
+        function, inner = self.function(name, scope)
+        function.anonymous = True
+        function.body = self.body(list(forms), inner)
+        return Lambda(function, span=self.span)
+
+    def gensym(self, name: str = "g") -> Symbol:
+        """A symbol that no program text spells."""
+        self.gensyms += 1
+        return symbol(f"{name}__{self.gensyms}")
+
+    def quote(self, value: Any) -> Any:
+        if type(value) in (List, tuple, Map):
+            return Quote(value, span=self.span)
+        return Const(value, span=self.span)
+
+    # Errors
+
+    def error(self, message: str, hint: str | None = None) -> SemaError:
+        error = SemaError(message, hint)
+        error.span = self.span  # type: ignore[attr-defined]
+        return error
+
+    def expect(self, form: List, low: int, high: int | None = None) -> Any:
+        """The items behind the head; raises the arity error of a special form."""
+        items = form.items
+        count = len(items) - 1
+        if count < low or (high is not None and count > high):
+            expected = f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
+            error = ArityError(items[0].name, expected, count)
+            error.span = self.span  # type: ignore[attr-defined]
+            raise error
+        return items[1:]
+
+    def name_of(self, form: Any, what: str) -> str:
+        """The name of a symbol form; raises `WHAT: expected a symbol`."""
+        if type(form) is not Symbol:
+            raise self.error(f"{what}: expected a symbol")
+        return form.name
+
+
+class LateDefinition(Exception):
+    """A macro expanded to a global definition of a builtin that earlier code already used: analyze again."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+
+DEFINERS = frozenset(("define", "def", "defn", "defun"))
+
+
+def defined_names(form: Any) -> list[str]:
+    """Names that a top-level form defines, as far as can be seen without expanding macros."""
+    if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
+        return []
+    head, items = form.items[0].name, form.items
+    if head in DEFINERS and len(items) > 1:
+        return pattern_names(items[1]) if head in ("define", "def") else pattern_names(items[1])[:1]
+    if head in ("begin", "progn"):
+        return [name for inner in items[1:] for name in defined_names(inner)]
+    if head == "module" and len(items) > 2:
+        return [name for inner in items[3:] for name in defined_names(inner)]
+    if head == "define-values" and len(items) > 1:
+        return all_symbols(items[1])
+    if head in ("defmulti", "deftool", "defagent") and len(items) > 1 and type(items[1]) is Symbol:
+        return [items[1].name]
+    if head == "define-record-type":
+        return record_names(items)
+    return []
+
+
+def record_names(items: Any) -> list[str]:
+    """Names bound by (define-record-type tag (make field...) pred? (field getter)...)."""
+    names = [] if len(items) < 4 else [*all_symbols(items[2])[:1], *all_symbols(items[3])[:1]]
+    for field in items[4:]:
+        if type(field) is List:
+            names += [part.name for part in field.items[1:2] if type(part) is Symbol]
+    return names
+
+
+def pattern_names(target: Any) -> list[str]:
+    """Names bound by the target of a define: a symbol, a (name . params) list, a destructuring pattern."""
+    if type(target) is Symbol:
+        return [target.name]
+    if type(target) is List:
+        return [target.items[0].name] if target.items and type(target.items[0]) is Symbol else []
+    return all_symbols(target)
+
+
+def all_symbols(pattern: Any) -> list[str]:
+    """Every symbol in a pattern but `_`, `&` and `.`."""
+    if type(pattern) is Symbol:
+        return [] if pattern.name in ("_", "&", ".") else [pattern.name]
+    if type(pattern) in (tuple, List):
+        return [name for part in pattern for name in all_symbols(part)]
+    if type(pattern) is Map:
+        return [name for _, part in pattern.pairs() for name in all_symbols(part)]
+    return []
+
+
+
+
+def is_top_level(form: Any) -> bool:
+    """Whether a macro definition standing there, or in a `begin` there, serves the forms below."""
+    if type(form) is List and form.items and type(form.items[0]) is Symbol:
+        return form.items[0].name in ("defmacro", "define-syntax", "begin", "progn")
+    return False
+
+
+TRANSPARENT = frozenset(("begin", "progn", "if", "when", "unless", "cond", "try"))
+
+
+def inner_names(form: Any, analyzer: Analyzer) -> list[str]:
+    """Names that a body form defines in its scope: defines in it, or in parts of it that open no scope."""
+    if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
+        return []
+    head, items = form.items[0].name, form.items
+    if head in DEFINERS or head in ("define-values", "define-record-type", "defmulti", "deftool", "defagent"):
+        return defined_names(form)
+    if head not in TRANSPARENT:
+        return []
+    if head in ("if", "when", "unless") and len(items) > 1 and (items[1] is None or type(items[1]) is bool):
+        true = items[1] is True
+        if head == "if":
+            live = items[2:3] if true else items[3:4]
+        else:
+            live = items[2:] if true == (head == "when") else []
+        return [name for part in live for name in inner_names(part, analyzer)]
+    if head == "cond":
+        found = []
+        for clause in items[1:]:
+            if type(clause) is List and clause.items and clause.items[0] is not False and clause.items[0] is not None:
+                found += [name for part in clause.items for name in inner_names(part, analyzer)]
+        return found
+    return [name for part in items[1:] for name in inner_names(part, analyzer)]
+
+

@@ -1,0 +1,191 @@
+"""let, let*, letrec, let-values, let*-values, parameterize."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from semac.analyze import Analyzer, special
+from semac.forms.functions import make_function
+from semac.forms.patterns import bind_pattern, pattern
+from semac.ir import Const, Define, Lambda, Let, NamedLet, Runtime, Seq, Set, With
+from semac.scope import Scope
+
+
+def binding_pairs(a: Analyzer, form: Any, what: str) -> list[tuple[Any, Any]]:
+    """(target, value form) of a list of two-element bindings."""
+    if type(form) is not List:
+        raise a.error(f"{what}: expected a list" if what != "let" or type(form) is not tuple else f"{what}: expected a list")
+    pairs = []
+    for binding in form.items:
+        if type(binding) is not List:
+            raise a.error(f"{what}: expected a list")
+        if len(binding.items) != 2:
+            raise a.error(f"{what}: each binding must have 2 elements")
+        pairs.append((binding.items[0], binding.items[1]))
+    return pairs
+
+
+@special("let")
+def let(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 2)
+    if type(parts[0]) is Symbol:
+        return named_let(a, form, scope)
+    pairs = binding_pairs(a, parts[0], "let")
+    values = [a.node(value, scope) for _, value in pairs]
+    inner = scope.child()
+    targets = [let_target(a, target, inner, "let") for target, _ in pairs]
+    return nest(a, targets, values, lambda: a.body(parts[1:], inner))
+
+
+def let_target(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:
+    if type(target) is Symbol:
+        return ("var", scope.declare(target.name))
+    if type(target) is tuple or type(target) is Map:
+        return pattern(a, target, scope)
+    raise a.error(f"{what}: expected a symbol")
+
+
+def nest(a: Analyzer, targets: list[Any], values: list[Any], body: Any) -> Any:
+    """Bindings in order around a body; neighbouring plain variables share one Let."""
+    made = body()
+    index = len(targets) - 1
+    while index >= 0:
+        if targets[index][0] != "var":
+            done = made
+            made = bind_pattern(a, targets[index], values[index], lambda done=done: done)
+            index -= 1
+            continue
+        group = []
+        while index >= 0 and targets[index][0] == "var":
+            group.append((targets[index][1], values[index]))
+            index -= 1
+        made = Let(group[::-1], made, span=a.span)
+    for target, value in zip(targets, values, strict=True):
+        if target[0] == "var":
+            note_function(target[1], value)
+    return made
+
+
+def note_function(var: Any, value: Any) -> None:
+    """Remembers that a variable is bound to one function."""
+    var.defined += 1
+    if type(value) is Lambda and var.defined == 1:
+        var.function = value.function
+        value.function.var = value.function.var or var
+
+
+@special("let*")
+def let_star(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 2)
+    pairs = binding_pairs(a, parts[0], "let*")
+    targets, values = [], []
+    inner = scope.child()
+    for target, value in pairs:
+        values.append(a.node(value, inner))
+        inner = inner.child()
+        targets.append(let_target(a, target, inner, "let*"))
+    return nest(a, targets, values, lambda: a.body(parts[1:], inner))
+
+
+@special("letrec")
+def letrec(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 2)
+    pairs = binding_pairs(a, parts[0], "letrec")
+    inner = scope.child()
+    targets = [let_target(a, target, inner, "letrec") for target, _ in pairs]
+    items: list[Any] = []
+    fresh = [target[1] for target in targets if target[0] == "var"]
+    for target, (_, value) in zip(targets, pairs, strict=True):
+        node = a.node(value, inner)
+        if target[0] == "var":
+            note_function(target[1], node)
+            items.append(Set(target[1], node, "local", span=a.span))
+        else:
+            items.append((target, node))
+    body = a.body(parts[1:], inner.child())
+    for item in reversed(items):
+        if type(item) is tuple:
+            done = body
+            body = bind_pattern(a, item[0], item[1], lambda done=done: done)
+        else:
+            body = Seq([item, *(body.items if type(body) is Seq else [body])], span=a.span)
+    return Define(fresh, body, span=a.span)
+
+
+def named_let(a: Analyzer, form: List, scope: Scope) -> Any:
+    items = form.items
+    if len(items) < 4:
+        from sema_runtime.values.errors import ArityError
+
+        raise ArityError("let", "3+", len(items) - 1)
+    name = items[1].name
+    pairs = binding_pairs(a, items[2], "let")
+    inits = [a.node(value, scope) for _, value in pairs]
+    outer = scope.child()
+    var = outer.declare(name)
+    function = make_function(a, name, [target for target, _ in pairs], items[3:], outer, what="let")
+    var.function = function
+    var.defined = 1
+    function.var = var
+    node = NamedLet(var, function, inits, False, False, None, span=a.span)
+    var.loop = node
+    return node
+
+
+@special("let-values", "let*-values")
+def let_values(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 2)
+    what = form.items[0].name
+    pairs = binding_pairs(a, parts[0], what)
+    inner = scope.child()
+    steps: list[tuple[Any, Any]] = []
+    for target, value in pairs:
+        node = a.node(value, scope if what == "let-values" else inner)
+        if what == "let*-values":
+            inner = inner.child()
+        steps.append((formals(a, target, inner, what), node))
+    body = a.body(parts[1:], inner.child())
+    for shape, node in reversed(steps):
+        done = body
+        body = bind_pattern(a, shape, values_items(node, shape), lambda done=done: done)
+    return body
+
+
+def formals(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:
+    """The pattern of `(a b . rest)` or of a symbol that takes all values as a list."""
+    if type(target) is Symbol:
+        return ("sequence", [], ("var", scope.declare(target.name)))
+    if type(target) not in (List, tuple):
+        raise a.error(f"{what}: expected a list")
+    from semac.forms.functions import split_rest
+
+    names, rest = split_rest(a, list(target), what)
+    made = [("var", scope.declare(a.name_of(name, what))) for name in names]
+    return ("sequence", made, ("var", scope.declare(rest)) if rest is not None else None)
+
+
+def values_items(node: Any, shape: Any) -> Any:
+    """The multiple values of a node as a tuple, checked against the number of variables."""
+    low = len(shape[1])
+    return Runtime("sema_runtime.values.multiple:values_tuple", [node, Const(low), Const(shape[2] is not None)])
+
+
+@special("parameterize")
+def parameterize(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 1)
+    bindings = parts[0]
+    if type(bindings) not in (List, tuple):
+        raise a.error("parameterize: expected a list")
+    flat: list[Any] = []
+    for binding in bindings:
+        if type(binding) is not List or len(binding.items) < 2:
+            raise a.error("parameterize: each binding must have 2 elements")
+        flat += [a.node(binding.items[0], scope), a.node(binding.items[1], scope)]
+    body = a.body(parts[1:], scope.child()) if len(parts) > 1 else Const(None)
+    context = Runtime("sema_runtime.values.parameters:parameterized", flat)
+    return With(context, None, body, span=a.span)
+
+

@@ -1,0 +1,129 @@
+"""if, cond, case, when, unless, and, or, begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.lists import List
+from semac.analyze import Analyzer, special
+from semac.ir import And, Call, CallBuiltin, Const, If, Let, Or, Ref, Var
+from semac.scope import Scope
+
+
+@special("if")
+def if_(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 2, 3)
+    test = a.node(parts[0], scope)
+    then = a.node(parts[1], scope)
+    otherwise = a.node(parts[2], scope) if len(parts) == 3 else Const(None)
+    return folded_if(test, then, otherwise, a.span)
+
+
+def folded_if(test: Any, then: Any, otherwise: Any, span: Any) -> Any:
+    """An If, or the branch that a constant test leaves."""
+    if type(test) is Const:
+        return otherwise if test.value is None or test.value is False else then
+    return If(test, then, otherwise, span=span)
+
+
+@special("cond")
+def cond(a: Analyzer, form: List, scope: Scope) -> Any:
+    clauses = a.expect(form, 0)
+    made: list[tuple[Any, Any]] = []
+    result: Any = Const(None)
+    for clause in clauses:
+        if type(clause) is not List:
+            raise a.error("cond: expected a list")
+        if not clause.items:
+            raise a.error("cond: empty clause")
+        test = clause.items[0]
+        if type(test) is Symbol and test.name == "else":
+            result = a.sequence(clause.items[1:], scope) if len(clause.items) > 1 else Const(True)
+            break
+        node = a.node(test, scope)
+        made.append((node, a.sequence(clause.items[1:], scope) if len(clause.items) > 1 else Const(True)))
+    for test_node, body in reversed(made):
+        result = folded_if(test_node, body, result, a.span)
+    return result
+
+
+@special("case")
+def case(a: Analyzer, form: List, scope: Scope) -> Any:
+    subject, *clauses = a.expect(form, 2)
+    inner = scope.child()
+    var = inner.declare("subject")
+    value = a.node(subject, scope)
+    result: Any = Const(None)
+    made: list[tuple[Any, Any]] = []
+    for clause in clauses:
+        if type(clause) is not List:
+            raise a.error("case: expected a list")
+        if not clause.items:
+            raise a.error("case: empty clause")
+        keys, body = clause.items[0], clause.items[1:]
+        node = a.body(body, inner.child()) if body else Const(None)
+        if type(keys) is Symbol and keys.name == "else":
+            result = node
+            break
+        if type(keys) is not List:
+            raise a.error("case: expected a list")
+        tests = [equals(a, var, a.quote(key), scope) for key in keys.items]
+        made.append((tests[0] if len(tests) == 1 else Or(tests) if tests else Const(False), node))
+    for test, node in reversed(made):
+        result = folded_if(test, node, result, a.span)
+    return Let([(var, value)], result, span=a.span)
+
+
+def equals(a: Analyzer, var: Var, key: Any, scope: Scope) -> Any:
+    """`(= subject key)` with whatever `=` means here, as the reference expands it."""
+    head = a.reference("=", scope)
+    if type(head) is Ref:
+        return Call(head, [Ref(var), key], False, None, span=a.span)
+    return CallBuiltin("=", [Ref(var), key], False, span=a.span)
+
+
+@special("when")
+def when(a: Analyzer, form: List, scope: Scope) -> Any:
+    test, *body = a.expect(form, 2)
+    return folded_if(a.node(test, scope), a.sequence(body, scope), Const(None), a.span)
+
+
+@special("unless")
+def unless(a: Analyzer, form: List, scope: Scope) -> Any:
+    test, *body = a.expect(form, 2)
+    return folded_if(a.node(test, scope), Const(None), a.sequence(body, scope), a.span)
+
+
+@special("and")
+def and_(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 0)
+    if not parts:
+        return Const(True)
+    if len(parts) == 1:
+        return a.node(parts[0], scope)
+    return And([a.node(part, scope) for part in parts], span=a.span)
+
+
+@special("or")
+def or_(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 0)
+    if not parts:
+        return Const(False)
+    if len(parts) == 1:
+        return a.node(parts[0], scope)
+    return Or([a.node(part, scope) for part in parts], span=a.span)
+
+
+@special("begin", "progn")
+def begin(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 0)
+    return a.sequence(parts, scope) if parts else Const(None)
+
+
+@special("quote")
+def quote(a: Analyzer, form: List, scope: Scope) -> Any:
+    (value,) = a.expect(form, 1, 1)
+    return a.quote(value)
+
+

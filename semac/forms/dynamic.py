@@ -1,0 +1,73 @@
+"""Macros and code as data: defmacro, define-syntax, quasiquote, macroexpand, eval; delay and force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.lists import List
+from sema_runtime.values.macros import Macro
+from semac.analyze import Analyzer, special
+from semac.forms.definitions import define_global
+from semac.ir import Const, Runtime, Set
+from semac.scope import Scope
+
+
+@special("defmacro")
+def defmacro(a: Analyzer, form: List, scope: Scope) -> Any:
+    from semac.expand import make_macro
+
+    a.expect(form, 3)
+    name = a.name_of(form.items[1], "defmacro")
+    return define_macro(a, name, make_macro(form, a.evaluate), scope)
+
+
+@special("define-syntax")
+def define_syntax(a: Analyzer, form: List, scope: Scope) -> Any:
+    from semac.syntax_rules import make_syntax_rules
+
+    a.expect(form, 2, 2)
+    name = a.name_of(form.items[1], "define-syntax")
+    return define_macro(a, name, make_syntax_rules(form), scope)
+
+
+def define_macro(a: Analyzer, name: str, macro: Macro, scope: Scope) -> Any:
+    """At top level the macro serves the forms below; elsewhere it only becomes a value that can't be called."""
+    if scope.parent is None and scope.function is a.unit.main and a.top_level:
+        a.macros[name] = macro
+        return Const(None)
+    var = define_global(a, name)
+    var.defined += 2
+    return Set(var, Const(macro), "global", span=a.span)
+
+
+@special("quasiquote")
+def quasiquote(a: Analyzer, form: List, scope: Scope) -> Any:
+    from semac.quasiquote import expand_quasiquote
+
+    (template,) = a.expect(form, 1, 1)
+    return a.node(expand_quasiquote(template, a.gensym), scope)
+
+
+@special("macroexpand")
+def macroexpand(a: Analyzer, form: List, scope: Scope) -> Any:
+    (value,) = a.expect(form, 1, 1)
+    return Runtime("sema_runtime.seam:macroexpand", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span)
+
+
+@special("eval")
+def eval_(a: Analyzer, form: List, scope: Scope) -> Any:
+    (value,) = a.expect(form, 1, 1)
+    a.unit.is_open = True
+    return Runtime("sema_runtime.seam:eval_form", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span)
+
+
+@special("delay")
+def delay(a: Analyzer, form: List, scope: Scope) -> Any:
+    (value,) = a.expect(form, 1, 1)
+    return Runtime("sema_runtime.values.promises:Promise", [a.thunk([value], scope)], span=a.span)
+
+
+@special("force")
+def force(a: Analyzer, form: List, scope: Scope) -> Any:
+    (value,) = a.expect(form, 1, 1)
+    return Runtime("sema_runtime.values.promises:force", [a.node(value, scope)], span=a.span)

@@ -1,0 +1,76 @@
+"""module, export, import, load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.errors import ArityError
+from sema_runtime.values.lists import List
+from semac.analyze import Analyzer, special
+from semac.forms.definitions import define_global
+from semac.ir import Const, Import, Runtime, Seq
+from semac.scope import Scope
+
+
+@special("module")
+def module(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 2)
+    a.unit.module_name = a.name_of(parts[0], "module")
+    exports = parts[1]
+    if type(exports) is not List or not exports.items or exports.items[0] is not Symbol and not is_export(exports):
+        raise a.error("module: expected (export ...)")
+    a.unit.exports = [a.name_of(name, "export") for name in exports.items[1:]]
+    return Seq([a.node(part, scope) for part in parts[2:]] or [Const(None)], span=a.span)
+
+
+def is_export(form: List) -> bool:
+    head = form.items[0]
+    return type(head) is Symbol and head.name == "export"
+
+
+@special("import")
+def import_(a: Analyzer, form: List, scope: Scope) -> Any:
+    items = form.items
+    if len(items) < 2:
+        raise ArityError("import", "1+", 0)
+    path = a.node(items[1], scope)
+    names = []
+    for item in items[2:]:
+        if type(item) is not Symbol:
+            raise a.error("import: expected a symbol")
+        names.append(item.name)
+    imported = import_macros(a, items[1], names) if type(items[1]) is str else None
+    for name in names:
+        define_global(a, name).defined += 2
+    if not names and imported is not None:
+        for name in imported:
+            define_global(a, name).defined += 2
+    a.unit.is_open = True
+    return Import(path, names, None, span=a.span)
+
+
+def import_macros(a: Analyzer, spec: str, names: list[str]) -> list[str] | None:
+    """Takes over the macros of a module known at compile time; gives the names it exports (None: not found)."""
+    from semac.modules import find_interface
+
+    interface = find_interface(spec, a.unit.filename, a.evaluate)
+    if interface is None:
+        return None
+    for name, macro in interface.macros.items():
+        if not names or name in names:
+            a.macros[name] = macro
+    if interface.macros:
+        a.unit.macro_files += [interface.path, *interface.macro_files]
+    return [name for name in interface.exports if name not in interface.macros]
+
+
+@special("load")
+def load(a: Analyzer, form: List, scope: Scope) -> Any:
+    (path,) = a.expect(form, 1, 1)
+    a.unit.is_open = True
+    if type(path) is str:
+        for name in import_macros(a, path, []) or []:
+            define_global(a, name).defined += 2
+    node = a.node(path, scope)
+    return Runtime("sema_runtime.seam:load_file", [node, Runtime("builtins:globals", [])], span=a.span)

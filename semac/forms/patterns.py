@@ -1,0 +1,109 @@
+"""Destructuring patterns and match.
+
+A pattern is a small tuple: ("any",) ("var", Var) ("literal", value) ("sequence", patterns, rest pattern or None)
+("map", [(key, pattern, required)]) .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from semac.analyze import Analyzer, special
+from semac.ir import Bind, Const, Let, Match
+from semac.scope import Scope
+
+Pattern = tuple[Any, ...]
+KEYS = keyword("keys")
+
+
+def pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
+    """A destructuring pattern; its symbols are declared in scope."""
+    if type(form) is Symbol:
+        return ("any",) if form.name == "_" else ("var", scope.declare(form.name))
+    if type(form) is tuple:
+        return sequence_pattern(a, list(form), scope, pattern)
+    if type(form) is Map:
+        return map_pattern(a, form, scope, pattern, required=False)
+    raise a.error("destructure: unsupported pattern", hint="patterns are symbols, [a b & rest] and {:keys [a b]}")
+
+
+def match_pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
+    """A pattern of `match`: like `pattern`, with literals, quoted data and required keys."""
+    if type(form) is Symbol:
+        return ("any",) if form.name == "_" else ("var", scope.declare(form.name))
+    if type(form) is tuple:
+        return sequence_pattern(a, list(form), scope, match_pattern)
+    if type(form) is Map:
+        return map_pattern(a, form, scope, match_pattern, required=True)
+    if type(form) is List:
+        items = form.items
+        if len(items) == 2 and type(items[0]) is Symbol and items[0].name == "quote":
+            return ("literal", items[1])
+        return ("literal", form) if items else ("literal", form)
+    return ("literal", form)
+
+
+def sequence_pattern(a: Analyzer, items: list[Any], scope: Scope, sub: Callable[..., Pattern]) -> Pattern:
+    rest = None
+    for index, item in enumerate(items):
+        if type(item) is Symbol and item.name == "&":
+            if index != len(items) - 2:
+                raise a.error("destructure: expected one pattern after `&`")
+            before = [sub(a, one, scope) for one in items[:index]]
+            rest = sub(a, items[index + 1], scope)
+            return ("sequence", before, rest)
+    return ("sequence", [sub(a, one, scope) for one in items], rest)
+
+
+def map_pattern(a: Analyzer, form: Map, scope: Scope, sub: Callable[..., Pattern], required: bool) -> Pattern:
+    entries: list[tuple[Any, Pattern, bool]] = []
+    for key, value in form.pairs():
+        if key is KEYS and type(value) in (tuple, List):
+            for name in value:
+                if type(name) is not Symbol:
+                    raise a.error("destructure: :keys takes symbols")
+                entries.append((keyword(name.name), ("var", scope.declare(name.name)), False))
+        else:
+            entries.append((key.name if False else key, sub(a, value, scope), required))
+    return ("map", entries)
+
+
+def bind_pattern(a: Analyzer, made: Pattern, value: Any, body: Callable[[], Any]) -> Any:
+    """Binds value to a pattern around the body, which is analyzed when called (its names are declared by then)."""
+    if made[0] == "var":
+        return Let([(made[1], value)], body(), span=a.span)
+    return Bind(made, value, body(), span=a.span)
+
+
+@special("match", "match*")
+def match(a: Analyzer, form: List, scope: Scope) -> Any:
+    subject, *clauses = a.expect(form, 2)
+    what = form.items[0].name
+    value = a.node(subject, scope)
+    made: list[tuple[Pattern, Any, Any]] = []
+    for clause in clauses:
+        if type(clause) is not List and type(clause) is not tuple:
+            hint = 'e.g. (match x (1 "one") (_ "other"))'
+            raise a.error(f"{what}: each clause must be a list or vector", hint=hint)
+        parts = list(clause)
+        if not parts:
+            raise a.error(f"{what}: clause must have a pattern and a body")
+        inner = scope.child()
+        shape = match_pattern(a, parts[0], inner)
+        guard = None
+        body = parts[1:]
+        if len(body) >= 2 and type(body[0]) is Symbol and body[0].name == "when":
+            guard = a.node(body[1], inner)
+            body = body[2:]
+        made.append((shape, guard, a.body(body, inner.child()) if body else Const(None)))
+    node = Match(value, made, span=a.span)
+    node.lenient = what == "match*"
+    return node
+
+
+def is_plain_key(key: Any) -> bool:
+    return type(key) is Keyword
