@@ -2,5 +2,15 @@
 
 # name: (module, Python name, least arity, most arity or -1, returns, capability, pure)
 INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
+    'display': ('lib.output', 'display', 0, -1, 'nil', '', False),
+    'io/flush': ('lib.output', 'io_flush', 0, 0, 'nil', '', False),
+    'io/print-error': ('lib.output', 'print_error', 0, -1, 'nil', '', False),
+    'io/println-error': ('lib.output', 'println_error', 0, -1, 'nil', '', False),
+    'newline': ('lib.output', 'newline', 0, -1, 'nil', '', False),
     'not': ('lib.truth', 'not_', 1, 1, 'bool', '', True),
+    'pprint': ('lib.output', 'pprint', 1, 1, 'nil', '', False),
+    'print': ('lib.output', 'print_', 0, -1, 'nil', '', False),
+    'print-error': ('lib.output', 'print_error', 0, -1, 'nil', '', False),
+    'println': ('lib.output', 'println', 0, -1, 'nil', '', False),
+    'println-error': ('lib.output', 'println_error', 0, -1, 'nil', '', False),
 }

@@ -1,0 +1,114 @@
+"""Printing: `println print display newline pprint` and their counterparts for stderr.
+
+While `sink` is a list every call appends its text there as one entry and nothing is written; `error_sink` is the same
+for stderr (when only `sink` is set, what goes to stderr is entered there behind `[error] `). `sema eval` uses both.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from sema_runtime.catalogue import builtin
+
+if TYPE_CHECKING:
+    from typing import Any
+
+sink: list[str] | None = None
+error_sink: list[str] | None = None
+
+
+@builtin("println", returns="nil")
+def println(*values: Any) -> None:
+    """Writes the display forms of its arguments, separated by spaces, and ends the line.
+
+    (println "n =" 5 ["a"]) writes n = 5 ["a"]
+    """
+    text = values[0] if len(values) == 1 and type(values[0]) is str else _displayed(values)
+    if sink is None:
+        sys.stdout.write(text + "\n")
+    else:
+        sink.append(text)
+
+
+@builtin("display", returns="nil")
+def display(*values: Any) -> None:
+    """Writes the display forms of its arguments, separated by spaces, without ending the line.
+
+    (display "a" #\\b '("c")) writes a #\\b ("c")
+    """
+    _write(_displayed(values))
+
+
+@builtin("print", returns="nil")
+def print_(*values: Any) -> None:
+    """Writes the readable forms of its arguments (strings quoted), separated by spaces, without ending the line.
+
+    (print "a" 1) writes "a" 1
+    """
+    _write(_readable(values))
+
+
+@builtin("newline", returns="nil")
+def newline(*_ignored: Any) -> None:
+    """Ends the line."""
+    if sink is None:
+        sys.stdout.write("\n")
+
+
+@builtin("pprint", returns="nil")
+def pprint(x: Any) -> None:
+    """Writes the readable form of x, broken into lines of at most 80 bytes, and ends the line."""
+    from sema_runtime.values.printer import pretty
+
+    println(pretty(x))
+
+
+@builtin("print-error", "io/print-error", returns="nil")
+def print_error(*values: Any) -> None:
+    """Writes to stderr as `display` does to stdout."""
+    _write_error(values, "")
+
+
+@builtin("println-error", "io/println-error", returns="nil")
+def println_error(*values: Any) -> None:
+    """Writes to stderr as `println` does to stdout."""
+    _write_error(values, "\n")
+
+
+@builtin("io/flush", returns="nil")
+def io_flush() -> None:
+    """Hands what was printed so far to the operating system."""
+    sys.stdout.flush()
+
+
+def _write(text: str) -> None:
+    if sink is not None:
+        sink.append(text)
+        return
+    sys.stdout.write(text)
+    if sys.stdout.line_buffering:  # a terminal: prompts and progress dots must show at once
+        sys.stdout.flush()
+
+
+def _write_error(values: tuple[Any, ...], end: str) -> None:
+    if error_sink is not None:
+        error_sink.append(_displayed(values) + end)
+    elif sink is not None:
+        sink.append("[error] " + _readable(values))
+    else:
+        sys.stdout.flush()
+        sys.stderr.write(_displayed(values) + end)
+        sys.stderr.flush()
+
+
+def _displayed(values: tuple[Any, ...]) -> str:
+    from sema_runtime.values.printer import display as shown
+
+    return " ".join(map(shown, values))
+
+
+def _readable(values: tuple[Any, ...]) -> str:
+    from sema_runtime.values.printer import to_text
+
+    return " ".join(map(to_text, values))

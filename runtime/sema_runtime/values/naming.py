@@ -1,0 +1,37 @@
+"""The Sema name of a function, from what the compiler and the builtins leave on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+ANONYMOUS = "<lambda>"
+
+
+def function_name(function: Any) -> str:
+    """The name programs know a callable by; `<lambda>` when it has none.
+
+    A builtin carries `__sema_name__`. A function of a compiled module is found in that module's `__sema_names__` by the
+    name of its code; names that table doesn't list follow the rule `_` → `-`.
+    """
+    own = getattr(function, "__sema_name__", None)
+    if own is not None:
+        return str(own)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        inner = getattr(function, "func", None) or getattr(function, "__func__", None)
+        return function_name(inner) if inner is not None else str(getattr(function, "__name__", ANONYMOUS))
+    table = function.__globals__.get("__sema_names__")
+    return name_of_code(code.co_name, table)
+
+
+def name_of_code(co_name: str, table: dict[str, str] | None) -> str:
+    """The Sema name for a code object's name; table: its module's `__sema_names__`, None for a plain Python module."""
+    if table is None:
+        return co_name
+    found = table.get(co_name)
+    if found is not None:
+        return found
+    return co_name if co_name.startswith("<") else co_name.replace("_", "-")

@@ -1,0 +1,82 @@
+"""The total order of values: of map keys, and of what `sort-by` and `list/unique` compare.
+
+nil < booleans < ints < floats < chars < strings < symbols < keywords < lists < vectors < maps < hashmaps < records
+< bytevectors < everything else < rationals < complex numbers. Within a kind: by value; text by code point; sequences
+item by item, the shorter first. NaN is the greatest float.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import HashMap, Map
+
+if TYPE_CHECKING:
+    from typing import Any
+
+RANKS: dict[type, int] = {
+    type(None): 0,
+    bool: 1,
+    int: 2,
+    float: 3,
+    Char: 4,
+    str: 5,
+    Symbol: 6,
+    Keyword: 7,
+    List: 8,
+    list: 8,
+    tuple: 9,
+    Map: 10,
+    dict: 10,
+    HashMap: 11,
+    bytes: 13,
+    bytearray: 13,
+    complex: 21,
+}
+RECORD, OTHER, RATIONAL = 12, 14, 20
+INFINITY = float("inf")
+
+
+def order_key(value: Any) -> tuple[Any, ...]:
+    """A key for `sorted`: two keys compare as their values do in Sema's total order."""
+    rank = RANKS.get(type(value))
+    if rank is None:
+        return _other(value)
+    if rank in (2, 5):
+        return (rank, value)
+    if rank == 0:
+        return (0,)
+    if rank == 3:
+        return (3, value == value, value) if value == value else (3, True, INFINITY, 1)
+    return (rank, _within(rank, value))
+
+
+def _other(value: Any) -> tuple[Any, ...]:
+    kind = type(value)
+    if kind.__module__ == "fractions":  # not imported here: it is slow to load
+        return (RATIONAL, value)
+    fields = getattr(value, "sema_parts", None)
+    if fields is None:
+        return (OTHER, getattr(kind, "type_name", ""))
+    opening, items, _ = fields()
+    return (RECORD, opening, *map(order_key, items))
+
+
+def _within(rank: int, value: Any) -> Any:
+    """What orders two values of the same kind."""
+    if rank in (6, 7):
+        return value.name
+    if rank == 4:
+        return value.value
+    if rank in (8, 9):
+        return tuple(map(order_key, value))
+    if rank in (10, 11):
+        pairs = value.pairs() if isinstance(value, Map) else Map.of(value.items()).pairs()
+        return tuple((order_key(key), order_key(item)) for key, item in pairs)
+    if rank == 13:
+        return bytes(value)
+    if rank == 21:
+        return (value.real, value.imag)
+    return value
