@@ -71,8 +71,8 @@ def test_data_of_any_depth_prints() -> None:
 
 
 def test_pretty_breaks_by_bytes() -> None:
-    assert "\n" not in pretty(("x" * 38, "y" * 37))
-    assert pretty(("x" * 38, "y" * 38)) == f'["{"x" * 38}"\n "{"y" * 38}"]'
+    assert "\n" not in pretty(("x" * 38, "y" * 35))
+    assert pretty(("x" * 38, "y" * 36)) == f'["{"x" * 38}"\n "{"y" * 36}"]'
     assert "\n" in pretty(("é" * 19, "y" * 38))
 
 
