@@ -1,0 +1,201 @@
+"""Searching in strings and what is left and right of a match; replacing; affixes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text_args import count, is_int, named_strings, strings
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.maps import MISSING
+
+
+@builtin("string/contains?", returns="bool", pure=True)
+def string_is_contains(text: Any, part: Any) -> bool:
+    """Whether part occurs in text."""
+    if isinstance(text, str) and isinstance(part, str):
+        return part in text
+    named_strings("string/contains?", text, part)
+
+
+string_contains = string_is_contains  # what `contains?` calls for strings
+
+
+@builtin("string/starts-with?", "starts-with?", returns="bool", pure=True)
+def string_is_starts_with(text: Any, prefix: Any) -> bool:
+    """Whether text begins with prefix. The name `starts-with?` is an extension."""
+    if isinstance(text, str) and isinstance(prefix, str):
+        return text.startswith(prefix)
+    named_strings("string/starts-with?", text, prefix)
+
+
+@builtin("string/ends-with?", "ends-with?", returns="bool", pure=True)
+def string_is_ends_with(text: Any, suffix: Any) -> bool:
+    """Whether text ends with suffix. The name `ends-with?` is an extension."""
+    if isinstance(text, str) and isinstance(suffix, str):
+        return text.endswith(suffix)
+    named_strings("string/ends-with?", text, suffix)
+
+
+@builtin("string/index-of", returns="int|nil", pure=True)
+def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
+    """The index of the first occurrence of part at or after start; nil when there is none.
+
+    (string/index-of "hello" "l") => 2
+    """
+    strings(text, part)
+    if not is_int(start):
+        type_error("int", start, "string/index-of: argument must be an integer")
+    found = text.find(part, count("string/index-of", start))
+    return None if found < 0 else found
+
+
+@builtin("string/last-index-of", returns="int|nil", pure=True)
+def string_last_index_of(text: Any, part: Any) -> int | None:
+    """The index of the last occurrence of part; nil when there is none."""
+    strings(text, part)
+    found = text.rfind(part)
+    return None if found < 0 else found
+
+
+@builtin("string/replace", returns="string", pure=True)
+def string_replace(text: Any, old: Any, new: Any) -> str:
+    """With every occurrence of old replaced.
+
+    (string/replace "hello" "l" "L") => "heLLo"
+    """
+    if isinstance(text, str) and isinstance(old, str) and isinstance(new, str):
+        return text.replace(old, new)
+    strings(text, old, new)
+    raise AssertionError
+
+
+@builtin("string/replace-first", returns="string", pure=True)
+def string_replace_first(text: Any, old: Any, new: Any) -> str:
+    """With the first occurrence of old replaced."""
+    strings(text, old, new)
+    replaced: str = text.replace(old, new, 1)
+    return replaced
+
+
+@builtin("string/replace-last", returns="string", pure=True)
+def string_replace_last(text: Any, old: Any, new: Any) -> str:
+    """With the last occurrence of old replaced."""
+    strings(text, old, new)
+    before, found, after = _last(text, old)
+    return before + new + after if found else str(text)
+
+
+@builtin("string/remove", returns="string", pure=True)
+def string_remove(text: Any, part: Any) -> str:
+    """Without the occurrences of part."""
+    strings(text, part)
+    return str(text.replace(part, "")) if part else str(text)
+
+
+def _first(text: str, mark: str) -> tuple[str, bool, str]:
+    """What is before the first mark, whether there is one, what is after it. The empty mark is found at the start."""
+    at = text.find(mark)
+    return (text, False, "") if at < 0 else (text[:at], True, text[at + len(mark) :])
+
+
+def _last(text: str, mark: str) -> tuple[str, bool, str]:
+    at = text.rfind(mark)
+    return (text, False, "") if at < 0 else (text[:at], True, text[at + len(mark) :])
+
+
+@builtin("string/before", returns="string", pure=True)
+def string_before(text: Any, mark: Any) -> str:
+    """What is before the first mark; all of it when there is none."""
+    strings(text, mark)
+    return _first(text, mark)[0]
+
+
+@builtin("string/before-last", returns="string", pure=True)
+def string_before_last(text: Any, mark: Any) -> str:
+    """What is before the last mark; all of it when there is none."""
+    strings(text, mark)
+    return _last(text, mark)[0]
+
+
+@builtin("string/after", returns="string", pure=True)
+def string_after(text: Any, mark: Any) -> str:
+    """What is after the first mark; all of it when there is none.
+
+    (string/after "ann@example.org" "@") => "example.org"
+    """
+    strings(text, mark)
+    before, found, after = _first(text, mark)
+    return after if found else before
+
+
+@builtin("string/after-last", returns="string", pure=True)
+def string_after_last(text: Any, mark: Any) -> str:
+    """What is after the last mark; all of it when there is none."""
+    strings(text, mark)
+    before, found, after = _last(text, mark)
+    return after if found else before
+
+
+@builtin("string/between", returns="string", pure=True)
+def string_between(text: Any, left: Any, right: Any) -> str:
+    """What is between the first left and the next right mark; "" without a left one, the rest without a right one.
+
+    (string/between "a[b]c" "[" "]") => "b"
+    """
+    strings(text, left, right)
+    _, found, rest = _first(text, left)
+    return _first(rest, right)[0] if found else ""
+
+
+@builtin("string/chop-start", returns="string", pure=True)
+def string_chop_start(text: Any, prefix: Any) -> str:
+    """Without prefix, where text begins with it."""
+    strings(text, prefix)
+    return str(text.removeprefix(prefix))
+
+
+@builtin("string/chop-end", returns="string", pure=True)
+def string_chop_end(text: Any, suffix: Any) -> str:
+    """Without suffix, where text ends with it."""
+    strings(text, suffix)
+    return str(text.removesuffix(suffix))
+
+
+@builtin("string/ensure-start", returns="string", pure=True)
+def string_ensure_start(text: Any, prefix: Any) -> str:
+    """With prefix in front, unless it is there."""
+    strings(text, prefix)
+    return str(text) if text.startswith(prefix) else f"{prefix}{text}"
+
+
+@builtin("string/ensure-end", returns="string", pure=True)
+def string_ensure_end(text: Any, suffix: Any) -> str:
+    """With suffix behind, unless it is there."""
+    strings(text, suffix)
+    return str(text) if text.endswith(suffix) else f"{text}{suffix}"
+
+
+@builtin("string/wrap", returns="string", pure=True)
+def string_wrap(text: Any, left: Any, right: Any = MISSING) -> str:
+    """Between left and right (default: left).
+
+    (string/wrap "x" "(" ")") => "(x)"
+    """
+    strings(text, left)
+    if right is MISSING:
+        right = left
+    strings(right)
+    return f"{left}{text}{right}"
+
+
+@builtin("string/unwrap", returns="string", pure=True)
+def string_unwrap(text: Any, left: Any, right: Any = MISSING) -> str:
+    """Without left and right (default: left), where text stands between them."""
+    strings(text, left)
+    if right is MISSING:
+        right = left
+    strings(right)
+    if len(text) >= len(left) + len(right) and text.startswith(left) and text.endswith(right):
+        return str(text[len(left) : len(text) - len(right)])
+    return str(text)
