@@ -30,7 +30,10 @@ INTERNAL = {
     "%list": "sema_runtime.values.lists:make_list",
     "%cons": "sema_runtime.lib.lists:cons",
     "%append": "sema_runtime.lib.lists:append",
+    "%vector": "builtins:tuple",
 }
+# Special forms of ours that are macros in the reference: any definition of the name hides them.
+MACRO_LIKE = frozenset(("dotimes", "for-range", "guard", "if-let", "parameterize", "when-let", "with-stream"))
 # Direct calls of these ignore `set!` and inner definitions of the name, as in the reference.
 HOT = frozenset("+ - * / < > <= >= = not".split())
 
@@ -151,7 +154,7 @@ class Analyzer:
         if type(head) is Symbol:
             name = head.name
             handler = SPECIAL.get(name)
-            if handler is not None:
+            if handler is not None and not self.is_overridden(name, scope):
                 return handler(self, form, scope)
             macro = self.macro(name, scope)
             if macro is not None:
@@ -234,11 +237,19 @@ class Analyzer:
             return None
         return macro
 
-    def expansion(self, macro: Macro, form: List, scope: Scope) -> Any:
-        from semac.expand import expand_call
+    def is_overridden(self, name: str, scope: Scope) -> bool:
+        """Whether a macro of the program hides a special form, or any definition one that is a macro at heart."""
+        if name in self.macros:
+            return True
+        return name in MACRO_LIKE and (name in self.defined or scope.find(name) is not None)
 
-        expanded = expand_call(macro, form, self.span)
-        return self.node(expanded, scope)
+    def expansion(self, macro: Macro, form: List, scope: Scope) -> Any:
+        from semac.expand import expand_all
+
+        def find(name: str) -> Macro | None:
+            return None if name in SPECIAL and not self.is_overridden(name, scope) else self.macro(name, scope)
+
+        return self.node(expand_all(form, macro, find, self.span), scope)
 
     def body(self, forms: Any, scope: Scope) -> Any:
         """A sequence of forms in a scope of their own: inner defines become variables of the scope."""

@@ -16,36 +16,34 @@ from semac.scope import Scope
 def defmacro(a: Analyzer, form: List, scope: Scope) -> Any:
     from semac.expand import make_macro
 
-    a.expect(form, 3)
-    name = a.name_of(form.items[1], "defmacro")
-    return define_macro(a, name, make_macro(form, a.evaluate), scope)
+    return define_macro(a, make_macro(form, a.evaluate), scope)
 
 
 @special("define-syntax")
 def define_syntax(a: Analyzer, form: List, scope: Scope) -> Any:
     from semac.syntax_rules import make_syntax_rules
 
-    a.expect(form, 2, 2)
-    name = a.name_of(form.items[1], "define-syntax")
-    return define_macro(a, name, make_syntax_rules(form), scope)
+    return define_macro(a, make_syntax_rules(form), scope)
 
 
-def define_macro(a: Analyzer, name: str, macro: Macro, scope: Scope) -> Any:
+def define_macro(a: Analyzer, macro: Macro, scope: Scope) -> Any:
     """At top level the macro serves the forms below; elsewhere it only becomes a value that can't be called."""
     if scope.parent is None and scope.function is a.unit.main and a.top_level:
-        a.macros[name] = macro
+        a.macros[macro.name] = macro
         return Const(None)
-    var = define_global(a, name)
+    var = define_global(a, macro.name)
     var.defined += 2
     return Set(var, Const(macro), "global", span=a.span)
 
 
 @special("quasiquote")
 def quasiquote(a: Analyzer, form: List, scope: Scope) -> Any:
+    from sema_runtime.values.macros import gensym
+
     from semac.quasiquote import expand_quasiquote
 
     (template,) = a.expect(form, 1, 1)
-    return a.node(expand_quasiquote(template, a.gensym), scope)
+    return a.node(expand_quasiquote(template, gensym), scope)
 
 
 @special("macroexpand")

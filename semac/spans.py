@@ -1,0 +1,56 @@
+"""Places in source text: of forms that the reader found, and of forms that the compiler makes out of other forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sema_runtime.values.lists import List
+
+
+class Span:
+    """Where a form stands: lines and columns count from 1 in characters, the end is behind the last character.
+
+    children: the places of the elements of a list or vector; for a map those of its keys and values in turn, in the
+    order of the map's dict; empty for atoms. Unpacks as (line, col, end_line, end_col).
+    """
+
+    __slots__ = ("children", "col", "end_col", "end_line", "line")
+
+    def __init__(self, line: int, col: int, end_line: int, end_col: int, children: Sequence[Span] = ()) -> None:
+        self.line = line
+        self.col = col
+        self.end_line = end_line
+        self.end_col = end_col
+        self.children = children
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.line, self.col, self.end_line, self.end_col))
+
+    def __getitem__(self, index: int) -> int:
+        return (self.line, self.col, self.end_line, self.end_col)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Span and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Span({self.line}, {self.col}, {self.end_line}, {self.end_col})"
+
+
+def relocated(items: list[Any], span: Any, children: Sequence[Any] | None = None) -> List:
+    """A list of the items that stands where span says.
+
+    children: the places of the items; None takes those of span, for items that correspond to the old ones.
+    """
+    made = List(items)
+    if span is not None:
+        made.span = span if children is None else moved(span, children)
+    return made
+
+
+def moved(span: Any, children: Sequence[Any] = ()) -> Any:
+    """The same place with other places of elements; None stays None."""
+    return None if span is None else Span(span.line, span.col, span.end_line, span.end_col, tuple(children))
