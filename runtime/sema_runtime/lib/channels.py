@@ -1,0 +1,135 @@
+"""Channels between tasks, and the fan-out that `parallel` and `pipeline` are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.concurrency import cancel_all, sequence_of, wait_for_all
+from sema_runtime.tasks.channels import Channel
+from sema_runtime.tasks.promises import wrong_value
+from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+
+def channel_of(value: Any) -> Channel:
+    """The value, checked to be a channel."""
+    if type(value) is not Channel:
+        wrong_value("channel", value)
+    return value
+
+
+@builtin("channel/new")
+def channel_new(capacity: Any = 1) -> Channel:
+    """A channel that holds up to capacity values.
+
+    (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
+    """
+    if type(capacity) is not int:
+        type_error("int", capacity)
+    if capacity < 1:
+        raise SemaError("channel/new: capacity must be at least 1")
+    scheduler().pause()
+    return Channel(capacity)
+
+
+@builtin("channel/send", returns="nil")
+def channel_send(channel: Any, value: Any) -> None:
+    """Sends a value; waits while the channel is full. An error when it is closed."""
+    channel_of(channel).send(scheduler(), value)
+
+
+@builtin("channel/recv")
+def channel_recv(channel: Any) -> Any:
+    """The next value; waits while the channel is empty. nil when it is closed and empty."""
+    return channel_of(channel).receive(scheduler())
+
+
+@builtin("channel/try-recv")
+def channel_try_recv(channel: Any) -> Any:
+    """The next value, nil when there is none."""
+    value = channel_of(channel).take()
+    scheduler().pause()
+    return value
+
+
+@builtin("channel/close", returns="nil")
+def channel_close(channel: Any) -> None:
+    """Closes the channel: receivers get what is left, then nil; sending is an error."""
+    channel_of(channel).close()
+    scheduler().pause()
+
+
+@builtin("channel/closed?", returns="bool")
+def channel_is_closed(channel: Any) -> bool:
+    """Whether the channel is closed."""
+    closed = channel_of(channel).closed
+    scheduler().pause()
+    return closed
+
+
+@builtin("channel/count", returns="int")
+def channel_count(channel: Any) -> int:
+    """How many values the channel holds."""
+    count = len(channel_of(channel).buffer)
+    scheduler().pause()
+    return count
+
+
+@builtin("channel/empty?", returns="bool")
+def channel_is_empty(channel: Any) -> bool:
+    """Whether the channel holds nothing."""
+    return channel_count(channel) == 0
+
+
+@builtin("channel/full?", returns="bool")
+def channel_is_full(channel: Any) -> bool:
+    """Whether the channel holds as much as it can."""
+    return channel_count(channel) >= channel.capacity
+
+
+@builtin("channel?", returns="bool", pure=True)
+def is_channel(value: Any) -> bool:
+    """Whether the value is a channel."""
+    return type(value) is Channel
+
+
+@builtin("__prefill-sem", returns="nil")
+def prefill_sem(channel: Any, count: Any) -> None:
+    """Puts count permits into a channel that serves as a semaphore."""
+    channel_of(channel).buffer.extend([True] * count)
+
+
+@builtin("__fanout-tagged")
+def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
+    """Calls the function with each item in tasks, at most limit at a time: a list of `{:ok value}` or `{:err condition}`."""
+    permits = channel_new(limit)
+    given = sequence_of(items)
+    prefill_sem(permits, limit)
+    here = scheduler()
+    promises = [here.spawn(_tagged(function, item, permits)) for item in given]
+    try:
+        wait_for_all(promises)
+    except BaseException:
+        cancel_all(promises)
+        raise
+    return List([promise.value for promise in promises])
+
+
+def _tagged(function: Any, item: Any, permits: Channel) -> Callable[[], Map]:
+    def run() -> Map:
+        permits.receive(scheduler())
+        try:
+            return Map({keyword("ok"): function(item)})
+        except Exception as error:
+            from sema_runtime.values.conditions import condition_map
+
+            return Map({keyword("err"): condition_map(error)})
+        finally:
+            permits.send(scheduler(), True)
+
+    return run

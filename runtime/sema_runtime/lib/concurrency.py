@@ -1,0 +1,326 @@
+"""Tasks and their promises: `async`, `await` and what is built on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.tasks.promises import (
+    CANCELLED,
+    PENDING,
+    REJECTED,
+    RESOLVED,
+    AsyncPromise,
+    Cancelled,
+    TimedOut,
+    wrong_value,
+)
+from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.promises import Promise
+
+
+def await_(value: Any) -> Any:
+    """`(await value)`: the value of a promise, or its error raised; any other value is given back."""
+    if type(value) is AsyncPromise:
+        return scheduler().await_promise(value)
+    return value
+
+
+def promise_of(value: Any) -> AsyncPromise:
+    """The value, checked to be a promise."""
+    if type(value) is not AsyncPromise:
+        wrong_value("async-promise", value)
+    return value
+
+
+def sequence_of(value: Any, hint: str | None = None) -> Sequence[Any]:
+    """The items of a list or vector."""
+    if type(value) is List:
+        return value.items
+    if isinstance(value, (tuple, list)):
+        return value
+    type_error("list or vector", value, hint)
+
+
+def milliseconds(value: Any, function: str) -> float:
+    """A duration, checked to be a number that isn't negative."""
+    if type(value) is not int and type(value) is not float:
+        type_error("number", value)
+    if value < 0:
+        raise SemaError(f"{function}: duration must be non-negative")
+    return float(value)
+
+
+@builtin("async/spawn")
+def async_spawn(function: Any) -> AsyncPromise:
+    """Starts a task that calls a function without arguments; gives the promise of its result.
+
+    (await (async/spawn (fn () (+ 1 2)))) => 3
+    """
+    if not callable(function) or type(function) is Keyword:
+        raise SemaError("async/spawn: argument must be a function (compiled VM closure)")
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_argcount > len(function.__defaults__ or ()):
+        function()  # raises the arity error here instead of in the task
+    return scheduler().spawn(function)
+
+
+@builtin("async/await")
+def async_await(promise: Any) -> Any:
+    """The value of a promise, waiting for it; raises its error. Any other value is given back."""
+    return await_(promise)
+
+
+@builtin("async/run")
+def async_run() -> None:
+    """Runs all tasks until none of them can go on."""
+    scheduler().run_others()
+
+
+@builtin("async/sleep")
+def async_sleep(ms: Any) -> None:
+    """Stops the current task for that many milliseconds; others run meanwhile."""
+    scheduler().sleep(milliseconds(ms, "async/sleep"))
+
+
+@builtin("async/resolved")
+def async_resolved(value: Any) -> AsyncPromise:
+    """A promise that has the value already."""
+    promise = AsyncPromise()
+    promise.resolve(value)
+    scheduler().pause()
+    return promise
+
+
+@builtin("async/rejected")
+def async_rejected(message: Any) -> AsyncPromise:
+    """A promise that has failed already, with that message."""
+    if type(message) is not str:
+        type_error("string", message)
+    promise = AsyncPromise()
+    promise.reject(SemaError(message))
+    scheduler().pause()
+    return promise
+
+
+@builtin("async/all")
+def async_all(promises: Any) -> List:
+    """The values of all promises, in their order. The first error to happen is raised; the others go on.
+
+    (async/all (list (async 1) (async 2))) => (1 2)
+    """
+    given = [promise_of(item) for item in sequence_of(promises, "async/all expects a list or vector of promises")]
+    wait_for_all(given)
+    return List([promise.value for promise in given])
+
+
+def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
+    """Returns when all are resolved; raises the error of the first one to fail."""
+    here = scheduler()
+    pending = 0
+    for promise in promises:
+        if promise.error is not None:
+            here.pause()
+            raise promise.error
+        pending += promise.state is PENDING
+    if not pending:
+        here.pause()
+        return
+    waiter = here.waiter()
+
+    def settled(promise: AsyncPromise) -> None:
+        nonlocal pending
+        pending -= 1
+        if promise.error is not None:
+            waiter.fail(promise.error)
+        elif not pending:
+            waiter.wake()
+
+    for promise in promises:
+        if promise.state is PENDING:
+            promise.watchers.append(settled)
+    here.wait(waiter)
+
+
+@builtin("async/race")
+def async_race(promises: Any) -> Any:
+    """The value or error of the promise that is settled first; the others go on."""
+    given = [promise_of(item) for item in sequence_of(promises, "async/race expects a list or vector of promises")]
+    if not given:
+        raise SemaError("async/race: requires at least one promise")
+    return first_of(given)
+
+
+def first_of(promises: Sequence[AsyncPromise]) -> Any:
+    """The outcome of the promise that is settled first."""
+    here = scheduler()
+    for promise in promises:
+        if promise.state is not PENDING:
+            here.pause()
+            return promise.result()
+    waiter = here.waiter()
+    for promise in promises:
+        promise.watchers.append(waiter.settle)
+    return here.wait(waiter)
+
+
+@builtin("async/race-owned")
+def async_race_owned(thunks: Any) -> Any:
+    """Calls the functions as tasks and gives the outcome of the first to end; the others are cancelled."""
+    given = sequence_of(thunks)
+    if not given:
+        raise SemaError("async/race-owned: requires at least one thunk")
+    promises = [async_spawn(thunk) for thunk in given]
+    try:
+        return first_of(promises)
+    except Exception as error:
+        raise rethrown(error) from None
+    finally:
+        cancel_all(promises)
+
+
+def cancel_all(promises: Sequence[AsyncPromise]) -> None:
+    """Cancels those that are pending and lets them react."""
+    here = scheduler()
+    for promise in promises:
+        here.cancel(promise)
+    here.pause()
+
+
+def rethrown(error: Exception) -> Exception:
+    """The error, marked as `(throw caught-condition)` marks it: shown without the prefix of a user exception."""
+    if isinstance(error, SemaError):
+        error.rethrown = True  # type: ignore[attr-defined]
+    return error
+
+
+@builtin("async/timeout")
+def async_timeout(ms: Any, promise: Any) -> Any:
+    """The value of the promise, if it comes in time; else raises a :timeout condition. The task goes on.
+
+    (async/timeout 50 (async 5)) => 5
+    """
+    limit = milliseconds(ms, "async/timeout")
+    given = promise_of(promise)
+    whole = ceil(limit)
+    message = f"async/timeout: operation timed out after {whole} ms"
+    error = TimedOut(message, **{"operation": "async/timeout", "duration-ms": whole})
+    return outcome_within(limit, given, error)
+
+
+def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
+    """The outcome of the promise, or the error after that long."""
+    here = scheduler()
+    if promise.state is not PENDING:
+        return here.await_promise(promise)
+    waiter = here.waiter()
+    here.after(ms, waiter)
+    promise.watchers.append(waiter.wake)
+    if here.wait(waiter) is not promise:
+        raise error
+    return promise.result()
+
+
+@builtin("async/with-timeout")
+def async_with_timeout(ms: Any, thunk: Any) -> Any:
+    """The result of calling the function as a task, which is cancelled when it takes longer than that."""
+    if type(ms) is not int and type(ms) is not float:
+        type_error("number", ms)
+    from sema_runtime.values.printer import to_text
+
+    promise = async_spawn(thunk)
+    try:
+        return outcome_within(ms, promise, TimedOut(f"operation exceeded {to_text(ms)} ms"))
+    except Exception as error:
+        cancel_all([promise])
+        raise rethrown(error) from None
+
+
+@builtin("async/cancel", returns="bool")
+def async_cancel(promise: Any) -> bool:
+    """Cancels the task of a promise: it raises a :cancelled condition where it waits. #f when it had ended."""
+    here = scheduler()
+    cancelled = here.cancel(promise_of(promise))
+    here.pause()
+    if cancelled and promise.task is here.current() and promise.task.cancelling:
+        promise.task.cancelling = False
+        raise Cancelled()
+    return cancelled
+
+
+def _state(promise: Any, state: str) -> bool:
+    found = promise_of(promise).state is state
+    scheduler().pause()
+    return found
+
+
+@builtin("async/pending?", returns="bool")
+def async_is_pending(promise: Any) -> bool:
+    """Whether the promise is still open."""
+    return _state(promise, PENDING)
+
+
+@builtin("async/resolved?", returns="bool")
+def async_is_resolved(promise: Any) -> bool:
+    """Whether the promise has its value."""
+    return _state(promise, RESOLVED)
+
+
+@builtin("async/rejected?", returns="bool")
+def async_is_rejected(promise: Any) -> bool:
+    """Whether the promise has failed."""
+    return _state(promise, REJECTED)
+
+
+@builtin("async/cancelled?", returns="bool")
+def async_is_cancelled(promise: Any) -> bool:
+    """Whether the task of the promise was cancelled."""
+    return _state(promise, CANCELLED)
+
+
+@builtin("async/promise?", returns="bool", pure=True)
+def async_is_promise(value: Any) -> bool:
+    """Whether the value is the promise of a task."""
+    return type(value) is AsyncPromise
+
+
+@builtin("promise?", returns="bool", pure=True)
+def is_promise(value: Any) -> bool:
+    """Whether the value was made by `delay`."""
+    return type(value) is Promise
+
+
+@builtin("promise-forced?", "async/forced?", returns="bool")
+def is_promise_forced(promise: Any) -> bool:
+    """Whether a `delay` has been forced."""
+    if type(promise) is not Promise:
+        type_error("promise", promise)
+    return promise.thunk is None
+
+
+@builtin("__spawn-apply")
+def spawn_apply(function: Any, items: Any) -> List:
+    """One task for each item, calling the function with it; gives the list of promises."""
+    here = scheduler()
+    return List([here.spawn(_applied(function, item)) for item in sequence_of(items)])
+
+
+def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
+    return lambda: function(item)
+
+
+@builtin("__owned-all")
+def owned_all(promises: Any) -> List:
+    """As async/all; on an error the tasks that are still running are cancelled."""
+    given = sequence_of(promises)
+    try:
+        wait_for_all(given)
+    except Exception as error:
+        cancel_all(given)
+        raise rethrown(error) from None
+    return List([promise.value for promise in given])

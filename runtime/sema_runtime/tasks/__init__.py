@@ -1,0 +1,43 @@
+"""Tasks: greenlets over one run queue, so that compiled functions stay plain Python and still wait side by side.
+
+`suspend(awaitable)` waits for a Python awaitable from Sema code: only the current task stops, and outside a task the
+others run meanwhile. `await call(function, *args)` runs a Sema function from a Python coroutine.
+`drain()` lets unfinished tasks finish; it costs nothing when no program has made one.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+
+def suspend(awaitable: Awaitable[Any]) -> Any:
+    """The result of an awaitable; while it is pending, other tasks run. Raises what it raises, or Cancelled."""
+    from sema_runtime.tasks.scheduler import scheduler
+
+    return scheduler().suspend(awaitable)
+
+
+def sleep(milliseconds: float) -> None:
+    """Stops the current task (the program, outside of tasks) for that long."""
+    from sema_runtime.tasks.scheduler import scheduler
+
+    scheduler().sleep(milliseconds)
+
+
+async def call(function: Callable[..., Any], *args: Any) -> Any:
+    """Runs a Sema function as a task of the running asyncio loop; what it waits for doesn't block that loop."""
+    from sema_runtime.tasks.hosted import call_in_loop
+
+    return await call_in_loop(function, args)
+
+
+def drain() -> None:
+    """Runs the tasks that are still unfinished. Returns when none of them can go on."""
+    module = sys.modules.get("sema_runtime.tasks.scheduler")
+    if module is not None:
+        module.scheduler().drain()

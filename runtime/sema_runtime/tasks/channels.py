@@ -1,0 +1,81 @@
+"""Channels: bounded queues between tasks. A sender waits while the buffer is full, a receiver while it is empty."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.printer import to_text
+
+if TYPE_CHECKING:
+    from sema_runtime.tasks.scheduler import Scheduler, Waiter
+
+
+class Channel:
+    """A channel of the given capacity. Values of waiting senders follow into the buffer as soon as there is room."""
+
+    __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "senders")
+    type_name = "channel"
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.closed = False
+        self.buffer: deque[Any] = deque()
+        self.receivers: deque[Waiter] = deque()
+        self.senders: deque[tuple[Waiter, Any]] = deque()
+
+    def sema_text(self) -> str:
+        return "<channel>"
+
+    def send(self, scheduler: Scheduler, value: Any) -> None:
+        """Hands the value to a waiting receiver or the buffer; waits for room. Raises SemaError when closed."""
+        if self.closed:
+            raise dropped(value)
+        receivers = self.receivers
+        while receivers:
+            if receivers.popleft().wake(value):
+                return
+        if len(self.buffer) < self.capacity:
+            self.buffer.append(value)
+            return
+        waiter = scheduler.waiter()
+        self.senders.append((waiter, value))
+        scheduler.wait(waiter)
+
+    def receive(self, scheduler: Scheduler) -> Any:
+        """The next value; waits for one. nil when the channel is closed and empty."""
+        if self.buffer:
+            return self.take()
+        if self.closed:
+            return None
+        waiter = scheduler.waiter()
+        self.receivers.append(waiter)
+        return scheduler.wait(waiter)
+
+    def take(self) -> Any:
+        """The next value of the buffer, nil when it is empty; the first waiting sender's value moves up."""
+        if not self.buffer:
+            return None
+        value = self.buffer.popleft()
+        senders = self.senders
+        while senders:
+            waiter, waiting = senders.popleft()
+            if waiter.wake():
+                self.buffer.append(waiting)
+                break
+        return value
+
+    def close(self) -> None:
+        """Ends the channel: waiting receivers get nil, waiting senders an error. What is buffered can be received."""
+        self.closed = True
+        while self.receivers:
+            self.receivers.popleft().wake()
+        while self.senders:
+            waiter, value = self.senders.popleft()
+            waiter.fail(dropped(value))
+
+
+def dropped(value: Any) -> SemaError:
+    """The error of a send to a closed channel."""
+    return SemaError(f"channel/send: channel is closed; value {to_text(value)} was dropped")

@@ -1,0 +1,96 @@
+"""The promise of a task's result, and the conditions that waiting for one can raise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError, SemaTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+PENDING, RESOLVED, REJECTED, CANCELLED = "pending", "resolved", "rejected", "cancelled"
+
+
+class AsyncPromise:
+    """A value that will be there later. state: one of the four above; settled once, watchers are told in order."""
+
+    __slots__ = ("__weakref__", "error", "state", "task", "value", "watchers")
+    type_name = "async-promise"
+
+    def __init__(self) -> None:
+        self.state = PENDING
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.task: Any = None  # the scheduler's Task behind it, if any
+        self.watchers: list[Callable[[AsyncPromise], object]] = []
+
+    def sema_text(self) -> str:
+        return "<async-promise>"
+
+    def resolve(self, value: Any) -> None:
+        self._settle(RESOLVED, value, None)
+
+    def reject(self, error: BaseException) -> None:
+        self._settle(REJECTED, None, error)
+
+    def cancel(self) -> None:
+        self._settle(CANCELLED, None, Cancelled())
+
+    def _settle(self, state: str, value: Any, error: BaseException | None) -> None:
+        if self.state is not PENDING:
+            return
+        self.state, self.value, self.error = state, value, error
+        watchers, self.watchers = self.watchers, []
+        for watcher in watchers:
+            watcher(self)
+
+    def result(self) -> Any:
+        """The value of a settled promise; raises its error."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Cancelled(SemaError):
+    """Raised in a task that was cancelled, at the place where it waits, and in whoever waits for it."""
+
+    kind = "cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("async/await: awaited task was cancelled", reason=keyword("explicit"))
+
+
+class TimedOut(SemaError):
+    """A wait that took too long."""
+
+    kind = "timeout"
+
+
+class Deadlock(BaseException):
+    """Nothing can ever wake the program. No Exception: a program's `try` must not hide it."""
+
+    kind = "deadlock"
+    hint = None
+    note = None
+
+    def __init__(self) -> None:
+        self.message = "runtime deadlocked: no pending timer or external wait, but a root has not settled"
+        super().__init__(self.message)
+
+    def display(self) -> str:
+        """The text behind `Error: `."""
+        return self.message
+
+
+def wrong_value(expected: str, value: Any) -> NoReturn:
+    """Raises `expected EXPECTED, got TYPE (VALUE)`."""
+    from sema_runtime.values.printer import to_text
+    from sema_runtime.values.typenames import type_name
+
+    error = SemaTypeError(expected, type_name(value))
+    error.fields["value"] = to_text(value)
+    error.message += f" ({error.fields['value']})"
+    raise error

@@ -1,0 +1,346 @@
+"""The run queue. One thread, first in first out, so that the order of a program's effects is always the same.
+
+A *strand* is whoever can wait: a task (a greenlet) or the root, the program's main line, which drives the queue while it
+waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that doesn't
+have to wait. Timers fire in the order of a virtual clock that only timers advance, but never before their real time:
+two tasks that sleep 1 ms and 2 ms wake in that order however busy the machine is.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from contextvars import copy_context
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+from greenlet import getcurrent, greenlet
+
+from sema_runtime.tasks.promises import PENDING, AsyncPromise, Cancelled, Deadlock
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable
+
+MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
+SAME_MOMENT = 0.001  # seconds; timers this close to each other may fire together
+
+
+class Waiter:
+    """One wait of one strand; whoever ends the wait first wins, later calls have no effect."""
+
+    __slots__ = ("error", "live", "queue", "strand", "value")
+
+    def __init__(self, strand: Strand, queue: deque[Strand]) -> None:
+        self.strand = strand
+        self.queue = queue
+        self.live = True
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def wake(self, value: Any = None) -> bool:
+        """Ends the wait with a value. False when it had ended already."""
+        if not self.live:
+            return False
+        self.live = False
+        self.value = value
+        self.queue.append(self.strand)
+        return True
+
+    def fail(self, error: BaseException) -> bool:
+        """Ends the wait with an error, raised where the strand waits."""
+        self.error = error if self.live else self.error
+        return self.wake()
+
+    def settle(self, promise: AsyncPromise) -> None:
+        """Ends the wait as the promise ended."""
+        if promise.error is not None:
+            self.fail(promise.error)
+        else:
+            self.wake(promise.value)
+
+
+class Strand:
+    """Whoever can wait. `waiter` is set while it does. This class is the root; tasks are the subclass."""
+
+    __slots__ = ("waiter",)
+
+    def __init__(self) -> None:
+        self.waiter: Waiter | None = None
+
+
+class Task(Strand):
+    """A function running in a greenlet of its own, with its own copy of the context variables."""
+
+    __slots__ = ("cancelling", "function", "greenlet", "promise", "scheduler", "started")
+
+    def __init__(self, scheduler: Scheduler, function: Callable[[], Any]) -> None:
+        super().__init__()
+        self.scheduler = scheduler
+        self.function = function
+        self.promise = AsyncPromise()
+        self.promise.task = self
+        self.started = False
+        self.cancelling = False
+        self.greenlet = TaskGreenlet(self._run)
+        self.greenlet.task = self
+        self.greenlet.gr_context = copy_context()
+
+    def _run(self) -> None:
+        promise = self.promise
+        try:
+            value = self.function()
+        except Exception as error:
+            promise.reject(error)
+        except BaseException:  # Ctrl-C, exit: goes on in whoever drives the queue
+            promise.cancel()
+            raise
+        else:
+            promise.resolve(value)
+
+
+class TaskGreenlet(greenlet):
+    """A greenlet that knows its task."""
+
+    task: Task
+
+
+class Scheduler:
+    """The tasks of one thread. Used from that thread only."""
+
+    def __init__(self) -> None:
+        self.ready: deque[Strand] = deque()
+        self.timers: list[tuple[float, int, float, Waiter]] = []  # (virtual deadline, number, real deadline, waiter)
+        self.clock = time.monotonic()  # virtual, in seconds
+        self.numbers = 0
+        self.external = 0  # awaitables that asyncio is working on
+        self.root = Strand()
+        self.hub: greenlet | None = None  # the greenlet that drives the queue
+        self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
+        self.private_loop: asyncio.AbstractEventLoop | None = None
+
+    # Waiting
+
+    def current(self) -> Strand:
+        """The strand that is running."""
+        here = getcurrent()
+        return here.task if type(here) is TaskGreenlet else self.root
+
+    def waiter(self) -> Waiter:
+        """A wait of the running strand, to be handed to whoever will end it."""
+        return Waiter(self.current(), self.ready)
+
+    def wait(self, waiter: Waiter) -> Any:
+        """Lets the others run until the waiter is woken. Gives its value or raises its error."""
+        strand = waiter.strand
+        strand.waiter = waiter
+        try:
+            self._park(strand)
+        finally:
+            strand.waiter = None
+        if waiter.error is not None:
+            raise waiter.error
+        return waiter.value
+
+    def pause(self) -> None:
+        """Goes to the end of the queue."""
+        if self.ready:
+            waiter = self.waiter()
+            waiter.wake()
+            self.wait(waiter)
+
+    def sleep(self, milliseconds: float) -> None:
+        """Waits for that long."""
+        waiter = self.waiter()
+        self.after(milliseconds, waiter)
+        self.wait(waiter)
+
+    def after(self, milliseconds: float, waiter: Waiter) -> None:
+        """Wakes the waiter after that long, unless its wait has ended by then."""
+        now = time.monotonic()
+        if now - self.clock > MAX_LAG:
+            self.clock = now
+        self.numbers += 1
+        seconds = milliseconds / 1000
+        heappush(self.timers, (self.clock + seconds, self.numbers, now + seconds, waiter))
+
+    def suspend(self, awaitable: Awaitable[Any]) -> Any:
+        """The result of a Python awaitable, run by the asyncio loop in the context of the running strand."""
+        import asyncio
+
+        waiter = self.waiter()
+        future = asyncio.ensure_future(awaitable, loop=self.loop())
+        self.external += 1
+
+        def done(_: Any) -> None:
+            self.external -= 1
+            waiter.wake()
+            self.stop_loop()
+
+        future.add_done_callback(done)
+        try:
+            self.wait(waiter)
+        except BaseException:
+            future.cancel()
+            raise
+        return future.result()
+
+    # Tasks
+
+    def spawn(self, function: Callable[[], Any]) -> AsyncPromise:
+        """A new task behind those in the queue; the running strand keeps its place before it."""
+        task = Task(self, function)
+        if self.ready:
+            waiter = self.waiter()
+            waiter.wake()
+            self.ready.append(task)
+            self.wait(waiter)
+        else:
+            self.ready.append(task)
+        return task.promise
+
+    def cancel(self, promise: AsyncPromise) -> bool:
+        """Cancels the task of a pending promise: it raises Cancelled where it waits. False when it had ended.
+
+        A task that cancels itself goes on until it waits.
+        """
+        if promise.state is not PENDING or promise.task is None:
+            return False
+        task: Task = promise.task
+        promise.cancel()
+        waiter = task.waiter
+        if waiter is None or not waiter.fail(Cancelled()):
+            task.cancelling = True
+        return True
+
+    def await_promise(self, promise: AsyncPromise) -> Any:
+        """The value of a promise, or its error raised."""
+        if promise.state is PENDING:
+            waiter = self.waiter()
+            promise.watchers.append(waiter.settle)
+            return self.wait(waiter)
+        self.pause()
+        return promise.result()
+
+    def run_others(self) -> None:
+        """Waits until no task can go on any more (async/run)."""
+        waiter = self.waiter()
+        self.idle_runners.append(waiter)
+        self.wait(waiter)
+
+    def drain(self) -> None:
+        """As run_others, at the end of a program: tasks that wait for each other for ever are left alone."""
+        if self.ready or self.timers or self.external:
+            self.run_others()
+
+    # Driving
+
+    def _park(self, strand: Strand) -> None:
+        """Gives control away until the strand's turn comes."""
+        if strand is self.root:
+            self._drive()
+        else:
+            hub = self.hub
+            assert hub is not None
+            hub.switch()
+        if type(strand) is Task and strand.cancelling:
+            strand.cancelling = False
+            raise Cancelled()
+
+    def _drive(self) -> None:
+        """Runs tasks until it is the root's turn. Raises Deadlock when that can't come."""
+        self.hub = getcurrent()
+        ready = self.ready
+        root = self.root
+        while True:
+            while ready:
+                strand = ready.popleft()
+                if strand is root:
+                    return
+                self.resume(strand)
+            if not self._idle():
+                raise Deadlock()
+
+    def resume(self, strand: Any) -> None:
+        """Switches to a task from the hub."""
+        if not strand.started:
+            if strand.cancelling:
+                return
+            strand.started = True
+        inner = strand.greenlet
+        inner.parent = self.hub
+        inner.switch()
+
+    def _idle(self) -> bool:
+        """Waits until something is ready. False when nothing will ever be."""
+        if self._fire():
+            return True
+        if self.external:
+            self._run_loop(self._next_timer())
+            self._fire()
+            return True
+        delay = self._next_timer()
+        if delay is not None:
+            time.sleep(delay)
+            return True
+        if self.idle_runners:
+            return self.idle_runners.popleft().wake()
+        return False
+
+    def _next_timer(self) -> float | None:
+        """Seconds until the first timer is due; None when there is none."""
+        timers = self.timers
+        while timers and not timers[0][3].live:
+            heappop(timers)
+        return max(0.0, timers[0][2] - time.monotonic()) if timers else None
+
+    def _fire(self) -> bool:
+        """Wakes the first timer if it is due, with those of the same virtual moment."""
+        if self._next_timer() != 0.0:
+            return False
+        timers = self.timers
+        moment = timers[0][0]
+        due = time.monotonic() + SAME_MOMENT
+        self.clock = max(self.clock, moment)
+        while timers and timers[0][0] <= moment and timers[0][2] <= due:
+            heappop(timers)[3].wake()
+        return True
+
+    # asyncio
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The asyncio loop that runs this scheduler's awaitables, made on first use."""
+        if self.private_loop is None:
+            from sema_runtime.tasks.loops import new_loop
+
+            self.private_loop = new_loop()
+        return self.private_loop
+
+    def stop_loop(self) -> None:
+        """Ends the current run of the loop, because a strand became ready."""
+        if self.private_loop is not None:
+            self.private_loop.stop()
+
+    def _run_loop(self, seconds: float | None) -> None:
+        from sema_runtime.tasks.loops import run_slice
+
+        run_slice(self.loop(), seconds)
+
+
+class _PerThread(threading.local):
+    scheduler: Scheduler | None = None
+
+
+_here = _PerThread()
+
+
+def scheduler() -> Scheduler:
+    """The scheduler of the running task, outside of tasks that of this thread."""
+    current = getcurrent()
+    if type(current) is TaskGreenlet:
+        return current.task.scheduler
+    found = _here.scheduler
+    if found is None:
+        found = _here.scheduler = Scheduler()
+    return found

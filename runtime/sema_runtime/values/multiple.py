@@ -1,0 +1,42 @@
+"""Multiple values: what `values` returns when it isn't exactly one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sema_runtime.values.equality import same_items, strict_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+class Values:
+    """Several values, or none. Programs see a record of type `%multiple-values%`."""
+
+    __slots__ = ("items",)
+    type_name = "record"
+    tag = "%multiple-values%"
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self.items = items
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Values and same_items(self.items, other.items)
+
+    def __hash__(self) -> int:
+        return strict_hash(self.items)
+
+    def sema_parts(self) -> tuple[str, Iterable[Any], str]:
+        return "#<record %multiple-values%" + (" " if self.items else ""), self.items, ">"
+
+
+def values_tuple(value: Any, count: int, has_rest: bool) -> tuple[Any, ...]:
+    """The values that let-values binds to count variables (and more to a rest). Raises ArityError when they don't fit."""
+    items = value.items if type(value) is Values else (value,)
+    given = len(items)
+    if given != count and (given < count or not has_rest):
+        from sema_runtime.values.errors import ArityError
+
+        raise ArityError("<lambda>", f"{count}+" if has_rest else str(count), given)
+    return items
