@@ -160,6 +160,7 @@ def _rational(digits: str, start: int) -> Any:
 
 def _prefixed_number(text: str, start: int) -> Found:
     """`#xff`, `#b101`, `#e1.5`, `#i1/2`; a radix and an exactness prefix may be combined."""
+    value: Any
     radix = exactness = ""
     end = start
     while text[end : end + 1] == "#" and text[end + 1 : end + 2].lower() in ("x", "b", "o", "d", "e", "i"):
