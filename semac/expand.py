@@ -163,9 +163,9 @@ class PreludeMacros:
         source = self._table().get(name)
         if source is None:
             return None
-        from semac.reader import read_program
+        from semac.reader import read_one
 
-        self._macros[name] = macro = make_macro(read_program(source, PRELUDE).items[0], self._evaluate)
+        self._macros[name] = macro = make_macro(read_one(source), self._evaluate)
         return macro
 
     def names(self) -> list[str]:

@@ -86,6 +86,8 @@ def _match(pattern: Any, form: Any, literals: frozenset[Symbol], bindings: Bindi
             return True
         if pattern in literals:
             return form is pattern
+        if pattern is ELLIPSIS:  # a second one in the same list fits nothing
+            return False
         bindings[pattern] = form
         return True
     if kind is List:
