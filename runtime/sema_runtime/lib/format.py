@@ -13,7 +13,7 @@ NOTHING: Any = object()
 
 @builtin("format", returns="string", pure=True)
 def format_(template: Any, *values: Any) -> str:
-    """Fills in a template: `~a` shows the next value as `str` does, `~s` as `print` does; `~%` is a newline, `~~` is `~`.
+    """Fills in a template: `~a` shows the next value as `str` does, `~s` as `print` does; `~%` is newline, `~~` is `~`.
 
     Everything else stays as it is; missing values are empty, further ones are left out.
     (format "~a is ~s" "x" "y") => "x is \\"y\\""

@@ -27,14 +27,15 @@ def string_repeat(text: Any, times: Any) -> str:
 
 
 def _padding(text: Any, width: Any, fill: Any) -> str:
+    filler: str = " "
     strings(text)
     missing = count("string/pad", width) - len(text)
-    if fill is MISSING:
-        fill = " "
-    strings(fill)
+    if fill is not MISSING:
+        strings(fill)
+        filler = str(fill[:1]) or " "
     if missing > LONGEST:
         raise SemaError(f"string/pad: the result would have {width} characters")
-    return str(fill[:1] or " ") * missing
+    return filler * missing
 
 
 @builtin("string/pad-left", returns="string", pure=True)

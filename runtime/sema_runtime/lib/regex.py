@@ -1,0 +1,165 @@
+"""Regular expressions in the reference's (Rust) syntax; offsets are UTF-8 bytes, as there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text_args import strings
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+if TYPE_CHECKING:
+    import re
+
+MATCH, GROUPS, START, END = map(keyword, ("match", "groups", "start", "end"))
+
+
+class Compiled(NamedTuple):
+    regex: re.Pattern[str]
+    names: dict[str, int]
+
+
+@lru_cache(1024)
+def _compiled(pattern: str, ascii_text: bool) -> Compiled:
+    """A translated pattern; the one for ASCII texts has small classes and is fast."""
+    import re
+
+    from sema_runtime.lib.regex_classes import ASCII, UNICODE
+    from sema_runtime.lib.regex_syntax import Translator
+
+    found, names = Translator(pattern, ASCII if ascii_text else UNICODE).translate()
+    return Compiled(re.compile(found, re.ASCII if ascii_text and pattern.isascii() else 0), names)
+
+
+def _find(pattern: Any, text: Any) -> Compiled:
+    if not isinstance(pattern, str) or not isinstance(text, str):
+        strings(pattern, text)
+    return _compiled(pattern, text.isascii())
+
+
+def _matches(pattern: Any, text: Any) -> Iterator[re.Match[str]]:
+    """All matches; unlike Python's, an empty one doesn't follow a match immediately."""
+    end = -1
+    for match in _find(pattern, text).regex.finditer(text):
+        if match.end() != end or match.start() != end:
+            yield match
+            end = match.end()
+
+
+def _offset(text: str, index: int) -> int:
+    return index if text.isascii() else len(text[:index].encode())
+
+
+@builtin("regex/match?", returns="bool", pure=True)
+def regex_is_match(pattern: Any, text: Any) -> bool:
+    """Whether a pattern matches somewhere in a text.
+
+    (regex/match? #"\\d+" "abc123") => #t
+    """
+    return _find(pattern, text).regex.search(text) is not None
+
+
+@builtin("regex/match", returns="map|nil", pure=True)
+def regex_match(pattern: Any, text: Any) -> Map | None:
+    """The first match as a map: :match, :groups (nil for one that took no part), :start and :end in bytes; or nil.
+
+    (regex/match #"(\\d+)-(\\d+)" "tel 12-34") => {:end 9 :groups ("12" "34") :match "12-34" :start 4}
+    """
+    match = _find(pattern, text).regex.search(text)
+    if match is None:
+        return None
+    start, end = _offset(text, match.start()), _offset(text, match.end())
+    return Map({MATCH: match[0], GROUPS: List(match.groups()), START: start, END: end})
+
+
+@builtin("regex/find-all", returns="list[string]", pure=True)
+def regex_find_all(pattern: Any, text: Any) -> List:
+    """All matches as strings.
+
+    (regex/find-all #"\\d+" "a1b22") => ("1" "22")
+    """
+    return List([match[0] for match in _matches(pattern, text)])
+
+
+@builtin("regex/split", returns="list[string]", pure=True)
+def regex_split(pattern: Any, text: Any) -> List:
+    """What stands between the matches."""
+    pieces = []
+    start = 0
+    for match in _matches(pattern, text):
+        pieces.append(text[start : match.start()])
+        start = match.end()
+    pieces.append(text[start:])
+    return List(pieces)
+
+
+@builtin("regex/replace", returns="string", pure=True)
+def regex_replace(pattern: Any, replacement: Any, text: Any) -> str:
+    """With the first match replaced; `$1`, `$name` and `${name}` stand for groups, `$$` for `$`.
+
+    (regex/replace #"(\\w+) (\\w+)" "$2 $1" "hello world") => "world hello"
+    """
+    return _replaced(pattern, replacement, text, 1)
+
+
+@builtin("regex/replace-all", returns="string", pure=True)
+def regex_replace_all(pattern: Any, replacement: Any, text: Any) -> str:
+    """With every match replaced; `$1`, `$name` and `${name}` stand for groups, `$$` for `$`."""
+    return _replaced(pattern, replacement, text, -1)
+
+
+def _replaced(pattern: Any, replacement: Any, text: Any, limit: int) -> str:
+    strings(pattern, replacement, text)
+    pieces = _template(replacement) if "$" in replacement else [replacement]
+    names = _find(pattern, text).names
+    out: list[str] = []
+    start = 0
+    for match in _matches(pattern, text):
+        out.append(text[start : match.start()])
+        out += [piece if isinstance(piece, str) else _group(match, names, piece.name) for piece in pieces]
+        start = match.end()
+        limit -= 1
+        if not limit:
+            break
+    out.append(text[start:])
+    return "".join(out)
+
+
+class Reference(NamedTuple):
+    """A group named in a replacement."""
+
+    name: str
+
+
+def _group(match: re.Match[str], names: dict[str, int], name: str) -> str:
+    index = int(name) if name.isdecimal() else names.get(name, -1)
+    return (match[index] or "") if 0 <= index <= len(match.groups()) else ""
+
+
+@lru_cache(256)
+def _template(text: str) -> list[str | Reference]:
+    """The pieces of a replacement text: literals and group references."""
+    pieces: list[str | Reference] = []
+    at = 0
+    while (dollar := text.find("$", at)) >= 0:
+        pieces.append(text[at:dollar])
+        at = dollar + 1
+        if text.startswith("$", at):
+            pieces.append("$")
+            at += 1
+        elif text.startswith("{", at) and "}" in text[at:]:
+            end = text.index("}", at)
+            pieces.append(Reference(text[at + 1 : end]))
+            at = end + 1
+        else:
+            end = at
+            while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
+                end += 1
+            pieces.append(Reference(text[at:end]) if end > at else "$")
+            at = end
+    pieces.append(text[at:])
+    return pieces
