@@ -1,0 +1,51 @@
+"""Finds the value that a failed call tried to call, from the bytecode around the call."""
+
+from __future__ import annotations
+
+import dis
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+NOTHING = (False, None)
+
+
+def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
+    """(whether it was found, the value) for the call at instruction offset lasti.
+
+    Walks back from the CALL to the instruction that pushed the function, which must be a plain load of a variable or a
+    constant; the result of another expression is gone by now.
+    """
+    instructions = list(dis.get_instructions(frame.f_code))
+    index = next((i for i, one in enumerate(instructions) if one.offset == lasti), -1)
+    if index < 0 or instructions[index].opname != "CALL":
+        return NOTHING
+    depth = instructions[index].arg or 0  # values above the function
+    before = instructions[:index]
+    while before and before[-1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
+        before.pop()
+    for one in reversed(before):
+        effect = dis.stack_effect(one.opcode, one.arg)
+        if depth == 0:
+            if one.opname == "PUSH_NULL":
+                continue
+            return _loaded(one, frame)
+        if "JUMP" in one.opname or one.opname.startswith("FOR_") or effect > depth:
+            return NOTHING
+        depth -= effect
+    return NOTHING
+
+
+def _loaded(one: dis.Instruction, frame: FrameType) -> tuple[bool, Any]:
+    name = one.argval
+    if one.opname == "LOAD_CONST":
+        return True, name
+    if one.opname in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"):
+        return (True, frame.f_locals[name]) if name in frame.f_locals else NOTHING
+    if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        for scope in (frame.f_locals if one.opname == "LOAD_NAME" else {}, frame.f_globals, frame.f_builtins):
+            if name in scope:
+                return True, scope[name]
+    return NOTHING

@@ -1,0 +1,134 @@
+"""What a program and a user see of an error: the map that `catch` binds, and the parts of a rendered message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import ReaderError, SemaError, Thrown, UnboundError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.naming import name_of_code
+from sema_runtime.values.tracebacks import Frame, sema_frames, sema_names
+from sema_runtime.values.translate import innermost, translated
+
+if TYPE_CHECKING:
+    from typing import Any
+
+TYPE = keyword("type")
+MESSAGE = keyword("message")
+STACK_TRACE = keyword("stack-trace")
+NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
+KINDS = frozenset(
+    map(
+        keyword,
+        (
+            *("reader", "eval", "type-error", "arity", "unbound", "user", "io", "llm", "python"),
+            *("permission-denied", "policy-denied", "cancelled", "timeout"),
+        ),
+    )
+)
+
+
+class Described:
+    """An error to show. message: the display text; hint, note: advice or None; frames: innermost first;
+    place: (line, column) in the source text for an error of the reader, else None."""
+
+    __slots__ = ("frames", "hint", "message", "note", "place")
+
+    def __init__(
+        self, message: str, hint: str | None, note: str | None, frames: list[Frame], place: tuple[int, int] | None
+    ) -> None:
+        self.message = message
+        self.hint = hint
+        self.note = note
+        self.frames = frames
+        self.place = place
+
+
+def rethrown(exc: BaseException) -> Map | None:
+    """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
+    if type(exc) is not Thrown or type(exc.value) is not Map:
+        return None
+    entries = exc.value.d
+    return exc.value if entries.get(TYPE) in KINDS and type(entries.get(MESSAGE)) is str else None
+
+
+def condition_map(exc: BaseException) -> Map:
+    """What `catch` binds: `:type`, `:message`, `:stack-trace` and the entries of the error's kind."""
+    thrown = rethrown(exc)
+    if thrown is not None:
+        trace = thrown.d.get(STACK_TRACE)
+        kept = type(trace) is List and len(trace) > 0
+        return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc)})
+    error = translated(exc)
+    entries: dict[Any, Any] = {TYPE: keyword(error.kind), MESSAGE: _catch_message(error), STACK_TRACE: _trace(exc)}
+    for name, value in error.fields.items():
+        entries[keyword(name.replace("_", "-"))] = value
+    return Map(entries)
+
+
+def _catch_message(error: SemaError) -> str:
+    place = reader_place(error)
+    return f"{error.message} at {place[0]}:{place[1]}" if place is not None else error.message
+
+
+def reader_place(error: BaseException) -> tuple[int, int] | None:
+    """(line, column) where the reader failed."""
+    if not isinstance(error, ReaderError) or error.span is None:
+        return None
+    span = error.span
+    return (span[0], span[1]) if isinstance(span, tuple) else (span.line, span.col)
+
+
+def _trace(exc: BaseException) -> List:
+    return List([Map({NAME: frame.name, LINE: frame.line, COL: frame.col}) for frame in sema_frames(exc)])
+
+
+def describe(exc: BaseException) -> Described:
+    """The parts of the message for an error that nobody caught."""
+    frames = sema_frames(exc)
+    thrown = rethrown(exc)
+    if thrown is not None:
+        return Described(thrown.d[MESSAGE], None, None, frames, None)
+    error = translated(exc)
+    hint = error.hint
+    if hint is None and isinstance(error, UnboundError):
+        hint = unbound_hint(error.fields["name"], exc)
+    return Described(error.display(), hint, error.note, frames, reader_place(error))
+
+
+def unbound_hint(name: str, exc: BaseException) -> str | None:
+    """Advice for an unbound name, from the names of the reference and of the program that failed."""
+    from sema_runtime.hints import for_unbound
+
+    return for_unbound(name, program_names(exc))
+
+
+def program_names(exc: BaseException) -> list[str]:
+    """The Sema names of the globals of the compiled module where an error came up."""
+    place = innermost(exc)
+    frame = place[0] if place else None
+    while frame is not None and sema_names(frame) is None:
+        frame = frame.f_back
+    return global_names(frame.f_globals) if frame is not None else []
+
+
+def global_names(namespace: dict[str, Any]) -> list[str]:
+    """The Sema names that a compiled module defines: no imports, no constants, no helpers of the compiler."""
+    table = namespace.get("__sema_names__", {})
+    found = []
+    for name, value in tuple(namespace.items()):
+        if name.startswith("__") or _is_ours(name, value):
+            continue
+        sema = name_of_code(name, table)
+        if not sema.startswith("<"):
+            found.append(sema)
+    return found
+
+
+def _is_ours(name: str, value: Any) -> bool:
+    """Whether a global of a compiled module is an import from the runtime or a constant made by the compiler."""
+    if isinstance(value, type) or hasattr(value, "__code__"):
+        return str(value.__module__).startswith("sema_runtime")
+    return name.startswith(("kw_", "sym_", "char_")) and type(value).__module__ == Keyword.__module__

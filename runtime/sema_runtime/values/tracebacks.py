@@ -1,0 +1,101 @@
+"""The Sema frames of an exception: who called whom, innermost first, in Sema names and Sema positions."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from sema_runtime.values.naming import ANONYMOUS, name_of_code
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType, TracebackType
+    from typing import Any
+
+    Position = tuple[int, int]
+
+OURS = ("sema_runtime", "semac")
+TEXT_FILES = ("<input>", "<string>", "<stdin>")
+
+
+class Frame:
+    """One call. file: as the code object has it; line, col: 1-based, of the call that was going on; 0 = unknown."""
+
+    __slots__ = ("col", "file", "line", "name")
+
+    def __init__(self, name: str, file: str, line: int, col: int) -> None:
+        self.name = name
+        self.file = file
+        self.line = line
+        self.col = col
+
+
+def sema_frames(exc: BaseException) -> list[Frame]:
+    """The frames below the first one of a compiled program; the machinery's own frames are left out.
+
+    A builtin that fails is shown by its name at the place of its call.
+    """
+    found: list[Frame] = []
+    builtin: str | None = None
+    tb: TracebackType | None = exc.__traceback__
+    while tb is not None:
+        frame = tb.tb_frame
+        if is_ours(frame.f_globals):
+            if builtin is None and found:
+                builtin = builtin_name(frame)
+        else:
+            table = sema_names(frame)
+            if table is not None or found:
+                code = frame.f_code
+                line, col = position(code, tb.tb_lasti)
+                found.append(Frame(shown_name(code, table), code.co_filename, line or tb.tb_lineno or 0, col))
+                builtin = None
+        tb = tb.tb_next
+    if builtin is not None:
+        caller = found[-1]
+        found.append(Frame(builtin, caller.file, caller.line, caller.col))
+    found.reverse()
+    return found
+
+
+def is_ours(namespace: dict[str, Any]) -> bool:
+    """Whether a frame with these globals belongs to the runtime or the compiler."""
+    name = namespace.get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] in OURS
+
+
+def sema_names(frame: FrameType) -> dict[str, str] | None:
+    """The names table of a frame of a compiled program; None for a frame of anything else."""
+    table: dict[str, str] | None = frame.f_globals.get("__sema_names__")
+    if table is None:
+        file = frame.f_code.co_filename
+        if file.endswith(".sema") or file in TEXT_FILES:
+            return {}
+    return table
+
+
+def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
+    name = name_of_code(code.co_name, table)
+    return ANONYMOUS if name.startswith("<") else name
+
+
+def builtin_name(frame: FrameType) -> str | None:
+    """The Sema name when a frame of ours runs a builtin."""
+    function = frame.f_globals.get(frame.f_code.co_name)
+    name = getattr(function, "__sema_name__", None)
+    return name if isinstance(name, str) and getattr(function, "__code__", None) is frame.f_code else None
+
+
+_positions: dict[tuple[CodeType, int], Position] = {}
+
+
+def position(code: CodeType, lasti: int) -> Position:
+    """(line, column) of an instruction, 1-based, 0 where unknown."""
+    key = (code, lasti)
+    found = _positions.get(key)
+    if found is None:
+        line, _, col, _ = next(islice(code.co_positions(), lasti // 2, None), (None, None, None, None))
+        found = (line or 0, 0 if col is None else col + 1)
+        if len(_positions) > 4096:
+            _positions.clear()
+        _positions[key] = found
+    return found

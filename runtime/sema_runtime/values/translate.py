@@ -1,0 +1,283 @@
+"""Python's own exceptions as Sema conditions.
+
+Compiled code leaves checks to Python where Python checks anyway: an unbound name, a wrong number of arguments, an operand
+that doesn't fit, too deep a recursion. `translated(exc)` says what a Sema programmer shall read instead.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError, UnboundError
+from sema_runtime.values.naming import function_name, name_of_code
+from sema_runtime.values.tracebacks import sema_names
+from sema_runtime.values.typenames import NAMES, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType, FrameType
+    from typing import Any
+
+STACK_OVERFLOW = "stack overflow: maximum call depth exceeded"
+STACK_HINT = (
+    "this usually means unbounded recursion; ensure recursive calls are in tail position for TCO, or use 'do' for iteration"
+)
+CALLABLE_HINT = "expected a function, lambda, or keyword"
+STRINGS_HINT = "+: cannot mix strings with other types; use (str a b ...) to build a string"
+DIVISION_HINT = "/: guard with (if (zero? d) ... (/ n d))"
+
+OPERANDS = re.compile(r"unsupported operand type\(s\) for (\S+?)=?: '(.+)' and '(.+)'")
+COMPARISON = re.compile(r"'([<>]=?)' not supported between instances of '(.+)' and '(.+)'")
+CONCATENATION = re.compile(r"can only concatenate (\w+) \(not \"(.+)\"\) to \w+")
+UNARY = re.compile(r"bad operand type for (unary )?(\S+?): '(.+)'")
+NOT_CALLABLE = re.compile(r"'(.+)' object is not callable")
+TOO_MANY = re.compile(r"(\S+)\(\) takes (?:from )?(?:exactly )?(\w+)(?: to (\d+))? (?:positional )?arguments? ?(?:but (\d+)|\((\d+) given\))")
+MISSING = re.compile(r"(\S+)\(\) missing (\d+) required positional arguments?: (.+)")
+EXPECTED = re.compile(r"(\S+) expected (?:at (?:least|most) )?(\d+) arguments?, got (\d+)")
+COUNTS = {"no": "0", "one": "1"}
+
+SEQUENCE_ATTRIBUTES = frozenset(("car", "cdr", "items", "steps"))
+MAP_ATTRIBUTES = frozenset(("lookup", "assoc", "without", "merged", "pairs", "sorted_keys", "has", "d"))
+PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()}
+
+
+class PythonError(SemaError):
+    """What a Python library raised, as it is: `:type :python`, `:python-type` the name of the class."""
+
+    kind = "python"
+
+    def __init__(self, exc: BaseException) -> None:
+        name = type(exc).__name__
+        text = str(exc.args[0]) if isinstance(exc, KeyError) and len(exc.args) == 1 else str(exc)
+        super().__init__(f"{name}: {text}" if text else name, None, None, python_type=name)
+
+
+def translated(exc: BaseException) -> SemaError:
+    """The condition an exception stands for; a condition stands for itself. Raises nothing."""
+    if isinstance(exc, SemaError):
+        return exc
+    known = getattr(exc, "sema_condition", None)
+    if isinstance(known, SemaError):
+        return known
+    made = _translate(exc) or PythonError(exc)
+    made.__traceback__ = exc.__traceback__
+    exc.sema_condition = made  # type: ignore[attr-defined]
+    return made
+
+
+def _translate(exc: BaseException) -> SemaError | None:
+    if isinstance(exc, NameError):
+        return _unbound(exc)
+    if isinstance(exc, ZeroDivisionError):
+        return _zero_division(str(exc))
+    if isinstance(exc, RecursionError):
+        return SemaError(STACK_OVERFLOW, STACK_HINT)
+    if isinstance(exc, TypeError):
+        text = str(exc)
+        return _operands(text) or _not_callable(text, exc) or _arity(text, exc)
+    if isinstance(exc, AttributeError):
+        return _attribute(exc)
+    if isinstance(exc, MemoryError):
+        return SemaError("out of memory")
+    return None
+
+
+def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
+    """The frame that raised, with the index of its instruction; None when there is no traceback."""
+    tb = exc.__traceback__
+    if tb is None:
+        return None
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb.tb_frame, tb.tb_lasti
+
+
+def _unbound(exc: NameError) -> SemaError:
+    name = getattr(exc, "name", None)
+    if not name:
+        quoted = re.search(r"'(.+?)'", str(exc))
+        name = quoted.group(1) if quoted else str(exc)
+    place = innermost(exc)
+    return UnboundError(name_of_code(name, sema_names(place[0]) if place else None))
+
+
+def _zero_division(text: str) -> SemaError:
+    if "modulo" in text and "division" not in text:
+        return SemaError("modulo by zero")
+    if text == "integer division or modulo by zero":
+        return SemaError("quotient: division by zero", "quotient: ensure the divisor is non-zero")
+    return SemaError("division by zero", DIVISION_HINT)
+
+
+# Operators
+
+
+def _operands(text: str) -> SemaError | None:
+    match = OPERANDS.match(text)
+    if match:
+        return _operator_error(match[1], _sema_type(match[2]), _sema_type(match[3]))
+    match = CONCATENATION.match(text)
+    if match:
+        return _operator_error("+", _sema_type(match[1]), _sema_type(match[2]))
+    match = COMPARISON.match(text)
+    if match:
+        left, right = _sema_type(match[2]), _sema_type(match[3])
+        if match[1] in (">", "<="):  # the reference compares these the other way around
+            left, right = right, left
+        return SemaTypeError("comparable values", f"{left} and {right}")
+    match = UNARY.match(text)
+    if match:
+        return SemaTypeError("number", _sema_type(match[3]))
+    return None
+
+
+def _operator_error(operator: str, left: str, right: str) -> SemaError:
+    got = f"{left} and {right}"
+    if operator in ("+", "+="):
+        return SemaTypeError("number or string", got, STRINGS_HINT if "string" in (left, right) else None)
+    return SemaTypeError("number", got)
+
+
+def _sema_type(python_name: str) -> str:
+    """The Sema name of a type that Python's message names."""
+    name = python_name.rpartition(".")[2]
+    found = PYTHON_TYPES.get(name)
+    if found is not None:
+        return found
+    return "native-fn" if name in ("function", "builtin_function_or_method", "method") else name.lower()
+
+
+# Calls
+
+
+def _not_callable(text: str, exc: TypeError) -> SemaError | None:
+    match = NOT_CALLABLE.match(text)
+    if not match:
+        return None
+    from sema_runtime.values.callee import callee_of
+    from sema_runtime.values.printer import to_text
+
+    place = innermost(exc)
+    found, value = callee_of(*place) if place else (False, None)
+    if not found or type(value).__name__ != match[1].rpartition(".")[2]:
+        return SemaError(f"not callable: a value of type {_sema_type(match[1])}", CALLABLE_HINT)
+    return SemaError(f"not callable: {to_text(value)} ({type_name(value)})", CALLABLE_HINT)
+
+
+def _arity(text: str, exc: TypeError) -> SemaError | None:
+    match = TOO_MANY.match(text)
+    if match:
+        low = COUNTS.get(match[2], match[2])
+        if not low.isdigit():
+            return None
+        stated = f"{low}-{match[3]}" if match[3] else low
+        return _arity_error(match[1], exc, stated, int(match[4] or match[5]), None)
+    match = MISSING.match(text)
+    if match:
+        return _arity_error(match[1], exc, "", -int(match[2]), re.findall(r"'(\w+)'", match[3]))
+    match = EXPECTED.match(text)
+    if match:
+        more = "+" if " at least " in text else ""
+        return _arity_error(match[1].removesuffix("()"), exc, match[2] + more, int(match[3]), None)
+    return None
+
+
+def _arity_error(qualname: str, exc: TypeError, stated: str, given: int, missing: list[str] | None) -> SemaError | None:
+    """stated: the expectation in Python's message, if it has one; given: minus the number of missing arguments, else the count."""
+    place = innermost(exc)
+    target = _find_target(qualname, place[0], missing) if place else None
+    if target is None:
+        if missing is not None:
+            return None
+        return ArityError(qualname.rpartition(".")[2], stated, given)
+    name, low, high = target
+    if missing is not None:
+        given += low
+    return ArityError(name, arity_text(*_declared(name, low, high)), given)
+
+
+def arity_text(low: int, high: int) -> str:
+    """(2, -1) → `2+`, (1, 2) → `1-2`, (1, 1) → `1`."""
+    if high == -1:
+        return f"{low}+"
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def _declared(name: str, low: int, high: int) -> tuple[int, int]:
+    """The arity of a builtin as it is declared, which can differ from the Python signature."""
+    from sema_runtime.catalogue_index import INDEX
+
+    entry = INDEX.get(name)
+    return (entry[2], entry[3]) if entry is not None else (low, high)
+
+
+def _find_target(qualname: str, frame: FrameType, missing: list[str] | None) -> tuple[str, int, int] | None:
+    """(Sema name, least, most arguments or -1) of the function that a frame called with the wrong number of arguments."""
+    for value in _values_near(frame):
+        function = getattr(value, "__func__", value)
+        if getattr(function, "__qualname__", None) != qualname:
+            continue
+        code = getattr(function, "__code__", None)
+        if code is not None and _misses(code, missing, len(function.__defaults__ or ())):
+            return function_name(function), *_bounds(code, len(function.__defaults__ or ()), value is not function)
+    for code, table in _codes_near(frame):
+        if code.co_qualname == qualname and _misses(code, missing, 0):
+            return name_of_code(code.co_name, table), *_bounds(code, 0, False)
+    return None
+
+
+def _misses(code: CodeType, missing: list[str] | None, defaults: int) -> bool:
+    required = code.co_varnames[: code.co_argcount - defaults]
+    return missing is None or list(required[len(required) - len(missing) :]) == missing
+
+
+def _bounds(code: CodeType, defaults: int, bound: bool) -> tuple[int, int]:
+    most = code.co_argcount - bound
+    return most - defaults, -1 if code.co_flags & 0x04 else most
+
+
+def _values_near(frame: FrameType) -> Iterator[Any]:
+    """The values that a frame and its callers can name: its locals, then the globals of each module on the way."""
+    yield from tuple(frame.f_locals.values())
+    seen: set[int] = set()
+    here: FrameType | None = frame
+    while here is not None and len(seen) < 10:
+        if id(here.f_globals) not in seen:
+            seen.add(id(here.f_globals))
+            yield from tuple(here.f_globals.values())
+        here = here.f_back
+
+
+def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | None]]:
+    """The code objects of the functions defined around a frame: those of its module and of its callers."""
+    seen: set[CodeType] = set()
+    here: FrameType | None = frame
+    steps = 0
+    while here is not None and steps < 100:
+        table = sema_names(here)
+        todo = [here.f_code, *(f.__code__ for f in tuple(here.f_globals.values()) if hasattr(f, "__code__"))]
+        while todo:
+            code = todo.pop()
+            if code in seen:
+                continue
+            seen.add(code)
+            yield code, table
+            todo += [const for const in code.co_consts if hasattr(const, "co_consts")]
+        here = here.f_back
+        steps += 1
+
+
+# Attributes
+
+
+def _attribute(exc: AttributeError) -> SemaError | None:
+    if exc.name in SEQUENCE_ATTRIBUTES:
+        expected = "list or vector"
+    elif exc.name in MAP_ATTRIBUTES:
+        expected = "map or hashmap"
+    elif exc.name is not None and hasattr(str, exc.name) and not isinstance(exc.obj, type(re)):
+        expected = "string"
+    else:
+        return None
+    return SemaTypeError(expected, type_name(exc.obj))
