@@ -68,7 +68,7 @@ def visible_names(program_names: Iterable[str] = ()) -> list[str]:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The first candidate at the smallest edit distance from name, at most a third of its length (1 to 3); not name itself."""
+    """The first candidate at the smallest edit distance from name, which is 1 to a third of its length (at most 3)."""
     limit = max(1, min(3, len(name) // 3))
     best = None
     for candidate in candidates:

@@ -9,8 +9,7 @@ from sema_runtime.values.errors import ReaderError, SemaError, Thrown, UnboundEr
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
-from sema_runtime.values.tracebacks import Frame, sema_frames, sema_names
-from sema_runtime.values.translate import innermost, translated
+from sema_runtime.values.tracebacks import Frame, innermost, sema_frames, sema_names
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,6 +45,15 @@ class Described:
         self.place = place
 
 
+def condition_of(exc: BaseException) -> SemaError:
+    """The condition an exception stands for; one of Python's is translated."""
+    if isinstance(exc, SemaError):
+        return exc
+    from sema_runtime.values.translate import translated
+
+    return translated(exc)
+
+
 def rethrown(exc: BaseException) -> Map | None:
     """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
     if type(exc) is not Thrown or type(exc.value) is not Map:
@@ -56,13 +64,17 @@ def rethrown(exc: BaseException) -> Map | None:
 
 def condition_map(exc: BaseException) -> Map:
     """What `catch` binds: `:type`, `:message`, `:stack-trace` and the entries of the error's kind."""
+    error = condition_of(exc)
     thrown = rethrown(exc)
     if thrown is not None:
         trace = thrown.d.get(STACK_TRACE)
         kept = type(trace) is List and len(trace) > 0
-        return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc)})
-    error = translated(exc)
-    entries: dict[Any, Any] = {TYPE: keyword(error.kind), MESSAGE: _catch_message(error), STACK_TRACE: _trace(exc)}
+        return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc, error)})
+    entries: dict[Any, Any] = {
+        TYPE: keyword(error.kind),
+        MESSAGE: _catch_message(error),
+        STACK_TRACE: _trace(exc, error),
+    }
     for name, value in error.fields.items():
         entries[keyword(name.replace("_", "-"))] = value
     return Map(entries)
@@ -81,17 +93,27 @@ def reader_place(error: BaseException) -> tuple[int, int] | None:
     return (span[0], span[1]) if isinstance(span, tuple) else (span.line, span.col)
 
 
-def _trace(exc: BaseException) -> List:
-    return List([Map({NAME: frame.name, LINE: frame.line, COL: frame.col}) for frame in sema_frames(exc)])
+def _trace(exc: BaseException, error: SemaError) -> List:
+    return List([Map({NAME: one.name, LINE: one.line, COL: one.col}) for one in _frames(exc, error)])
+
+
+def _frames(exc: BaseException, error: SemaError) -> list[Frame]:
+    """The frames of an error; an operator that was compiled into its caller is shown as if it had a frame."""
+    frames = sema_frames(exc)
+    operator = "throw" if type(error) is Thrown else getattr(error, "operator", None)
+    if operator is not None and frames and frames[0].name != operator:
+        caller = frames[0]
+        frames.insert(0, Frame(operator, caller.file, caller.line, caller.col))
+    return frames
 
 
 def describe(exc: BaseException) -> Described:
     """The parts of the message for an error that nobody caught."""
-    frames = sema_frames(exc)
+    error = condition_of(exc)
+    frames = _frames(exc, error)
     thrown = rethrown(exc)
     if thrown is not None:
         return Described(thrown.d[MESSAGE], None, None, frames, None)
-    error = translated(exc)
     hint = error.hint
     if hint is None and isinstance(error, UnboundError):
         hint = unbound_hint(error.fields["name"], exc)

@@ -94,7 +94,10 @@ class Thrown(SemaError):
         return to_text(self.value)
 
     def display(self) -> str:
-        return f"User exception: {self.message}"
+        from sema_runtime.values.conditions import rethrown
+
+        condition = rethrown(self)
+        return f"User exception: {self.message}" if condition is None else str(condition["message"])
 
 
 class IoError(SemaError):
@@ -116,14 +119,16 @@ class PermissionDenied(SemaError):
 
     def __init__(self, function: str, capability: str) -> None:
         super().__init__(
-            f"Permission denied: {function} requires '{capability}' capability", function=function, capability=capability
+            f"Permission denied: {function} requires '{capability}' capability",
+            function=function,
+            capability=capability,
         )
 
 
 def arity_words(expected: str) -> str:
-    """`1` -> "1 argument", `2+` -> "2 or more arguments", `1-2` -> "1 to 2 arguments"."""
-    if expected == "1":
-        return "1 argument"
+    """`0` -> "no arguments", `1` -> "1 argument", `2+` -> "2 or more arguments", `1-2` -> "1 to 2 arguments"."""
+    if expected in ("0", "1"):
+        return "1 argument" if expected == "1" else "no arguments"
     if expected.endswith("+"):
         return f"{expected[:-1]} or more arguments"
     low, dash, high = expected.partition("-")

@@ -57,6 +57,16 @@ def sema_frames(exc: BaseException) -> list[Frame]:
     return found
 
 
+def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
+    """The frame that raised, with the index of its instruction; None when there is no traceback."""
+    tb = exc.__traceback__
+    if tb is None:
+        return None
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb.tb_frame, tb.tb_lasti
+
+
 def is_ours(namespace: dict[str, Any]) -> bool:
     """Whether a frame with these globals belongs to the runtime or the compiler."""
     name = namespace.get("__name__")

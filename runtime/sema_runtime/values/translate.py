@@ -1,7 +1,7 @@
 """Python's own exceptions as Sema conditions.
 
-Compiled code leaves checks to Python where Python checks anyway: an unbound name, a wrong number of arguments, an operand
-that doesn't fit, too deep a recursion. `translated(exc)` says what a Sema programmer shall read instead.
+Compiled code leaves checks to Python where Python checks anyway: an unbound name, a wrong number of arguments, an
+operand that doesn't fit, too deep a recursion. `translated(exc)` says what a Sema programmer shall read instead.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError, UnboundError
 from sema_runtime.values.naming import function_name, name_of_code
-from sema_runtime.values.tracebacks import sema_names
+from sema_runtime.values.tracebacks import innermost, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 STACK_OVERFLOW = "stack overflow: maximum call depth exceeded"
 STACK_HINT = (
-    "this usually means unbounded recursion; ensure recursive calls are in tail position for TCO, or use 'do' for iteration"
+    "this usually means unbounded recursion; "
+    "ensure recursive calls are in tail position for TCO, or use 'do' for iteration"
 )
 CALLABLE_HINT = "expected a function, lambda, or keyword"
 STRINGS_HINT = "+: cannot mix strings with other types; use (str a b ...) to build a string"
@@ -32,7 +33,10 @@ COMPARISON = re.compile(r"'([<>]=?)' not supported between instances of '(.+)' a
 CONCATENATION = re.compile(r"can only concatenate (\w+) \(not \"(.+)\"\) to \w+")
 UNARY = re.compile(r"bad operand type for (unary )?(\S+?): '(.+)'")
 NOT_CALLABLE = re.compile(r"'(.+)' object is not callable")
-TOO_MANY = re.compile(r"(\S+)\(\) takes (?:from )?(?:exactly )?(\w+)(?: to (\d+))? (?:positional )?arguments? ?(?:but (\d+)|\((\d+) given\))")
+TOO_MANY = re.compile(
+    r"(\S+)\(\) takes (?:from )?(?:exactly )?(\w+)(?: to (\d+))? "
+    r"(?:positional )?arguments? ?(?:but (\d+)|\((\d+) given\))"
+)
 MISSING = re.compile(r"(\S+)\(\) missing (\d+) required positional arguments?: (.+)")
 EXPECTED = re.compile(r"(\S+) expected (?:at (?:least|most) )?(\d+) arguments?, got (\d+)")
 COUNTS = {"no": "0", "one": "1"}
@@ -83,16 +87,6 @@ def _translate(exc: BaseException) -> SemaError | None:
     return None
 
 
-def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
-    """The frame that raised, with the index of its instruction; None when there is no traceback."""
-    tb = exc.__traceback__
-    if tb is None:
-        return None
-    while tb.tb_next is not None:
-        tb = tb.tb_next
-    return tb.tb_frame, tb.tb_lasti
-
-
 def _unbound(exc: NameError) -> SemaError:
     name = getattr(exc, "name", None)
     if not name:
@@ -104,13 +98,19 @@ def _unbound(exc: NameError) -> SemaError:
 
 def _zero_division(text: str) -> SemaError:
     if "modulo" in text and "division" not in text:
-        return SemaError("modulo by zero")
+        return by_operator("mod", SemaError("modulo by zero"))
     if text == "integer division or modulo by zero":
         return SemaError("quotient: division by zero", "quotient: ensure the divisor is non-zero")
-    return SemaError("division by zero", DIVISION_HINT)
+    return by_operator("/", SemaError("division by zero", DIVISION_HINT))
 
 
 # Operators
+
+
+def by_operator(operator: str, error: SemaError) -> SemaError:
+    """Notes which operator failed: it was compiled into its caller, so no frame tells."""
+    error.operator = operator  # type: ignore[attr-defined]
+    return error
 
 
 def _operands(text: str) -> SemaError | None:
@@ -125,18 +125,22 @@ def _operands(text: str) -> SemaError | None:
         left, right = _sema_type(match[2]), _sema_type(match[3])
         if match[1] in (">", "<="):  # the reference compares these the other way around
             left, right = right, left
-        return SemaTypeError("comparable values", f"{left} and {right}")
+        return by_operator(match[1], SemaTypeError("comparable values", f"{left} and {right}"))
     match = UNARY.match(text)
     if match:
-        return SemaTypeError("number", _sema_type(match[3]))
+        return by_operator(
+            "-" if match[1] else match[2].removesuffix("()"), SemaTypeError("number", _sema_type(match[3]))
+        )
     return None
 
 
 def _operator_error(operator: str, left: str, right: str) -> SemaError:
     got = f"{left} and {right}"
     if operator in ("+", "+="):
-        return SemaTypeError("number or string", got, STRINGS_HINT if "string" in (left, right) else None)
-    return SemaTypeError("number", got)
+        return by_operator(
+            "+", SemaTypeError("number or string", got, STRINGS_HINT if "string" in (left, right) else None)
+        )
+    return by_operator(operator, SemaTypeError("number", got))
 
 
 def _sema_type(python_name: str) -> str:
@@ -184,7 +188,7 @@ def _arity(text: str, exc: TypeError) -> SemaError | None:
 
 
 def _arity_error(qualname: str, exc: TypeError, stated: str, given: int, missing: list[str] | None) -> SemaError | None:
-    """stated: the expectation in Python's message, if it has one; given: minus the number of missing arguments, else the count."""
+    """stated: what Python's message says is expected, if anything; given: how many arguments, or minus how many are missing."""
     place = innermost(exc)
     target = _find_target(qualname, place[0], missing) if place else None
     if target is None:
@@ -213,7 +217,7 @@ def _declared(name: str, low: int, high: int) -> tuple[int, int]:
 
 
 def _find_target(qualname: str, frame: FrameType, missing: list[str] | None) -> tuple[str, int, int] | None:
-    """(Sema name, least, most arguments or -1) of the function that a frame called with the wrong number of arguments."""
+    """(Sema name, least, most arguments or -1) of the function that a frame called wrongly."""
     for value in _values_near(frame):
         function = getattr(value, "__func__", value)
         if getattr(function, "__qualname__", None) != qualname:
