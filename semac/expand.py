@@ -96,7 +96,7 @@ def expand_all(form: Any, macro: Macro, find: Callable[[str], Macro | None], spa
 
 def _place(error: Exception, macro: Macro, span: Any) -> None:
     """Moves an error from inside a macro to the call of it."""
-    inner = getattr(error, "span", None)
+    inner: Any = getattr(error, "span", None)
     where = f", line {inner.line} of its source" if hasattr(inner, "line") else ""
     note = f"while expanding the macro '{macro.name}'{where}"
     if not isinstance(error, SemaError):

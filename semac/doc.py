@@ -1,0 +1,162 @@
+"""`sema doc`: documentation of one name, full-text search, search by name."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from sema_runtime.catalogue_index import INDEX
+
+from semac.doc_entries import Entry, all_entries, lookup
+from semac.special_forms_doc import FORMS
+
+USAGE = "Usage: sema doc [--pager | --no-pager] SYMBOL | show SYMBOL | search QUERY... [-n N] | apropos PATTERN"
+WEIGHTS = (("name", 4), ("params", 1), ("summary", 2), ("body", 1))  # how often a word of each part counts
+DEFAULT_ROWS, MOST_ROWS, MOST_NAMES = 5, 25, 50
+NAME_WIDTH = 28
+WORD = re.compile(r"[a-z0-9]+")
+
+
+def main(args: Sequence[str]) -> int:
+    """Runs `sema doc ARGS`; returns the exit status: 0, 1 (not found), 2 (wrong usage)."""
+    words = [arg for arg in args if arg not in ("--pager", "--no-pager")]
+    try:
+        command, limit, words = _parsed(words)
+    except ValueError as error:
+        print(f"Error: {error}\n{USAGE}", file=sys.stderr)
+        return 2
+    if command == "search":
+        text = search(" ".join(words), limit)
+    elif command == "apropos":
+        text = apropos(words[0])
+    else:
+        entry = lookup(words[0])
+        if entry is None:
+            print(f"Error: documentation not found: {words[0]}", file=sys.stderr)
+            return 1
+        text = entry.text()
+    _output(text, "--pager" if "--pager" in args else "--no-pager" if "--no-pager" in args else "")
+    return 0
+
+
+def _parsed(words: list[str]) -> tuple[str, int, list[str]]:
+    """(command, rows, arguments). Raises ValueError for wrong usage."""
+    if not words:
+        raise ValueError("a name is required")
+    command = words[0] if words[0] in ("show", "search", "apropos") and len(words) > 1 else "show"
+    rest = words[1:] if words[0] == command and len(words) > 1 else words
+    limit = DEFAULT_ROWS
+    if command == "search":
+        if "-n" in rest:
+            at = rest.index("-n")
+            if at + 1 >= len(rest) or not rest[at + 1].isdecimal():
+                raise ValueError("-n requires a number")
+            limit = int(rest[at + 1]) or DEFAULT_ROWS
+            rest = rest[:at] + rest[at + 2 :]
+    elif len(rest) > 1:
+        raise ValueError(f"unexpected argument '{rest[1]}'")
+    if not rest:
+        raise ValueError("a query is required")
+    return command, min(limit, MOST_ROWS), rest
+
+
+def search(query: str, limit: int = DEFAULT_ROWS) -> str:
+    """The rows of the best matches for some words, and their number."""
+    rows = ranked(query)[:limit]
+    if not rows:
+        return f'(no documentation matches for "{query}")'
+    width = min(NAME_WIDTH, max(len(entry.name) for entry in rows))
+    lines = [f"  {entry.name:<{width}}  [{entry.module}]  {entry.summary}".rstrip() for entry in rows]
+    return "\n".join([*lines, f"  ({len(rows)} match{'' if len(rows) == 1 else 'es'})"])
+
+
+def ranked(query: str) -> list[Entry]:
+    """All entries that hold a word of the query, by BM25 over name, parameters, summary and body, best first."""
+    entries = list(all_entries().values())
+    documents = [_words(entry) for entry in entries]
+    average = sum(map(Counter.total, documents)) / max(1, len(documents))
+    terms = dict.fromkeys(WORD.findall(query.lower()))
+    rarity = {term: _rarity(sum(term in words for words in documents), len(documents)) for term in terms}
+    scores = []
+    for entry, words in zip(entries, documents, strict=True):
+        size = 1.2 * (0.25 + 0.75 * words.total() / average)
+        score = sum(rarity[term] * words[term] * 2.2 / (words[term] + size) for term in terms if words[term])
+        if entry.name == query.strip():
+            score += 1000
+        if score:
+            scores.append((-score, bool(entry.alias_of), entry.name, entry))
+    return [entry for *_, entry in sorted(scores, key=lambda row: row[:3])]
+
+
+def _rarity(having: int, total: int) -> float:
+    return math.log(1 + (total - having + 0.5) / (having + 0.5))
+
+
+def _words(entry: Entry) -> Counter[str]:
+    parts = {
+        "name": entry.name,
+        "params": " ".join(signature.partition(" ")[2] for signature in entry.signatures),
+        "summary": entry.summary,
+        "body": entry.body,
+    }
+    words: Counter[str] = Counter()
+    for part, weight in WEIGHTS:
+        for word in WORD.findall(parts[part].lower()):
+            words[word] += weight
+    return words
+
+
+def apropos(pattern: str) -> str:
+    """Names that start with the pattern, then those that contain it; a similar name when there are few."""
+    names = matching_names(pattern)
+    if len(names) < 3:
+        names += [name for name in [similar(pattern)] if name and name not in names]
+    if not names:
+        return f'(no matches for "{pattern}")'
+    lines = []
+    for name in names[:MOST_NAMES]:
+        entry = lookup(name)
+        lines.append(f"  {name}  {entry.summary if entry else ''}".rstrip())
+    return "\n".join(lines)
+
+
+def matching_names(pattern: str) -> list[str]:
+    """Documented names for a pattern without regard to case: those it begins, then those it occurs in, each sorted."""
+    wanted = pattern.lower()
+    names = sorted(documented_names())
+    first = [name for name in names if name.lower().startswith(wanted)]
+    return first + [name for name in names if wanted in name.lower() and not name.lower().startswith(wanted)]
+
+
+def documented_names() -> set[str]:
+    """Every name that `sema doc` knows, found without reading the sources of the runtime."""
+    from semac.doc_entries import prelude_entries
+
+    return {*INDEX, *FORMS, *prelude_entries()}
+
+
+def similar(name: str) -> str | None:
+    """The documented name that is spelled most like name, if any is close."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, sorted(documented_names()), 1)
+    return found[0] if found else None
+
+
+def _output(text: str, pager: str) -> None:
+    """Prints the text, through `less` when asked to or when it is taller than the terminal."""
+    import shutil
+
+    tall = sys.stdout.isatty() and text.count("\n") + 1 >= shutil.get_terminal_size().lines
+    if pager != "--no-pager" and (pager or tall) and shutil.which("less"):
+        import subprocess
+
+        subprocess.run(
+            ["less", "-RFX"], input=text + "\n", text=True, env={**os.environ, "LESSCHARSET": "utf-8"}, check=False
+        )
+        return
+    print(text)

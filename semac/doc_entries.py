@@ -1,0 +1,177 @@
+"""What is documented: builtins (from the docstrings in the runtime's source), special forms, macros of the prelude.
+
+Nothing of the runtime is imported for this; its files are read with `ast`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+from functools import lru_cache
+from inspect import cleandoc
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.lists import List
+from sema_runtime.values.printer import to_text
+
+from semac.special_forms_doc import FORMS
+
+PRELUDE = os.path.join(os.path.dirname(__file__), "prelude.sema")
+
+
+class Entry:
+    """One documented name. signatures: ways to write a call; body: Markdown below them; summary: its first sentence."""
+
+    __slots__ = ("alias_of", "aliases", "body", "capability", "kind", "module", "name", "returns", "signatures")
+
+    def __init__(self, name: str, kind: str, module: str, signatures: list[str], body: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.module = module
+        self.signatures = signatures
+        self.body = body
+        self.returns = ""
+        self.capability = ""
+        self.alias_of = ""
+        self.aliases: list[str] = []
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the body, on one line."""
+        text = " ".join(self.body.split("\n\n", 1)[0].split())
+        return text.split(". ", 1)[0].rstrip(".")
+
+    def heading(self) -> str:
+        return f"{self.name} → {self.alias_of} : {self.kind}" if self.alias_of else f"{self.name} : {self.kind}"
+
+    def text(self) -> str:
+        """The whole documentation: heading, signatures, description, examples, as Markdown."""
+        arrow = f" → {self.returns}" if self.returns not in ("", "any") else ""
+        parts = [self.heading(), "\n".join(f"    {signature}{arrow}" for signature in self.signatures)]
+        prose, examples = split_examples(self.body)
+        parts.append(prose)
+        if examples:
+            parts.append("```sema\n" + "\n".join(examples) + "\n```")
+        if self.aliases:
+            parts.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases))
+        if self.capability:
+            parts.append(f"Needs the capability `{self.capability}`.")
+        return "\n\n".join(part for part in parts if part)
+
+
+def split_examples(body: str) -> tuple[str, list[str]]:
+    """The prose of a text, and its example lines `(call) => value`."""
+    prose, examples = [], []
+    for line in body.split("\n"):
+        if " => " in line and line[:1] in tuple("(`'"):
+            examples.append(line)
+        else:
+            prose.append(line)
+    return "\n".join(prose).strip(), examples
+
+
+def lookup(name: str) -> Entry | None:
+    """The documentation of one name, or None. Reads only the file that declares it."""
+    if name in FORMS:
+        return _form_entry(name)
+    if name in INDEX:
+        return module_entries(INDEX[name][0]).get(name)
+    return prelude_entries().get(name)
+
+
+@lru_cache(1)
+def all_entries() -> dict[str, Entry]:
+    """Every documented name, sorted."""
+    found = {**prelude_entries(), **{name: _form_entry(name) for name in FORMS}}
+    for module in sorted({entry[0] for entry in INDEX.values()}):
+        found.update(module_entries(module))
+    return dict(sorted(found.items()))
+
+
+def _form_entry(name: str) -> Entry:
+    syntax, _, body = FORMS[name].partition("\n\n")
+    return Entry(name, "special form", "special-forms", syntax.split("\n"), body)
+
+
+@lru_cache(1)
+def prelude_entries() -> dict[str, Entry]:
+    """The macros of the prelude that are no special forms in name; the docstring is the first form of the body."""
+    from semac.reader import read_program
+
+    found = {}
+    with open(PRELUDE, encoding="utf-8") as file:
+        forms = read_program(file.read())
+    for form in forms:
+        if type(form) is not List:
+            continue
+        name, params, *body = form.items[1:]
+        if name.name not in FORMS:
+            text = cleandoc(body[0]) if len(body) > 1 and type(body[0]) is str else ""
+            signature = to_text(List([name, *params.items]))
+            found[name.name] = Entry(name.name, "builtin", "macros", [signature], text)
+    return found
+
+
+@lru_cache(None)
+def module_entries(module: str) -> dict[str, Entry]:
+    """The entries of one runtime module, given as in the index (`lib.strings`)."""
+    root = importlib.util.find_spec("sema_runtime")
+    assert root is not None and root.submodule_search_locations
+    path = os.path.join(root.submodule_search_locations[0], *module.split(".")) + ".py"
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    found: dict[str, Entry] = {}
+    for node in tree.body:
+        for mark, function in _declarations(node, functions):
+            names = [ast.literal_eval(arg) for arg in mark.args]
+            for name in names:
+                found[name] = _entry(name, names, module, function)
+    return found
+
+
+def _declarations(node: ast.stmt, functions: dict[str, ast.FunctionDef]) -> list[tuple[ast.Call, Any]]:
+    """(the call of `builtin`, the function it declares if that stands in the file) for one statement of a module."""
+    if isinstance(node, ast.FunctionDef):
+        return [(mark, node) for mark in node.decorator_list if _is_builtin(mark)]  # type: ignore[misc]
+    value = getattr(node, "value", None)
+    if isinstance(value, ast.Call) and _is_builtin(value.func):
+        argument = value.args[0] if value.args else None
+        return [(value.func, functions.get(argument.id) if isinstance(argument, ast.Name) else None)]  # type: ignore[list-item]
+    return []
+
+
+def _is_builtin(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "builtin"
+
+
+def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef | None) -> Entry:
+    _, _, least, most, returns, capability, _ = INDEX.get(name, (module, "", 0, -1, "any", "", False))
+    parameters = _parameters(function.args) if function is not None else _numbered(least, most)
+    signature = f"({' '.join([name, *parameters])})"
+    body = (ast.get_docstring(function) or "") if function is not None else ""
+    entry = Entry(name, "builtin", module.rpartition(".")[2].replace("_", "-"), [signature], body)
+    entry.returns = returns
+    entry.capability = capability
+    if name != names[0]:
+        entry.alias_of = names[0]
+    entry.aliases = [other for other in names if other != name]
+    return entry
+
+
+def _parameters(args: ast.arguments) -> list[str]:
+    """Parameter names as Sema shows them: optional ones in brackets, the rest behind a dot."""
+    plain = [arg.arg.strip("_").replace("_", "-") for arg in [*args.posonlyargs, *args.args]]
+    required = len(plain) - len(args.defaults)
+    shown = plain[:required] + [f"[{name}]" for name in plain[required:]]
+    return [*shown, ".", args.vararg.arg.strip("_").replace("_", "-")] if args.vararg else shown
+
+
+def _numbered(least: int, most: int) -> list[str]:
+    """Placeholders for a function whose Python signature is not in sight."""
+    shown = [f"arg{index + 1}" for index in range(least)]
+    if most < 0:
+        return [*shown, ".", "args"]
+    return shown + [f"[arg{index + 1}]" for index in range(least, most)]
