@@ -6,27 +6,23 @@ from typing import TYPE_CHECKING
 
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, SemaError, Thrown, UnboundError
-from sema_runtime.values.lists import List
+from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
-from sema_runtime.values.tracebacks import Frame, innermost, sema_frames, sema_names
+from sema_runtime.values.tracebacks import Frame, innermost, is_ours, raw_calls, sema_frames, sema_names
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from sema_runtime.values.tracebacks import Call
 
 TYPE = keyword("type")
 MESSAGE = keyword("message")
 STACK_TRACE = keyword("stack-trace")
 NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
-KINDS = frozenset(
-    map(
-        keyword,
-        (
-            *("reader", "eval", "type-error", "arity", "unbound", "user", "io", "llm", "python"),
-            *("permission-denied", "policy-denied", "cancelled", "timeout"),
-        ),
-    )
-)
+_NAMES = "reader eval type-error arity unbound user io llm python permission-denied policy-denied cancelled timeout"
+KINDS = {name: keyword(name) for name in _NAMES.split()}
+KIND_KEYWORDS = frozenset(KINDS.values())
 
 
 class Described:
@@ -59,7 +55,7 @@ def rethrown(exc: BaseException) -> Map | None:
     if type(exc) is not Thrown or type(exc.value) is not Map:
         return None
     entries = exc.value.d
-    return exc.value if entries.get(TYPE) in KINDS and type(entries.get(MESSAGE)) is str else None
+    return exc.value if entries.get(TYPE) in KIND_KEYWORDS and type(entries.get(MESSAGE)) is str else None
 
 
 def condition_map(exc: BaseException) -> Map:
@@ -71,7 +67,7 @@ def condition_map(exc: BaseException) -> Map:
         kept = type(trace) is List and len(trace) > 0
         return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc, error)})
     entries: dict[Any, Any] = {
-        TYPE: keyword(error.kind),
+        TYPE: KINDS.get(error.kind) or keyword(error.kind),
         MESSAGE: _catch_message(error),
         STACK_TRACE: _trace(exc, error),
     }
@@ -94,12 +90,15 @@ def reader_place(error: BaseException) -> tuple[int, int] | None:
 
 
 def _trace(exc: BaseException, error: SemaError) -> List:
-    return List([Map({NAME: one.name, LINE: one.line, COL: one.col}) for one in _frames(exc, error)])
+    calls = raw_calls(exc)
+    if all(is_ours(call[1]) for call in calls):
+        return EMPTY
+    return delayed_list(lambda: [Map({NAME: one.name, LINE: one.line, COL: one.col}) for one in _frames(calls, error)])
 
 
-def _frames(exc: BaseException, error: SemaError) -> list[Frame]:
+def _frames(calls: list[Call], error: SemaError) -> list[Frame]:
     """The frames of an error; an operator that was compiled into its caller is shown as if it had a frame."""
-    frames = sema_frames(exc)
+    frames = sema_frames(calls)
     operator = "throw" if type(error) is Thrown else getattr(error, "operator", None)
     if operator is not None and frames and frames[0].name != operator:
         caller = frames[0]
@@ -110,7 +109,7 @@ def _frames(exc: BaseException, error: SemaError) -> list[Frame]:
 def describe(exc: BaseException) -> Described:
     """The parts of the message for an error that nobody caught."""
     error = condition_of(exc)
-    frames = _frames(exc, error)
+    frames = _frames(raw_calls(exc), error)
     thrown = rethrown(exc)
     if thrown is not None:
         return Described(thrown.d[MESSAGE], None, None, frames, None)
@@ -131,7 +130,7 @@ def program_names(exc: BaseException) -> list[str]:
     """The Sema names of the globals of the compiled module where an error came up."""
     place = innermost(exc)
     frame = place[0] if place else None
-    while frame is not None and sema_names(frame) is None:
+    while frame is not None and sema_names(frame.f_code, frame.f_globals) is None:
         frame = frame.f_back
     return global_names(frame.f_globals) if frame is not None else []
 

@@ -6,16 +6,23 @@ slots at full speed, and `map`, `nth` and `length` work on a Python sequence. `i
 
 Walking: the first few `cdr`s of a flat list are slices (one copy each, as `xs[1:]` would be); then the rest of the
 chain is linked in one go. So a single `rest` stays cheap and a walk over n elements costs O(n).
+
+The items of a consed list are a cache, kept by the newest cell that was asked: making them takes the cache of the cell
+it grew from, so a list that is consed and measured in turn needs memory for one copy, not for one a step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sema_runtime.values.equality import same_items, strict_hash
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
 SLICES_BEFORE_LINKING = 3
+CACHED = -1  # `steps` of a consed cell whose items are a cache
 
 
 class List:
@@ -26,7 +33,7 @@ class List:
     car: Any
     cdr: List
     span: Any  # where the reader found this list; unset on run-time values
-    steps: int  # how many slices led here from a flat list; unset means none
+    steps: int  # how many slices led here from a flat list, or CACHED; unset means 0
 
     def __init__(self, items: Sequence[Any] = ()) -> None:
         self.items = items
@@ -54,6 +61,9 @@ class List:
     def __len__(self) -> int:
         return len(self.items)
 
+    def __bool__(self) -> bool:
+        return not is_empty(self)
+
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return List(self.items[index])
@@ -70,7 +80,7 @@ class List:
         return same_items(self.items, other.items)
 
     def __hash__(self) -> int:
-        return strict_hash(self)
+        return strict_hash(self.items)
 
     def __repr__(self) -> str:
         from sema_runtime.values.printer import to_text
@@ -83,6 +93,8 @@ class List:
 
 EMPTY = List(())
 _new = List.__new__
+_car_of = List.car.__get__
+_items_of = List.items.__get__  # type: ignore[attr-defined]
 
 
 def cons(head: Any, tail: List) -> List:
@@ -93,25 +105,58 @@ def cons(head: Any, tail: List) -> List:
     return cell
 
 
+def delayed_list(make: Callable[[], Sequence[Any]]) -> List:
+    """A list whose items are made when somebody looks: the stack trace of a caught error, which few programs read."""
+    cell = _new(List)
+    cell.steps = make  # type: ignore[assignment]
+    return cell
+
+
 def list_of(values: Iterable[Any]) -> List:
     """A list of the values of any iterable."""
     return List(list(values))
 
 
+def make_list(*values: Any) -> List:
+    """A list of the arguments."""
+    return List(values)
+
+
+def is_empty(value: List) -> bool:
+    """Whether a list has no elements, told without building the items of a consed one."""
+    try:
+        _car_of(value)
+        return False
+    except AttributeError:
+        return not value.items
+
+
 def _flatten(cell: List) -> Sequence[Any]:
-    """The items of a consed list, remembered in its first cell. Raises AttributeError on a half-made list."""
+    """The items of a consed or delayed list, kept in its first cell. Raises AttributeError on a half-made list."""
+    make: Any = cell.steps
+    if type(make) is not int:
+        cell.steps = 0
+        cell.items = made = make()
+        return made  # type: ignore[no-any-return]
     collected: list[Any] = []
     push = collected.append
+    items_of = _items_of
     here = cell
-    items_of = List.items.__get__  # type: ignore[attr-defined]
     while True:
         try:
-            collected.extend(items_of(here))
+            collected += items_of(here)
             break
         except AttributeError:
             push(here.car)
             here = here.cdr
+    if here.steps == CACHED:
+        here.steps = 0
+        try:
+            del here.items
+        except AttributeError:  # another thread was here
+            pass
     cell.items = collected
+    cell.steps = CACHED
     return collected
 
 
@@ -127,9 +172,9 @@ def _link(cell: List) -> List:
         cell.cdr = rest
         return rest
     rest = EMPTY
-    for index in range(len(items) - 1, 0, -1):
+    for value in items[:0:-1]:
         linked = _new(List)
-        linked.car = items[index]
+        linked.car = value
         linked.cdr = rest
         rest = linked
     cell.cdr = rest

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from sema_runtime.values.naming import ANONYMOUS, name_of_code
 
 if TYPE_CHECKING:
-    from types import CodeType, FrameType, TracebackType
+    from types import CodeType, FrameType
     from typing import Any
 
     Position = tuple[int, int]
+    Call = tuple[CodeType, dict[str, Any], int, int | None]
 
 OURS = ("sema_runtime", "semac")
 TEXT_FILES = ("<input>", "<string>", "<stdin>")
@@ -29,27 +30,34 @@ class Frame:
         self.col = col
 
 
-def sema_frames(exc: BaseException) -> list[Frame]:
+def raw_calls(exc: BaseException) -> list[Call]:
+    """(code, globals, instruction, line) of each frame, outermost first: cheap, and keeps no locals alive."""
+    calls: list[Call] = []
+    tb = exc.__traceback__
+    while tb is not None:
+        frame = tb.tb_frame
+        calls.append((frame.f_code, frame.f_globals, tb.tb_lasti, tb.tb_lineno))
+        tb = tb.tb_next
+    return calls
+
+
+def sema_frames(calls: list[Call]) -> list[Frame]:
     """The frames below the first one of a compiled program; the machinery's own frames are left out.
 
     A builtin that fails is shown by its name at the place of its call.
     """
     found: list[Frame] = []
     builtin: str | None = None
-    tb: TracebackType | None = exc.__traceback__
-    while tb is not None:
-        frame = tb.tb_frame
-        if is_ours(frame.f_globals):
+    for code, namespace, lasti, tb_line in calls:
+        if is_ours(namespace):
             if builtin is None and found:
-                builtin = builtin_name(frame)
-        else:
-            table = sema_names(frame)
-            if table is not None or found:
-                code = frame.f_code
-                line, col = position(code, tb.tb_lasti)
-                found.append(Frame(shown_name(code, table), code.co_filename, line or tb.tb_lineno or 0, col))
-                builtin = None
-        tb = tb.tb_next
+                builtin = builtin_name(code, namespace)
+            continue
+        table = sema_names(code, namespace)
+        if table is not None or found:
+            line, col = position(code, lasti)
+            found.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
+            builtin = None
     if builtin is not None:
         caller = found[-1]
         found.append(Frame(builtin, caller.file, caller.line, caller.col))
@@ -73,11 +81,11 @@ def is_ours(namespace: dict[str, Any]) -> bool:
     return isinstance(name, str) and name.partition(".")[0] in OURS
 
 
-def sema_names(frame: FrameType) -> dict[str, str] | None:
-    """The names table of a frame of a compiled program; None for a frame of anything else."""
-    table: dict[str, str] | None = frame.f_globals.get("__sema_names__")
+def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | None:
+    """The names table of code of a compiled program with these globals; None for code of anything else."""
+    table: dict[str, str] | None = namespace.get("__sema_names__")
     if table is None:
-        file = frame.f_code.co_filename
+        file = code.co_filename
         if file.endswith(".sema") or file in TEXT_FILES:
             return {}
     return table
@@ -88,11 +96,11 @@ def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
     return ANONYMOUS if name.startswith("<") else name
 
 
-def builtin_name(frame: FrameType) -> str | None:
-    """The Sema name when a frame of ours runs a builtin."""
-    function = frame.f_globals.get(frame.f_code.co_name)
+def builtin_name(code: CodeType, namespace: dict[str, Any]) -> str | None:
+    """The Sema name when code of ours is that of a builtin."""
+    function = namespace.get(code.co_name)
     name = getattr(function, "__sema_name__", None)
-    return name if isinstance(name, str) and getattr(function, "__code__", None) is frame.f_code else None
+    return name if isinstance(name, str) and getattr(function, "__code__", None) is code else None
 
 
 _positions: dict[tuple[CodeType, int], Position] = {}

@@ -93,7 +93,7 @@ def _unbound(exc: NameError) -> SemaError:
         quoted = re.search(r"'(.+?)'", str(exc))
         name = quoted.group(1) if quoted else str(exc)
     place = innermost(exc)
-    return UnboundError(name_of_code(name, sema_names(place[0]) if place else None))
+    return UnboundError(name_of_code(name, sema_names(place[0].f_code, place[0].f_globals) if place else None))
 
 
 def _zero_division(text: str) -> SemaError:
@@ -188,7 +188,7 @@ def _arity(text: str, exc: TypeError) -> SemaError | None:
 
 
 def _arity_error(qualname: str, exc: TypeError, stated: str, given: int, missing: list[str] | None) -> SemaError | None:
-    """stated: what Python's message says is expected, if anything; given: how many arguments, or minus how many are missing."""
+    """stated: the expectation in Python's message, if any; given: the arguments, or minus how many are missing."""
     place = innermost(exc)
     target = _find_target(qualname, place[0], missing) if place else None
     if target is None:
@@ -259,7 +259,7 @@ def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | N
     here: FrameType | None = frame
     steps = 0
     while here is not None and steps < 100:
-        table = sema_names(here)
+        table = sema_names(here.f_code, here.f_globals)
         todo = [here.f_code, *(f.__code__ for f in tuple(here.f_globals.values()) if hasattr(f, "__code__"))]
         while todo:
             code = todo.pop()
