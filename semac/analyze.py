@@ -12,7 +12,7 @@ from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.constants import CONSTANTS
-from sema_runtime.values.atoms import Keyword, Symbol, symbol
+from sema_runtime.values.atoms import Keyword, Symbol
 from sema_runtime.values.errors import ArityError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
@@ -87,7 +87,6 @@ class Analyzer:
         self.depth = 0
         self.span: Any = None
         self.top_level = True
-        self.gensyms = 0
 
     def program(self, forms: List) -> Unit:
         """The unit of all top-level forms."""
@@ -165,6 +164,12 @@ class Analyzer:
                     from semac.forms.python import method_call
 
                     return method_call(self, form, scope)
+            if name in self.unit.python_names or "." in name:
+                from semac.forms.python import python_call
+
+                found_call = python_call(self, name, items, scope)
+                if found_call is not None:
+                    return found_call
             if name in INTERNAL:
                 return Runtime(INTERNAL[name], self.arguments(items, scope), span=self.span)
         elif type(head) is Keyword:
@@ -292,8 +297,9 @@ class Analyzer:
 
     def gensym(self, name: str = "g") -> Symbol:
         """A symbol that no program text spells."""
-        self.gensyms += 1
-        return symbol(f"{name}__{self.gensyms}")
+        from semac.expand import gensym
+
+        return gensym(name)
 
     def quote(self, value: Any) -> Any:
         if type(value) in (List, tuple, Map):
@@ -384,8 +390,6 @@ def all_symbols(pattern: Any) -> list[str]:
     return []
 
 
-
-
 def is_top_level(form: Any) -> bool:
     """Whether a macro definition standing there, or in a `begin` there, serves the forms below."""
     if type(form) is List and form.items and type(form.items[0]) is Symbol:
@@ -419,5 +423,3 @@ def inner_names(form: Any, analyzer: Analyzer) -> list[str]:
                 found += [name for part in clause.items for name in inner_names(part, analyzer)]
         return found
     return [name for part in items[1:] for name in inner_names(part, analyzer)]
-
-

@@ -44,7 +44,11 @@ def _spelled(name: str) -> str:
             parts.append("_")
         elif char in WORDS:
             parts.append(f"_{WORDS[char]}_")
-        elif (char.isalnum() or char.isidentifier()) and unicodedata.normalize("NFKC", char) == char and ("a" + char).isidentifier():
+        elif (
+            (char.isalnum() or char.isidentifier())
+            and unicodedata.normalize("NFKC", char) == char
+            and ("a" + char).isidentifier()
+        ):
             parts.append(char)
         else:
             parts.append(f"_u{ord(char):x}_")

@@ -17,7 +17,9 @@ from semac.scope import Scope
 def binding_pairs(a: Analyzer, form: Any, what: str) -> list[tuple[Any, Any]]:
     """(target, value form) of a list of two-element bindings."""
     if type(form) is not List:
-        raise a.error(f"{what}: expected a list" if what != "let" or type(form) is not tuple else f"{what}: expected a list")
+        raise a.error(
+            f"{what}: expected a list" if what != "let" or type(form) is not tuple else f"{what}: expected a list"
+        )
     pairs = []
     for binding in form.items:
         if type(binding) is not List:
@@ -187,5 +189,3 @@ def parameterize(a: Analyzer, form: List, scope: Scope) -> Any:
     body = a.body(parts[1:], scope.child()) if len(parts) > 1 else Const(None)
     context = Runtime("sema_runtime.values.parameters:parameterized", flat)
     return With(context, None, body, span=a.span)
-
-

@@ -125,5 +125,3 @@ def begin(a: Analyzer, form: List, scope: Scope) -> Any:
 def quote(a: Analyzer, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
     return a.quote(value)
-
-

@@ -164,7 +164,9 @@ def define_record_type(a: Analyzer, form: List, scope: Scope) -> Any:
     lib = "sema_runtime.lib.records:"
     type_node = Runtime(lib + "make_record_type", [Const(tag), Const(tuple(fields))], span=a.span)
     sets: list[Any] = [
-        record_set(a, maker, Runtime(lib + "record_constructor", [Ref(kind), Const(maker), Const(tuple(params))]), scope),
+        record_set(
+            a, maker, Runtime(lib + "record_constructor", [Ref(kind), Const(maker), Const(tuple(params))]), scope
+        ),
         record_set(a, predicate, Runtime(lib + "record_predicate", [Ref(kind), Const(predicate)]), scope),
     ]
     for getter, name in getters:
@@ -192,5 +194,3 @@ def defmethod(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 3, 3)
     nodes = [a.node(part, scope) for part in parts]
     return Runtime("sema_runtime.lib.multimethods:add_method", nodes, span=a.span)
-
-

@@ -49,7 +49,9 @@ def quasiquote(a: Analyzer, form: List, scope: Scope) -> Any:
 @special("macroexpand")
 def macroexpand(a: Analyzer, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
-    return Runtime("sema_runtime.seam:macroexpand", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span)
+    return Runtime(
+        "sema_runtime.seam:macroexpand", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span
+    )
 
 
 @special("eval")

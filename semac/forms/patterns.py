@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.atoms import Symbol, keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac.analyze import Analyzer, special
@@ -68,7 +68,7 @@ def map_pattern(a: Analyzer, form: Map, scope: Scope, sub: Callable[..., Pattern
                     raise a.error("destructure: :keys takes symbols")
                 entries.append((keyword(name.name), ("var", scope.declare(name.name)), False))
         else:
-            entries.append((key.name if False else key, sub(a, value, scope), required))
+            entries.append((key, sub(a, value, scope), required))
     return ("map", entries)
 
 
@@ -100,10 +100,4 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
             guard = a.node(body[1], inner)
             body = body[2:]
         made.append((shape, guard, a.body(body, inner.child()) if body else Const(None)))
-    node = Match(value, made, span=a.span)
-    node.lenient = what == "match*"
-    return node
-
-
-def is_plain_key(key: Any) -> bool:
-    return type(key) is Keyword
+    return Match(value, made, what == "match*", span=a.span)

@@ -1,13 +1,13 @@
 """Python from Sema.
 
-    (py/import "json")                     the module as `json`; (py/import "numpy" :as np) renames it
-    (py/from "pathlib" Path PurePath)      names of a module
-    (json.dumps x :indent 2)               dotted names reach into imported modules; keywords are keyword arguments
-    (.upper s) (.split s "," :maxsplit 1)  methods
-    (.-name obj)  (set! (.-name obj) v)    attributes
-    (py/call f 1 :key 2)                   any callable with keyword arguments
-    (py/get obj key) (py/slice obj a b)    indexing
-    (py/with (f (open "x")) body...)       context managers
+(py/import "json")                     the module as `json`; (py/import "numpy" :as np) renames it
+(py/from "pathlib" Path PurePath)      names of a module
+(json.dumps x :indent 2)               dotted names reach into imported modules; keywords are keyword arguments
+(.upper s) (.split s "," :maxsplit 1)  methods
+(.-name obj)  (set! (.-name obj) v)    attributes
+(py/call f 1 :key 2)                   any callable with keyword arguments
+(py/get obj key) (py/slice obj a b)    indexing
+(py/with (f (open "x")) body...)       context managers
 """
 
 from __future__ import annotations
@@ -62,6 +62,17 @@ def dotted(a: Analyzer, name: str) -> Any:
     for part in rest:
         node = PyAttr(node, mangle_attribute(part), span=a.span)
     return node
+
+
+def python_call(a: Analyzer, name: str, items: Any, scope: Scope) -> Any:
+    """A call of an imported Python name, or of a dotted one below it, with keyword arguments; else None."""
+    if scope.find(name) is not None:
+        return None
+    head: Any = Ref(a.global_var(name), span=a.span) if name in a.unit.python_names else dotted(a, name)
+    if head is None:
+        return None
+    args, keywords = python_arguments(a, items[1:], scope)
+    return PyCall(head, args, keywords, span=a.span)
 
 
 def mangle_attribute(name: str) -> str:
@@ -127,5 +138,3 @@ def py_with(a: Analyzer, form: List, scope: Scope) -> Any:
 def breakpoint_(a: Analyzer, form: List, scope: Scope) -> Any:
     a.expect(form, 0, 0)
     return Runtime("builtins:breakpoint", [], span=a.span)
-
-

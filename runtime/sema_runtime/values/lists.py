@@ -28,10 +28,11 @@ CACHED = -1  # `steps` of a consed cell whose items are a cache
 class List:
     """A Sema list. `List(sequence)` adopts the sequence: the caller must not change it afterwards."""
 
-    __slots__ = ("car", "cdr", "items", "span", "steps")
+    __slots__ = ("car", "cdr", "empty", "items", "span", "steps")
     items: Sequence[Any]
-    car: Any
-    cdr: List
+    car: Any  # nil for the empty list
+    cdr: List  # the empty list for the empty list
+    empty: bool  # emitted code reads car, cdr and empty directly where it knows that a value is a list
     span: Any  # where the reader found this list; unset on run-time values
     steps: int  # how many slices led here from a flat list, or CACHED; unset means 0
 
@@ -43,12 +44,13 @@ class List:
             return _flatten(self)
         if name == "car":
             items = self.items
-            if not items:
-                raise AttributeError("car of the empty list")
-            self.car = items[0]
-            return items[0]
+            self.car = first = items[0] if items else None
+            return first
         if name == "cdr":
             return _link(self)
+        if name == "empty":
+            self.empty = empty = not self.items
+            return empty
         if name == "steps":
             return 0
         if name == "span":
@@ -102,6 +104,7 @@ def cons(head: Any, tail: List) -> List:
     cell = _new(List)
     cell.car = head
     cell.cdr = tail
+    cell.empty = False
     return cell
 
 
@@ -110,6 +113,11 @@ def delayed_list(make: Callable[[], Sequence[Any]]) -> List:
     cell = _new(List)
     cell.steps = make  # type: ignore[assignment]
     return cell
+
+
+def make_list(*values: Any) -> List:
+    """A list of the arguments."""
+    return List(values)
 
 
 def list_of(values: Iterable[Any]) -> List:
@@ -163,7 +171,7 @@ def _flatten(cell: List) -> Sequence[Any]:
 def _link(cell: List) -> List:
     items = cell.items
     if not items:
-        raise AttributeError("cdr of the empty list")
+        return EMPTY
     steps = cell.steps
     if steps < SLICES_BEFORE_LINKING or len(items) < 8:
         rest = List(items[1:]) if len(items) > 1 else EMPTY
@@ -176,6 +184,7 @@ def _link(cell: List) -> List:
         linked = _new(List)
         linked.car = value
         linked.cdr = rest
+        linked.empty = False
         rest = linked
     cell.cdr = rest
     return rest

@@ -1,0 +1,15 @@
+"""`(:key map)`, the commonest call in Sema programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.maps import HashMap, Map
+
+
+def keyword_get(value: Any, key: Keyword) -> Any:
+    """The value under key in a map, nil when it is absent; raises when value is no map."""
+    if type(value) is Map or type(value) is HashMap:
+        return value.d.get(key)
+    return key(value)

@@ -1,0 +1,86 @@
+"""What emitted code asks when it takes values apart: destructuring, `match`, iteration in inlined `map` and friends."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import HashMap, Map, stored
+
+
+def sequence_items(value: Any) -> Any:
+    """The items of a list or vector, None for anything else."""
+    if type(value) is tuple:
+        return value
+    if type(value) is List:
+        return value.items
+    return value if type(value) is list else None
+
+
+def map_entries(value: Any) -> Any:
+    """The dict of stored keys of a map, None for anything else."""
+    if type(value) is Map or type(value) is HashMap:
+        return value.d
+    return {stored(key): item for key, item in value.items()} if type(value) is dict else None
+
+
+def destructure(value: Any, count: int) -> Any:
+    """Exactly count items of a list or vector."""
+    items = value if type(value) is tuple else sequence_items(value)
+    if items is None:
+        type_error("list or vector", value)
+    if len(items) != count:
+        raise SemaError(f"destructure: expected {count} elements, got {len(items)}")
+    return items
+
+
+def destructure_rest(value: Any, count: int) -> Any:
+    """At least count items of a list or vector."""
+    items = value if type(value) is tuple else sequence_items(value)
+    if items is None:
+        type_error("list or vector", value)
+    if len(items) < count:
+        raise SemaError(f"destructure: expected at least {count} elements before `&`, got {len(items)}")
+    return items
+
+
+def destructure_map(value: Any) -> Any:
+    """The dict of stored keys of a map."""
+    entries = map_entries(value)
+    if entries is None:
+        type_error("map or hashmap", value)
+    return entries
+
+
+def no_match(value: Any) -> SemaError:
+    """The error of a `match` without a matching clause."""
+    from sema_runtime.values.printer import to_text
+
+    hint = "add a catch-all `(_ ...)` clause, or use `match*` to return nil on no match"
+    return SemaError(f"match: no clause matched value: {to_text(value)}", hint)
+
+
+def iterate(value: Any, who: str) -> Any:
+    """Something to loop over: the items of a list, vector or mutable array; who is the builtin that asks."""
+    if type(value) is List:
+        return value.items
+    if type(value) is tuple or type(value) is list:
+        return value
+    return _other_items(value, who)
+
+
+def _other_items(value: Any, who: str) -> Any:
+    from sema_runtime.values.typenames import type_name
+
+    got = type_name(value)
+    if got == "mutable-array":
+        return list(value.items)
+    not_iterable(got, who)
+
+
+def not_iterable(got: str, who: str) -> NoReturn:
+    hint = f"{who}: expected a list, vector, or mutable-array to iterate over"
+    raise SemaTypeError("list, vector, or mutable-array", f"{got} in {who}", hint)
+
+

@@ -1,0 +1,110 @@
+"""From text to code: the passes in order. Pure but for macro bodies, which run while their program is expanded."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.macros import Macro
+from semac.analyze import Analyzer, LateDefinition, Unit
+
+RESULT = "__sema_result__"
+
+
+class CompiledUnit:
+    """One compiled program or module: its AST, and code or text made from it on demand."""
+
+    def __init__(self, unit: Unit, tree: ast.Module, filename: str, forms: List) -> None:
+        self.unit = unit
+        self.tree = tree
+        self.filename = filename
+        self.forms = forms
+
+    @property
+    def macro_files(self) -> list[str]:
+        """Paths of the modules whose macros this one used."""
+        return self.unit.macro_files
+
+    @property
+    def code(self) -> CodeType:
+        try:
+            made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
+            return made
+        except RecursionError:
+            raise SemaError("expression nested too deeply", "split it with define or let") from None
+
+    def python_text(self) -> str:
+        """The module as Python source."""
+        from semac.output import module_text
+
+        return module_text(self)
+
+    def dump(self, kind: str) -> str:
+        """`expanded`, `ir`, `ast` or `py` as text."""
+        from semac.dump import dump
+
+        return dump(self, kind)
+
+
+def compile_source(
+    text: str,
+    filename: str = "<input>",
+    mode: str = "module",
+    *,
+    result: bool = False,
+    macros: dict[str, Macro] | None = None,
+    known: frozenset[str] = frozenset(),
+) -> CompiledUnit:
+    """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
+
+    result: whether the last form's value goes to the global `RESULT`. macros: known before; new ones are added to it.
+    Raises ReaderError and SemaError with a `span`.
+    """
+    from semac.reader import read_program
+
+    return compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
+
+
+def compile_forms(
+    forms: List,
+    filename: str = "<input>",
+    mode: str = "module",
+    *,
+    result: bool = False,
+    macros: dict[str, Macro] | None = None,
+    known: frozenset[str] = frozenset(),
+) -> CompiledUnit:
+    """Like `compile_source`, from forms."""
+    from semac import infer, tails
+    from semac.emit import emit_module
+
+    try:
+        unit = analyze(forms, filename, {} if macros is None else macros, known)
+        tails.mark(unit)
+        infer.infer(unit, closed=mode == "program" and not unit.is_open)
+        tree = emit_module(unit, RESULT if result else None)
+    except RecursionError:
+        raise SemaError("expression nested too deeply", "split it with define or let") from None
+    return CompiledUnit(unit, tree, filename, forms)
+
+
+def analyze(forms: List, filename: str, macros: dict[str, Macro], known: frozenset[str]) -> Unit:
+    """The unit of a program's forms."""
+    from semac.macro_env import evaluate, prelude
+
+    before = dict(macros)
+    while True:
+        try:
+            return Analyzer(filename, macros, prelude(), evaluator(macros, evaluate), known).program(forms)
+        except LateDefinition as late:
+            known = known | late.names
+            macros.clear()
+            macros.update(before)
+
+
+def evaluator(macros: dict[str, Macro], evaluate: Callable[[Any, dict[str, Macro]], Any]) -> Callable[[Any], Any]:
+    return lambda form: evaluate(form, macros)

@@ -1,0 +1,369 @@
+"""Builtins that come out as Python operators, comprehensions or attribute reads instead of calls.
+
+`INLINE[name]` takes the emitter and the node and gives an expression, or None for "call the function".
+What is known of the argument types decides: `a + b` for numbers, `add(a, b)` when a value could be anything.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from semac import ir
+from semac.emit_tests import is_expression
+from semac.pyast import attribute, binop, call, compare, const, name, negate
+from semac.types import FLOAT, INT, LIST, NUMBER, STR, VECTOR, only
+
+if TYPE_CHECKING:
+    from semac.emit import Dest
+    from semac.emit import FunctionEmitter as Emitter
+
+Inliner = Callable[["Emitter", Any], "ast.expr | None"]
+INLINE: dict[str, Inliner] = {}
+ARITHMETIC = "sema_runtime.lib.arithmetic:"
+
+
+def inlines(*names: str) -> Callable[[Inliner], Inliner]:
+    def register(function: Inliner) -> Inliner:
+        for one in names:
+            INLINE[one] = function
+        return function
+
+    return register
+
+
+def inline(e: Emitter, node: Any) -> ast.expr | None:
+    """The inlined call of a builtin, or None."""
+    found = INLINE.get(node.name)
+    return found(e, node) if found is not None else None
+
+
+OPERATORS: dict[str, tuple[type[ast.operator], str]] = {
+    "+": (ast.Add, "add"),
+    "-": (ast.Sub, "sub"),
+    "*": (ast.Mult, "mul"),
+}
+COMPARISONS: dict[str, tuple[type[ast.cmpop], str]] = {
+    "<": (ast.Lt, "lt"),
+    ">": (ast.Gt, "gt"),
+    "<=": (ast.LtE, "le"),
+    ">=": (ast.GtE, "ge"),
+}
+
+
+@inlines("+", "-", "*")
+def arithmetic(e: Emitter, node: Any) -> ast.expr | None:
+    args = node.args
+    op, checked = OPERATORS[node.name]
+    if len(args) == 1 and node.name == "-" and only(args[0].type, INT):
+        return ast.UnaryOp(ast.USub(), e.expr(args[0]), **e.loc(node))
+    if len(args) < 2:
+        return None
+    numbers = all(only(arg.type, NUMBER) for arg in args)
+    strings = node.name == "+" and len(args) == 2 and all(only(arg.type, STR) for arg in args)
+    if numbers or strings:
+        made = e.exprs(args)
+        result = made[0]
+        for operand in made[1:]:
+            result = binop(result, op(), operand, e.loc(node))
+        return result
+    if len(args) == 2:
+        return call(e.runtime(ARITHMETIC + checked, e.loc(node)), e.exprs(args), e.loc(node))
+    return None
+
+
+@inlines("<", ">", "<=", ">=")
+def comparison(e: Emitter, node: Any) -> ast.expr | None:
+    args = node.args
+    op, checked = COMPARISONS[node.name]
+    if len(args) == 2:
+        left, right = args
+        if (only(left.type, INT | FLOAT) and only(right.type, INT | FLOAT)) or (
+            only(left.type, STR) and only(right.type, STR)
+        ):
+            a, b = e.exprs(args)
+            return compare(a, op(), b, e.loc(node))
+        return call(e.runtime(ARITHMETIC + checked, e.loc(node)), e.exprs(args), e.loc(node))
+    if len(args) == 3 and all(only(arg.type, INT | FLOAT) for arg in args):
+        first, *rest = e.exprs(args)
+        return ast.Compare(first, [op() for _ in rest], rest, **e.loc(node))
+    return None
+
+
+IDENTICAL = (Keyword, Symbol, Char, bool, type(None))
+
+
+@inlines("=", "eq?", "equal?")
+def equality(e: Emitter, node: Any) -> ast.expr | None:
+    args = node.args
+    if len(args) != 2:
+        return None
+    loose = node.name == "="
+    for constant, other in ((args[1], args[0]), (args[0], args[1])):
+        if type(constant) is not ir.Const:
+            continue
+        value = constant.value
+        if type(value) in IDENTICAL:
+            a, b = e.exprs(args)
+            return compare(a, ast.Is(), b, e.loc(node))
+        exact = type(value) is str or (
+            type(value) is int
+            and (only(other.type, INT) or (loose and (value not in (0, 1) or only(other.type, NUMBER))))
+        )
+        if exact:
+            a, b = e.exprs(args)
+            return compare(a, ast.Eq(), b, e.loc(node))
+    left, right = args
+    same = (only(left.type, INT) and only(right.type, INT)) or (only(left.type, STR) and only(right.type, STR))
+    if same or (loose and only(left.type, NUMBER) and only(right.type, NUMBER)):
+        a, b = e.exprs(args)
+        return compare(a, ast.Eq(), b, e.loc(node))
+    if loose:
+        return call(e.runtime(ARITHMETIC + "num_eq", e.loc(node)), e.exprs(args), e.loc(node))
+    return call(e.runtime("sema_runtime.values.equality:equal", e.loc(node)), e.exprs(args), e.loc(node))
+
+
+@inlines("not")
+def not_(e: Emitter, node: Any) -> ast.expr | None:
+    return negate(e.test(node.args[0]), e.loc(node)) if len(node.args) == 1 else None
+
+
+@inlines("/")
+def divide(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 2:
+        return None
+    left, right = node.args
+    loc = e.loc(node)
+    if (
+        only(left.type, INT | FLOAT)
+        and only(right.type, INT | FLOAT)
+        and (only(left.type, FLOAT) or only(right.type, FLOAT))
+    ):
+        a, b = e.exprs(node.args)
+        if isinstance(b, ast.Constant) and b.value:
+            return binop(a, ast.Div(), b, loc)
+        if isinstance(b, ast.Name):
+            checked = call(e.runtime(ARITHMETIC + "div", loc), [a, b], loc)
+            if isinstance(a, ast.Name | ast.Constant):
+                return ast.IfExp(b, binop(a, ast.Div(), b, loc), checked, **loc)
+            held = e.save(a, "value", loc)
+            checked = call(e.runtime(ARITHMETIC + "div", loc), [held, b], loc)
+            return ast.IfExp(b, binop(held, ast.Div(), b, loc), checked, **loc)
+        return call(e.runtime(ARITHMETIC + "div", loc), [a, b], loc)
+    return call(e.runtime(ARITHMETIC + "div", loc), e.exprs(node.args), loc)
+
+
+@inlines("mod", "modulo")
+def modulo(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 2 or not all(only(arg.type, INT) for arg in node.args):
+        return None
+    a, b = e.exprs(node.args)
+    return binop(a, ast.Mod(), b, e.loc(node))
+
+
+@inlines("even?", "odd?")
+def parity(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 1 or not only(node.args[0].type, INT):
+        return None
+    loc = e.loc(node)
+    rest = binop(e.expr(node.args[0]), ast.Mod(), const(2, loc), loc)
+    return compare(rest, ast.Eq(), const(0 if node.name == "even?" else 1, loc), loc)
+
+
+@inlines("zero?", "positive?", "negative?")
+def sign(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 1 or not only(node.args[0].type, INT | FLOAT):
+        return None
+    op = {"zero?": ast.Eq, "positive?": ast.Gt, "negative?": ast.Lt}[node.name]
+    return compare(e.expr(node.args[0]), op(), const(0, e.loc(node)), e.loc(node))
+
+
+@inlines("min", "max")
+def extreme(e: Emitter, node: Any) -> ast.expr | None:
+    args = node.args
+    if len(args) == 2 and (all(only(a.type, INT) for a in args) or all(only(a.type, FLOAT) for a in args)):
+        made = e.exprs(args)
+        if all(isinstance(one, ast.Name | ast.Constant) for one in made):
+            op = ast.Lt() if node.name == "min" else ast.Gt()
+            return ast.IfExp(compare(made[0], op, made[1], e.loc(node)), made[0], made[1], **e.loc(node))
+    return None
+
+
+@inlines("nil?")
+def is_nil(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 1:
+        return None
+    return compare(e.expr(node.args[0]), ast.Is(), const(None, e.loc(node)), e.loc(node))
+
+
+@inlines("list")
+def make_list(e: Emitter, node: Any) -> ast.expr | None:
+    items = e.exprs(node.args)
+    loc = e.loc(node)
+    return call(
+        e.runtime("sema_runtime.values.lists:List", loc), [ast.List(items, ast.Load(), **loc)] if items else [], loc
+    )
+
+
+@inlines("vector")
+def make_vector(e: Emitter, node: Any) -> ast.expr | None:
+    return ast.Tuple(e.exprs(node.args), ast.Load(), **e.loc(node))
+
+
+@inlines("cons")
+def make_cons(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 2 or not only(node.args[1].type, LIST):
+        return None
+    return call(e.runtime("sema_runtime.values.lists:cons", e.loc(node)), e.exprs(node.args), e.loc(node))
+
+
+@inlines("car", "first", "cdr", "rest")
+def list_part(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 1 or not only(node.args[0].type, LIST):
+        return None
+    part = "car" if node.name in ("car", "first") else "cdr"
+    return attribute(e.expr(node.args[0]), part, e.loc(node))
+
+
+@inlines("null?")
+def is_null(e: Emitter, node: Any) -> ast.expr | None:
+    if len(node.args) != 1 or not only(node.args[0].type, LIST):
+        return None
+    return attribute(e.expr(node.args[0]), "empty", e.loc(node))
+
+
+@inlines("length", "count", "string-length")
+def length(e: Emitter, node: Any) -> ast.expr | None:
+    allowed = STR if node.name == "string-length" else LIST | VECTOR
+    if len(node.args) != 1 or not only(node.args[0].type, allowed):
+        return None
+    return call(name("len", e.loc(node)), [e.expr(node.args[0])], e.loc(node))
+
+
+@inlines("str", "string-append")
+def text(e: Emitter, node: Any) -> ast.expr | None:
+    """An f-string when every part is a string or an integer."""
+    if not node.args or not all(only(arg.type, STR | INT) for arg in node.args):
+        return None
+    made = e.exprs(node.args)
+    loc = e.loc(node)
+    if len(made) == 1 and only(node.args[0].type, STR):
+        return made[0]
+    parts: list[ast.expr] = []
+    for value in made:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            if parts and isinstance(parts[-1], ast.Constant):
+                parts[-1] = const(parts[-1].value + value.value, loc)
+            else:
+                parts.append(value)
+        else:
+            parts.append(ast.FormattedValue(value, -1, None, **loc))
+    return ast.JoinedStr(parts, **loc)
+
+
+# Higher-order functions over a lambda written on the spot
+
+
+def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
+    """Something a Python loop can run over, without a Sema list around intermediate results."""
+    if type(node) is ir.CallBuiltin:
+        made = comprehension(e, node)
+        if made is not None:
+            return made
+        if node.name == "range" and 1 <= len(node.args) <= 3 and all(only(arg.type, INT) for arg in node.args):
+            return call(name("range", e.loc(node)), e.exprs(node.args), e.loc(node))
+    value = e.expr(node)
+    if only(node.type, VECTOR | LIST):
+        return value
+    loc = e.loc(node)
+    return call(e.runtime("sema_runtime.values.matching:iterate", loc), [value, const(who, loc)], loc)
+
+
+def comprehension(e: Emitter, node: Any) -> ast.expr | None:
+    """`map` or `filter` with a short lambda as a list comprehension."""
+    if node.name not in ("map", "filter") or len(node.args) != 2 or type(node.args[0]) is not ir.Lambda:
+        return None
+    function = node.args[0].function
+    from semac.emit import is_short
+
+    if (
+        len(function.params) != 1
+        or function.rest
+        or function.has_closures
+        or not is_short(function.body, 30)
+        or not is_expression(function.body)
+    ):
+        return None
+    if any(type(here) is ir.Lambda for here in ir.walk(function.body)) or e.at_module:
+        return None
+    source = iterable(e, node.args[1], node.name)
+    loc = e.loc(node)
+    var = function.params[0]
+    target = e.bind(var)
+    if node.name == "map":
+        body, before = e.in_block(lambda: e.expr(function.body))
+        tests: list[ast.expr] = []
+    else:
+        test, before = e.in_block(lambda: e.test(function.body))
+        body, tests = name(target, loc), [test]
+    if before:
+        raise AssertionError("a short expression needed statements")
+    generator = ast.comprehension(ast.Name(target, ast.Store(), **loc), source, tests, 0)
+    return ast.ListComp(body, [generator], **loc)
+
+
+@inlines("map", "filter")
+def map_filter(e: Emitter, node: Any) -> ast.expr | None:
+    made = comprehension(e, node)
+    if made is None:
+        return None
+    return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [made], e.loc(node))
+
+
+def fold_parts(node: Any) -> Any:
+    """The Function of a foldl over a two-parameter lambda, or None."""
+    if node.name != "foldl" or len(node.args) != 3 or type(node.args[0]) is not ir.Lambda:
+        return None
+    function = node.args[0].function
+    return function if len(function.params) == 2 and not function.rest and not function.has_closures else None
+
+
+@inlines("foldl")
+def foldl(e: Emitter, node: Any) -> ast.expr | None:
+    """A fold with a lambda as a `for` loop over an accumulator."""
+    function = fold_parts(node)
+    if function is None or e.at_module or function.self_tail:
+        return None
+    accumulator, item = function.params
+    target = e.bind(accumulator)
+    from semac.emit import Dest
+
+    e.stmt(node.args[1], Dest("assign", target))
+    for_loop(e, node.args[2], item, function.body, Dest("assign", target), "foldl")
+    return name(target, e.loc(node))
+
+
+def for_loop(e: Emitter, source: Any, item: Any, body: Any, dest: Dest, who: str) -> None:
+    over = iterable(e, source, who)
+    loc = e.current
+    target = ast.Name(e.bind(item), ast.Store(), **loc)
+    e.loops.append(None)
+    _, block = e.in_block(lambda: e.stmt(body, dest))
+    e.loops.pop()
+    e.append(ast.For(target, over, block or [ast.Pass(**loc)], [], **loc))
+
+
+def inline_statement(e: Emitter, node: Any, dest: Dest) -> bool:
+    """Builtins that are better as statements: `for-each` with a lambda. True when it was emitted."""
+    if node.name != "for-each" or len(node.args) != 2 or type(node.args[0]) is not ir.Lambda or e.at_module:
+        return False
+    function = node.args[0].function
+    if len(function.params) != 1 or function.rest or function.has_closures or function.self_tail:
+        return False
+    from semac.emit import DROP
+
+    for_loop(e, node.args[1], function.params[0], function.body, DROP, "for-each")
+    e.finish(const(None, e.loc(node)), dest, e.loc(node), False)
+    return True

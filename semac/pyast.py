@@ -1,0 +1,125 @@
+"""Short constructors for Python AST nodes, each with a position (a dict of lineno and friends)."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+Loc = dict[str, int]
+LOAD, STORE = ast.Load(), ast.Store()
+NOWHERE: Loc = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+
+
+def loc_of(span: Any) -> Loc:
+    """The AST position of a Span: columns count from 0 there."""
+    return {
+        "lineno": span.line,
+        "col_offset": span.col - 1,
+        "end_lineno": span.end_line,
+        "end_col_offset": max(span.end_col - 1, 0),
+    }
+
+
+def name(identifier: str, loc: Loc) -> ast.Name:
+    return ast.Name(identifier, LOAD, **loc)
+
+
+def const(value: Any, loc: Loc) -> ast.Constant:
+    return ast.Constant(value, **loc)
+
+
+def call(function: ast.expr, args: list[ast.expr], loc: Loc, keywords: list[ast.keyword] | None = None) -> ast.Call:
+    return ast.Call(function, args, keywords or [], **loc)
+
+
+def attribute(value: ast.expr, attr: str, loc: Loc) -> ast.Attribute:
+    return ast.Attribute(value, attr, LOAD, **loc)
+
+
+def subscript(value: ast.expr, index: ast.expr, loc: Loc) -> ast.Subscript:
+    return ast.Subscript(value, index, LOAD, **loc)
+
+
+def compare(left: ast.expr, op: ast.cmpop, right: ast.expr, loc: Loc) -> ast.Compare:
+    return ast.Compare(left, [op], [right], **loc)
+
+
+def binop(left: ast.expr, op: ast.operator, right: ast.expr, loc: Loc) -> ast.BinOp:
+    return ast.BinOp(left, op, right, **loc)
+
+
+def boolop(op: ast.boolop, parts: list[ast.expr], loc: Loc) -> ast.expr:
+    """`a and b and c`, with nested operations of the same kind merged."""
+    if len(parts) == 1:
+        return parts[0]
+    flat: list[ast.expr] = []
+    for part in parts:
+        if isinstance(part, ast.BoolOp) and type(part.op) is type(op):
+            flat += part.values
+        else:
+            flat.append(part)
+    return ast.BoolOp(op, flat, **loc)
+
+
+NEGATED: dict[type, type] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+def negate(test: ast.expr, loc: Loc) -> ast.expr:
+    """`not test`, written the short way where that means the same."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in NEGATED:
+        return ast.Compare(test.left, [NEGATED[type(test.ops[0])]()], test.comparators, **loc)
+    return ast.UnaryOp(ast.Not(), test, **loc)
+
+
+def assign(target: str, value: ast.expr, loc: Loc) -> ast.stmt:
+    return ast.Assign([ast.Name(target, STORE, **loc)], value, **loc)
+
+
+def tuple_of(items: list[ast.expr], loc: Loc) -> ast.Tuple:
+    return ast.Tuple(items, LOAD, **loc)
+
+
+def store_tuple(names: list[str], loc: Loc) -> ast.Tuple:
+    return ast.Tuple([ast.Name(n, STORE, **loc) for n in names], STORE, **loc)
+
+
+def walrus(target: str, value: ast.expr, loc: Loc) -> ast.NamedExpr:
+    return ast.NamedExpr(ast.Name(target, STORE, **loc), value, **loc)
+
+
+def terminates(block: list[ast.stmt]) -> bool:
+    """Whether control never falls out of the end of a block."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return True
+    return isinstance(last, ast.If) and terminates(last.body) and terminates(last.orelse)
+
+
+def drop_trailing_continue(block: list[ast.stmt]) -> None:
+    """Removes `continue` where the end of the loop body is reached anyway."""
+    while block:
+        last = block[-1]
+        if isinstance(last, ast.Continue):
+            block.pop()
+            continue
+        if isinstance(last, ast.If):
+            drop_trailing_continue(last.body)
+            drop_trailing_continue(last.orelse)
+            if not last.body:
+                last.body = [ast.Pass(**position(last))]
+        return
+
+
+def position(node: Any) -> Loc:
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }

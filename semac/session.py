@@ -1,0 +1,59 @@
+"""A running environment: compiles and runs text piece by piece. Used by the command line, the REPL, `eval` and tests."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sema_runtime.values.lists import List
+from sema_runtime.values.macros import Macro
+from semac.driver import RESULT, CompiledUnit, compile_forms, compile_source
+
+DEPTH = 22_000  # Python frames: non-tail recursion works some 20,000 deep and then ends in a condition
+
+
+class Session:
+    """Globals and macros that outlive one piece of text. closed: no later text will call what this one defines."""
+
+    def __init__(self, filename: str = "<input>", closed: bool = True) -> None:
+        self.filename = filename
+        self.closed = closed
+        self.macros: dict[str, Macro] = {}
+        self.globals: dict[str, Any] = {"__name__": "__main__", "__file__": filename, "__sema_session__": self}
+        self.names: set[str] = set()
+
+    def run(self, text: str, filename: str | None = None) -> Any:
+        """Runs source text; gives the value of the last form, after all tasks it started have ended."""
+        name = filename or self.filename
+        mode = "program" if self.closed else "module"
+        unit = compile_source(text, name, mode, result=True, macros=self.macros, known=frozenset(self.names))
+        return self.execute(unit)
+
+    def run_form(self, form: Any) -> Any:
+        """The value of one form, as `eval` computes it: in the globals, with nothing lexical around."""
+        unit = compile_forms(
+            List([form]), self.filename, "module", result=True, macros=dict(self.macros), known=frozenset(self.names)
+        )
+        return self.execute(unit, drain=False)
+
+    def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
+        deepen()
+        self.names.update(name for name, var in unit.unit.globals.items() if var.defined or var.assigned)
+        exec(unit.code, self.globals)
+        if drain:
+            drain_tasks()
+        return self.globals.pop(RESULT, None)
+
+
+def deepen() -> None:
+    """Allows deep recursion of Sema functions."""
+    if sys.getrecursionlimit() < DEPTH:
+        sys.setrecursionlimit(DEPTH)
+
+
+def drain_tasks() -> None:
+    """Lets tasks that are still running finish."""
+    if "sema_runtime.tasks.scheduler" in sys.modules:
+        from sema_runtime.tasks import drain
+
+        drain()
