@@ -1,9 +1,500 @@
-"""Type inference over the IR."""
+"""Type inference: what each variable can hold, over the whole unit, until nothing changes.
+
+In a closed unit (a program: nobody else calls its functions) the parameters of a function that is only ever called by
+name take the types of its call sites. In a module, and for functions that are passed around, parameters are ANY.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from semac import ir
 from semac.analyze import Unit
+from semac.types import (
+    ANY, BOOL, CHAR, ELEMENTS, FLOAT, FUNCTION, INT, KEYWORD, LIST, MAP, NIL, NUMBER, OTHER, OTHER_NUMBER, STR, SYMBOL,
+    TAGS, VECTOR, element, only, parse, sequence_of,
+)  # fmt: skip
+
+ROUNDS = 12
+CONSTANT_TYPES: dict[type, int] = {
+    int: INT, float: FLOAT, str: STR, bool: BOOL, type(None): NIL, Keyword: KEYWORD, Symbol: SYMBOL, Char: CHAR,
+}  # fmt: skip
 
 
 def infer(unit: Unit, closed: bool) -> None:
-    """Fills in types."""
+    """Fills in the types of a unit's nodes and variables."""
+    inference = Inference(unit, closed)
+    for _ in range(ROUNDS):
+        inference.changed = False
+        inference.visit(unit.tree)
+        if not inference.changed:
+            return
+    inference.give_up()
+
+
+class Inference:
+    def __init__(self, unit: Unit, closed: bool) -> None:
+        self.unit = unit
+        self.closed = closed
+        self.changed = False
+        self.noted: set[ir.Var] = set()  # parameters of lambdas whose caller is known
+        self.started: set[Any] = set()
+        for var in unit.globals.values():
+            if not closed and (var.assigned or var.known_function is None):
+                var.type = ANY
+            elif not var.defined and not var.assigned:
+                var.type = ANY
+        for function in unit.functions:
+            self.open_parameters(function)
+
+    def open_parameters(self, function: ir.Function) -> None:
+        var = function.var
+        known = var is not None and var.known_function is function and not var.escapes
+        if known and var is not None and (self.closed or not var.is_global):
+            pass
+        elif not known or var is None or var.is_global:
+            for param in function.params:
+                param.type = ANY
+        if function.rest is not None:
+            function.rest.type = LIST | TAGS << ELEMENTS
+
+    def give_up(self) -> None:
+        """No fixed point in time: nothing is known of any variable."""
+        for function in self.unit.functions:
+            for var in [*function.params, *function.locals]:
+                var.type = ANY
+            function.returns = ANY
+        self.visit(self.unit.tree)
+
+    def widen(self, var: ir.Var, mask: int) -> None:
+        if mask & ~var.type:
+            var.type |= mask
+            self.changed = True
+
+    def visit(self, node: Any) -> int:
+        """Computes and stores the type of a node and of everything below it."""
+        rule = RULES.get(type(node))
+        if rule is not None:
+            mask = rule(self, node)
+        else:
+            for child in ir.children(node):
+                self.visit(child)
+            mask = ANY
+        node.type = mask
+        return int(mask)
+
+    def function(self, function: ir.Function) -> int:
+        """The type of what a function returns."""
+        mask = self.visit(function.body)
+        if mask & ~function.returns:
+            function.returns |= mask
+            self.changed = True
+        return function.returns
+
+    # Rules
+
+    def const(self, node: Any) -> int:
+        return CONSTANT_TYPES.get(type(node.value), OTHER | OTHER_NUMBER)
+
+    def quote(self, node: Any) -> int:
+        return quoted_type(node.value)
+
+    def ref(self, node: Any) -> int:
+        var: ir.Var = node.var
+        if var.known_function is not None:
+            return FUNCTION
+        return var.type
+
+    def builtin(self, node: Any) -> int:
+        return FUNCTION
+
+    def set(self, node: Any) -> int:
+        mask = self.visit(node.value)
+        self.widen(node.var, mask)
+        return NIL if node.define == "global" else mask
+
+    def if_(self, node: Any) -> int:
+        self.visit(node.test)
+        return self.visit(node.then) | self.visit(node.otherwise)
+
+    def and_(self, node: Any) -> int:
+        masks = [self.visit(item) for item in node.items]
+        result = masks[-1]
+        for mask in masks[:-1]:
+            result |= mask & (NIL | BOOL)
+        return result
+
+    def or_(self, node: Any) -> int:
+        masks = [self.visit(item) for item in node.items]
+        result = masks[-1]
+        for mask in masks[:-1]:
+            result |= mask & ~NIL
+        return result
+
+    def seq(self, node: Any) -> int:
+        mask = NIL
+        for item in node.items:
+            mask = self.visit(item)
+        return mask
+
+    def let(self, node: Any) -> int:
+        for var, value in node.bindings:
+            self.widen(var, self.visit(value))
+        return self.visit(node.body)
+
+    def define(self, node: Any) -> int:
+        from semac.emit import read_early
+
+        if node not in self.started:
+            self.started.add(node)
+            for var in read_early(node.vars, node.body):
+                self.widen(var, NIL)
+        return self.visit(node.body)
+
+    def lambda_(self, node: Any) -> int:
+        self.function(node.function)
+        return FUNCTION
+
+    def named_let(self, node: Any) -> int:
+        function = node.function
+        for var, init in zip(function.params, node.inits, strict=True):
+            self.widen(var, self.visit(init))
+        if node.var.escapes:
+            for var in function.params:
+                self.widen(var, ANY)
+        return self.function(function)
+
+    def while_(self, node: Any) -> int:
+        self.visit(node.test)
+        self.visit(node.body)
+        return NIL
+
+    def call(self, node: Any) -> int:
+        masks = [self.visit(arg) for arg in node.args]
+        head = node.head
+        self.visit(head)
+        if type(head) is ir.Ref:
+            target = head.var.known_function
+            if target is not None and target.rest is None:
+                for var, mask in zip(target.params, masks, strict=False):
+                    self.widen(var, mask)
+                if node.recur is not None:
+                    return 0
+                return target.returns
+        return ANY
+
+    def call_builtin(self, node: Any) -> int:
+        rule = BUILTIN_RULES.get(node.name)
+        if rule is not None:
+            return rule(self, node)
+        for arg in node.args:
+            self.visit(arg)
+        return returns_of(node.name)
+
+    def vector(self, node: Any) -> int:
+        mask = 0
+        for item in node.items:
+            mask |= self.visit(item)
+        return sequence_of(VECTOR, mask)
+
+    def map_lit(self, node: Any) -> int:
+        for item in [*node.keys, *node.values]:
+            self.visit(item)
+        return MAP
+
+    def try_(self, node: Any) -> int:
+        mask = self.visit(node.body)
+        self.widen(node.var, MAP | ANY)
+        return mask | self.visit(node.handler)
+
+    def throw(self, node: Any) -> int:
+        self.visit(node.value)
+        return 0
+
+    def match(self, node: Any) -> int:
+        subject = self.visit(node.subject)
+        mask = NIL if node.lenient else 0
+        for pattern, guard, body in node.clauses:
+            self.pattern(pattern, subject)
+            if guard is not None:
+                self.visit(guard)
+            mask |= self.visit(body)
+        return mask
+
+    def bind(self, node: Any) -> int:
+        mask = self.visit(node.value)
+        pattern, value = node.pattern, node.value
+        if pattern[0] == "sequence" and type(value) in (ir.Vector, ir.CallBuiltin) and (type(value) is ir.Vector or value.name == "list"):
+            items = value.items if type(value) is ir.Vector else value.args
+            for part, item in zip(pattern[1], items, strict=False):
+                self.pattern(part, item.type)
+            if pattern[2] is not None:
+                self.pattern(pattern[2], sequence_of(LIST, mask >> ELEMENTS))
+        elif pattern[0] == "map" and type(value) is ir.MapLit:
+            known = {key.value: item.type for key, item in zip(value.keys, value.values, strict=True) if type(key) is ir.Const}
+            for key, part, _ in pattern[1]:
+                self.pattern(part, known.get(key, ANY))
+        else:
+            self.pattern(pattern, mask)
+        return self.visit(node.body)
+
+    def pattern(self, pattern: Any, mask: int) -> None:
+        kind = pattern[0]
+        if kind == "var":
+            self.widen(pattern[1], mask)
+        elif kind == "sequence":
+            inner = element(mask) if only(mask, LIST | VECTOR) else ANY
+            for part in pattern[1]:
+                self.pattern(part, inner)
+            if pattern[2] is not None:
+                self.pattern(pattern[2], sequence_of(LIST, inner))
+        elif kind == "map":
+            for _, part, _ in pattern[1]:
+                self.pattern(part, ANY)
+
+    def with_(self, node: Any) -> int:
+        self.visit(node.context)
+        if node.target is not None:
+            self.widen(node.target, ANY)
+        return self.visit(node.body)
+
+
+def quoted_type(value: Any) -> int:
+    kind = type(value)
+    if kind is List or kind is tuple:
+        mask = 0
+        for item in value:
+            mask |= quoted_type(item)
+        return sequence_of(LIST if kind is List else VECTOR, mask)
+    if kind is Map:
+        return MAP
+    return CONSTANT_TYPES.get(kind, OTHER | OTHER_NUMBER)
+
+
+_returns: dict[str, int] = {}
+
+
+def returns_of(name: str) -> int:
+    """What the catalogue says a builtin returns."""
+    found = _returns.get(name)
+    if found is None:
+        found = _returns[name] = parse(INDEX[name][4])
+    return found
+
+
+Rule = Callable[[Inference, Any], int]
+BUILTIN_RULES: dict[str, Rule] = {}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    def register(function: Rule) -> Rule:
+        for one in names:
+            BUILTIN_RULES[one] = function
+        return function
+
+    return register
+
+
+@rule("+", "-", "*")
+def _arithmetic(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    tags = 0
+    for mask in masks:
+        tags |= mask & TAGS
+    if not all(mask & TAGS for mask in masks):
+        return 0
+    if tags & ~NUMBER == 0:
+        if tags & OTHER_NUMBER:
+            return NUMBER
+        return FLOAT if any(only(mask, FLOAT) for mask in masks) else tags
+    if node.name == "+" and len(masks) == 2:
+        if any(only(mask, NUMBER) for mask in masks):
+            return FLOAT if any(only(mask, FLOAT) for mask in masks) else NUMBER
+        return STR if any(only(mask, STR) for mask in masks) else NUMBER | STR
+    return NUMBER
+
+
+@rule("/")
+def _divide(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    real = all(only(mask, INT | FLOAT) for mask in masks)
+    return FLOAT if real and any(only(mask, FLOAT) for mask in masks) else NUMBER
+
+
+@rule("mod", "modulo", "quotient", "remainder")
+def _integer(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    if not all(mask & TAGS for mask in masks):
+        return 0
+    return INT if all(only(mask, INT) for mask in masks) else INT | FLOAT
+
+
+@rule("<", ">", "<=", ">=", "=", "not", "eq?", "equal?", "nil?", "null?", "even?", "odd?", "zero?")
+def _bool(i: Inference, node: Any) -> int:
+    for arg in node.args:
+        i.visit(arg)
+    return BOOL
+
+
+@rule("min", "max", "abs")
+def _same_number(i: Inference, node: Any) -> int:
+    tags = 0
+    for arg in node.args:
+        tags |= i.visit(arg) & TAGS
+    return tags if tags & ~NUMBER == 0 else NUMBER
+
+
+@rule("list")
+def _list(i: Inference, node: Any) -> int:
+    mask = 0
+    for arg in node.args:
+        mask |= i.visit(arg)
+    return sequence_of(LIST, mask)
+
+
+@rule("vector")
+def _vector(i: Inference, node: Any) -> int:
+    mask = 0
+    for arg in node.args:
+        mask |= i.visit(arg)
+    return sequence_of(VECTOR, mask)
+
+
+@rule("cons")
+def _cons(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    if len(masks) != 2:
+        return ANY
+    if only(masks[1], LIST):
+        return sequence_of(LIST, masks[0] | masks[1] >> ELEMENTS)
+    return sequence_of(LIST, ANY)
+
+
+@rule("car", "first")
+def _car(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    if len(masks) == 1 and only(masks[0], LIST):
+        inner = element(masks[0])
+        # The car of an empty list is nil; where the elements are numbers, arithmetic on it raises by itself.
+        return inner if only(inner, NUMBER) else inner | NIL
+    return ANY
+
+
+@rule("cdr", "rest", "reverse")
+def _cdr(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    return masks[0] if len(masks) == 1 and only(masks[0], LIST) else ANY
+
+
+@rule("range")
+def _range(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    return sequence_of(LIST, INT if all(only(mask, INT) for mask in masks) else NUMBER)
+
+
+@rule("map")
+def _map(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args[1:]]
+    if node.args and type(node.args[0]) is ir.Lambda:
+        function = node.args[0].function
+        give_elements(i, function, masks)
+        result = i.visit(node.args[0]) and function.returns
+        return sequence_of(LIST, result)
+    for arg in node.args[:1]:
+        i.visit(arg)
+    return sequence_of(LIST, ANY)
+
+
+def give_elements(i: Inference, function: ir.Function, masks: list[int]) -> None:
+    """A lambda written as an argument of map and friends gets elements of the sequences as parameters."""
+    for var, mask in zip(function.params, masks, strict=False):
+        if var not in i.noted:
+            i.noted.add(var)
+            var.type = 0
+        i.widen(var, element(mask) if only(mask, LIST | VECTOR) else ANY)
+
+
+@rule("filter")
+def _filter(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args[1:]]
+    if node.args and type(node.args[0]) is ir.Lambda:
+        give_elements(i, node.args[0].function, masks)
+    for arg in node.args[:1]:
+        i.visit(arg)
+    return sequence_of(LIST, masks[0] >> ELEMENTS) if len(masks) == 1 and only(masks[0], LIST | VECTOR) else sequence_of(LIST, ANY)
+
+
+@rule("for-each")
+def _for_each(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args[1:]]
+    if node.args and type(node.args[0]) is ir.Lambda:
+        give_elements(i, node.args[0].function, masks)
+    for arg in node.args[:1]:
+        i.visit(arg)
+    return NIL
+
+
+@rule("foldl")
+def _foldl(i: Inference, node: Any) -> int:
+    if len(node.args) != 3:
+        for arg in node.args:
+            i.visit(arg)
+        return ANY
+    start, source = i.visit(node.args[1]), i.visit(node.args[2])
+    head = node.args[0]
+    function = head.function if type(head) is ir.Lambda else head.var.known_function if type(head) is ir.Ref else None
+    if function is not None and len(function.params) == 2 and function.rest is None and type(head) is ir.Lambda:
+        give_elements(i, function, [sequence_of(LIST, start), source])
+        i.visit(head)
+        i.widen(function.params[0], function.returns)
+        return start | function.returns
+    i.visit(head)
+    if type(head) is ir.Builtin and head.name in ("+", "*", "-") and only(element(source), NUMBER) and only(start, NUMBER):
+        return (start | element(source)) & TAGS
+    return ANY
+
+
+@rule("string/split")
+def _split(i: Inference, node: Any) -> int:
+    for arg in node.args:
+        i.visit(arg)
+    return sequence_of(LIST, STR)
+
+
+@rule("nth")
+def _nth(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    return element(masks[0]) if len(masks) == 2 and only(masks[0], LIST | VECTOR) else ANY
+
+
+RULES: dict[type, Rule] = {
+    ir.Const: Inference.const,
+    ir.Quote: Inference.quote,
+    ir.Ref: Inference.ref,
+    ir.Builtin: Inference.builtin,
+    ir.Set: Inference.set,
+    ir.If: Inference.if_,
+    ir.And: Inference.and_,
+    ir.Or: Inference.or_,
+    ir.Seq: Inference.seq,
+    ir.TopLevel: Inference.seq,
+    ir.Let: Inference.let,
+    ir.Define: Inference.define,
+    ir.Lambda: Inference.lambda_,
+    ir.NamedLet: Inference.named_let,
+    ir.While: Inference.while_,
+    ir.Call: Inference.call,
+    ir.CallBuiltin: Inference.call_builtin,
+    ir.Vector: Inference.vector,
+    ir.MapLit: Inference.map_lit,
+    ir.Try: Inference.try_,
+    ir.Throw: Inference.throw,
+    ir.Match: Inference.match,
+    ir.Bind: Inference.bind,
+    ir.With: Inference.with_,
+}

@@ -1,0 +1,31 @@
+"""The commands `sema` and `semac`. Running a file from a warm cache takes the short way, without the command-line library."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """`sema`."""
+    args = sys.argv[1:]
+    if len(args) == 1 and args[0].endswith(".sema"):
+        from semac.run import run_file
+
+        return run_file(args[0])
+    if args[:2] == ["eval", "--jsonl"]:
+        from semac.eval_command import jsonl
+
+        return jsonl(args[2:])
+    from semac.cli import main as full
+
+    return full(args)
+
+
+def main_compile() -> int:
+    """`semac`: the same as `sema compile`."""
+    sys.argv[1:1] = ["compile"]
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
