@@ -1,0 +1,205 @@
+"""`sema check FILE... [--json]`: what is wrong with a program, found without running it (macro bodies do run).
+
+Text that can't be read gives reader errors alone. Otherwise every malformed special form, failing macro call, name
+that nothing binds, and call with a wrong number of arguments is found: an error in one form does not hide the others.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.hints import for_unbound
+from sema_runtime.values.errors import ArityError, ReaderError, SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.macros import Macro
+
+from semac import ir
+from semac.analyze import Analyzer, LateDefinition, Unit
+from semac.scope import Scope
+
+USAGE = "Usage: sema check FILE... [--json]"
+
+
+class Finding:
+    """One thing that is wrong. line and column count from 1; code: reader, syntax, macro, unbound, arity."""
+
+    __slots__ = ("code", "column", "end_column", "end_line", "file", "hint", "line", "message", "note")
+
+    def __init__(self, file: str, span: Any, code: str, message: str, hint: str | None, note: str | None = None) -> None:
+        self.file = file
+        self.line, self.column, self.end_line, self.end_column = tuple(span) if span is not None else (1, 1, 1, 1)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.note = note
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("file", "line", "column", *_JSON_REST)}
+
+    def text(self) -> str:
+        """`FILE:LINE:COLUMN: CODE: MESSAGE` and the hint and note below it."""
+        lines = [f"{self.file}:{self.line}:{self.column}: {self.code}: {self.message}"]
+        lines += [f"  {label}: {text}" for label, text in (("hint", self.hint), ("note", self.note)) if text]
+        return "\n".join(lines)
+
+
+_JSON_REST = ("end_line", "end_column", "code", "message", "hint", "note")
+
+
+def main(args: Sequence[str]) -> int:
+    """Runs `sema check ARGS`; returns 0 when nothing was found, 1 when something was, 2 for wrong usage."""
+    files = [arg for arg in args if arg != "--json"]
+    unknown = next((arg for arg in files if arg.startswith("-")), None)
+    if unknown is not None or not files:
+        print(f"Error: unknown option '{unknown}'" if unknown else "Error: no file given", USAGE, sep="\n", file=sys.stderr)
+        return 2
+    findings: list[Finding] = []
+    for file in files:
+        try:
+            with open(file, encoding="utf-8") as source:
+                text = source.read()
+        except OSError:
+            print(f"Error: file not found: {file}", file=sys.stderr)
+            return 1
+        findings += check_text(text, file)
+    if "--json" in args:
+        print(json.dumps([finding.as_json() for finding in findings], ensure_ascii=False, indent=2))
+    else:
+        for finding in findings:
+            print(finding.text())
+    return 1 if findings else 0
+
+
+def check_text(text: str, file: str = "<input>") -> list[Finding]:
+    """The findings for one program, in the order of their places."""
+    from semac.reader import read_recovering
+
+    forms, errors, _ = read_recovering(text)
+    if errors:
+        return [Finding(file, error.span, "reader", error.message, error.hint) for error in errors]
+    try:
+        findings = check_forms(forms, file)
+    except RecursionError:
+        findings = [Finding(file, None, "syntax", "expression nested too deeply", "split it with define or let")]
+    return sorted(findings, key=lambda finding: (finding.line, finding.column))
+
+
+def check_forms(forms: List, file: str) -> list[Finding]:
+    """The findings for forms that could be read."""
+    from semac.macro_env import evaluate, prelude
+
+    known: frozenset[str] = frozenset()
+    while True:
+        macros: dict[str, Macro] = {}
+        checker = Checker(file, macros, prelude(), lambda form: evaluate(form, macros), known)  # noqa: B023
+        try:
+            unit = checker.program(forms)
+        except LateDefinition as late:
+            known = known | late.names
+            continue
+        return [*checker.findings, *_name_findings(unit, checker, file), *_call_findings(unit, file)]
+
+
+class Checker(Analyzer):
+    """Analysis that notes an error in a list form and goes on behind it."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.findings: list[Finding] = []
+        self.opaque = False  # something may bind names that can't be seen here
+
+    def list_form(self, form: List, scope: Scope) -> Any:
+        try:
+            node = super().list_form(form, scope)
+        except (LateDefinition, RecursionError):
+            raise
+        except Exception as error:
+            self.note(error, form)
+            return ir.Const(None, span=form.span)
+        if type(node) is ir.Import and not node.names or _is_load(form):
+            self.opaque = self.opaque or not self._is_resolved(form)
+        return node
+
+    def note(self, error: Exception, form: List) -> None:
+        """Records an error that analysis of the form raised."""
+        from sema_runtime.values.conditions import describe
+
+        span = getattr(error, "span", None) or form.span or self.span
+        notes = [getattr(error, "note", None), *getattr(error, "__notes__", ())]
+        note = next((text for text in notes if text), None)
+        shown = describe(error)
+        code = "macro" if note and note.startswith("while expanding") else _code(error)
+        self.findings.append(Finding(self.unit.filename, span, code, shown.message, shown.hint, note))
+
+    def _is_resolved(self, form: List) -> bool:
+        from semac.modules import find_interface
+
+        path = form.items[1]
+        return type(path) is str and find_interface(path, self.unit.filename, self.evaluate) is not None
+
+
+def _code(error: Exception) -> str:
+    return "arity" if isinstance(error, ArityError) else "reader" if isinstance(error, ReaderError) else "syntax"
+
+
+def _is_load(form: List) -> bool:
+    head = form.items[0] if form.items else None
+    return getattr(head, "name", None) == "load"
+
+
+def _name_findings(unit: Unit, checker: Checker, file: str) -> list[Finding]:
+    """The uses of global names that nothing binds."""
+    if checker.opaque:
+        return []
+    program_names = [name for name, var in unit.globals.items() if var.defined or var.assigned]
+    bound = {*program_names, *checker.defined, *checker.macros, *unit.python_names}
+    hints: dict[str, str | None] = {}
+    found = []
+    for node in ir.walk(unit.tree):
+        if type(node) is ir.Ref and node.var.is_global and node.var.name not in bound:
+            name = node.var.name
+            if name not in hints:
+                hints[name] = for_unbound(name, program_names)
+            found.append(Finding(file, node.span, "unbound", f"Unbound variable: {name}", hints[name]))
+    return found
+
+
+def _call_findings(unit: Unit, file: str) -> list[Finding]:
+    """The calls of builtins and of the program's own functions with a wrong number of arguments."""
+    found = []
+    for node in ir.walk(unit.tree):
+        bounds = None
+        if type(node) is ir.CallBuiltin and node.name in INDEX:
+            bounds = (node.name, *INDEX[node.name][2:4])
+        elif type(node) is ir.Call:
+            bounds = _bounds(node.head)
+        if bounds is not None:
+            error = _arity_error(*bounds, len(node.args))
+            if error is not None:
+                found.append(Finding(file, node.span, "arity", error.message, None))
+    return found
+
+
+def _bounds(head: Any) -> tuple[str, int, int] | None:
+    """(name, least, most) arguments of the function that a call's head is known to be."""
+    function = None
+    if type(head) is ir.Ref:
+        function = head.var.known_function
+    elif type(head) is ir.Lambda:
+        function = head.function
+    if function is None:
+        return None
+    name = "<lambda>" if function.anonymous else function.name
+    least = len(function.params)
+    return name, least, -1 if function.rest is not None else least
+
+
+def _arity_error(name: str, least: int, most: int, given: int) -> SemaError | None:
+    if given >= least and (most < 0 or given <= most):
+        return None
+    expected = f"{least}+" if most < 0 else str(least) if least == most else f"{least}-{most}"
+    return ArityError(name, expected, given)
