@@ -3,6 +3,7 @@
 One class with two faces. A list made from a sequence holds `items`; a list made by `cons` holds `car` and `cdr`.
 Whichever slot is asked for and unset is filled in then (`__getattr__` runs only for unset slots), so a walk reads
 slots at full speed, and `map`, `nth` and `length` work on a Python sequence. `items` is never mutated once set.
+Of the empty list, `car` reads as nil and `cdr` as the empty list, as in the language.
 
 Walking: the first few `cdr`s of a flat list are slices (one copy each, as `xs[1:]` would be); then the rest of the
 chain is linked in one go. So a single `rest` stays cheap and a walk over n elements costs O(n).
@@ -64,7 +65,7 @@ class List:
         return len(self.items)
 
     def __bool__(self) -> bool:
-        return not is_empty(self)
+        return not self.empty
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -95,7 +96,6 @@ class List:
 
 EMPTY = List(())
 _new = List.__new__
-_car_of = List.car.__get__
 _items_of = List.items.__get__  # type: ignore[attr-defined]
 
 
@@ -123,20 +123,6 @@ def make_list(*values: Any) -> List:
 def list_of(values: Iterable[Any]) -> List:
     """A list of the values of any iterable."""
     return List(list(values))
-
-
-def make_list(*values: Any) -> List:
-    """A list of the arguments."""
-    return List(values)
-
-
-def is_empty(value: List) -> bool:
-    """Whether a list has no elements, told without building the items of a consed one."""
-    try:
-        _car_of(value)
-        return False
-    except AttributeError:
-        return not value.items
 
 
 def _flatten(cell: List) -> Sequence[Any]:
