@@ -1,0 +1,216 @@
+"""JSON: maps with keyword keys, lists, exact integers of any size. Errors read as the reference's do (json_errors)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text_args import argument_error
+from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.printer import display
+from sema_runtime.values.typenames import type_name
+
+if TYPE_CHECKING:
+    from json import JSONDecoder, JSONEncoder
+
+DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
+DEEPEST = 127
+CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
+
+
+# Decoding: Python's C scanner reads; maps are built from its pairs, lists where they are found in a map or list
+
+
+class _Keywords(dict[str, Keyword]):
+    """The keywords of the names met so far: one C lookup a key."""
+
+    def __missing__(self, name: str) -> Keyword:
+        found = self[name] = keyword(name)
+        return found
+
+
+KEYWORDS = _Keywords()
+
+
+def _as_map(pairs: list[tuple[str, Any]]) -> Map:
+    return Map({KEYWORDS[name]: _as_list(value) if type(value) is list else value for name, value in pairs})
+
+
+def _as_list(items: list[Any]) -> List:
+    for item in items:
+        if type(item) is list:
+            return List([_as_list(one) if type(one) is list else one for one in items])
+    return List(items)
+
+
+def _as_float(digits: str) -> float | None:
+    value = float(digits)
+    return value if value - value == 0 else None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+@cache
+def _decoder() -> JSONDecoder:
+    from json import JSONDecoder
+
+    return JSONDecoder(object_pairs_hook=_as_map, parse_float=_as_float, parse_constant=_no_constant)
+
+
+@builtin("json/decode", pure=True)
+def json_decode(text: Any) -> Any:
+    """The value of a JSON text: objects are maps with keyword keys, arrays lists, null and floats out of range nil.
+
+    (json/decode "{\\"a\\": [1, 2.5, null]}") => {:a (1 2.5 nil)}
+    """
+    if not isinstance(text, str):
+        argument_error("json/decode", 1, "string", text, "json/decode: argument 1 must be a JSON-encoded string")
+    if _suspicious(text):
+        _check(text)
+    try:
+        value = _decoder().decode(text)
+        return _as_list(value) if type(value) is list else value
+    except (ValueError, RecursionError):
+        _check(text)
+        raise
+
+
+def _suspicious(text: str) -> bool:
+    """Whether the text may hold what Python accepts and the reference doesn't: lone surrogates, deep nesting."""
+    if "\\ud" in text or "\\uD" in text:
+        return True
+    return len(text) <= CHECKED_FOR_DEPTH and text.count("[") + text.count("{") > DEEPEST
+
+
+def _check(text: str) -> None:
+    """Raises the reference's error for a text that isn't JSON."""
+    from sema_runtime.lib.json_errors import first_error
+
+    found = first_error(text)
+    if found is not None:
+        message, place = found
+        raise SemaError(f"json/decode: parse error {place}: {message} {place}", DECODE_HINT)
+
+
+# Encoding: Python's C encoder writes; it asks `_plain` about what it doesn't know
+
+
+def _plain(value: Any) -> Any:
+    """A value for which Python has a JSON form. Raises ValueError when there is none."""
+    kind = type(value)
+    if kind is List:
+        items = value.items
+        return items if type(items) is list else list(items)
+    if kind is Map or kind is HashMap:
+        entries = value.d
+        try:
+            texts = {key.name: item for key, item in entries.items()}
+        except AttributeError:
+            return _object(value)
+        return texts if len(texts) == len(entries) else _object(value)
+    if kind is Keyword or kind is Symbol:
+        return value.name
+    if kind is Fraction or kind is complex:
+        return display(value)
+    raise ValueError(f"cannot encode {type_name(value)} as JSON")
+
+
+def _object(value: Map) -> dict[str, Any]:
+    """The entries by key text. Of keys with equal texts the last in map order wins."""
+    return {_key_text(key): item for key, item in value.pairs()}
+
+
+def _key_text(key: Any) -> str:
+    return key.name if isinstance(key, (Keyword, Symbol)) else display(key)
+
+
+@cache
+def _encoder() -> JSONEncoder:
+    from json import JSONEncoder
+
+    return JSONEncoder(
+        default=_plain, ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
+
+
+@builtin("json/encode", returns="string", pure=True)
+def json_encode(value: Any) -> str:
+    """The JSON text of a value on one line. Keys are sorted by their text, rationals become strings.
+
+    (json/encode {:name "Ada" :tags '(1 2)}) => "{\\"name\\":\\"Ada\\",\\"tags\\":[1,2]}"
+    """
+    try:
+        text = _encoder().encode(value)
+    except (ValueError, TypeError) as error:
+        raise _not_encodable("json/encode", error) from None
+    if "e-" in text and _has_small_float(text):
+        return "".join(_written(value, "", "\n"))
+    return text
+
+
+def _has_small_float(text: str) -> bool:
+    from re import search
+
+    return search(r"\de-\d", text) is not None
+
+
+def _not_encodable(function: str, error: Exception) -> SemaError:
+    reason = str(error)
+    if not reason.startswith("cannot encode"):
+        reason = "cannot encode NaN/Infinity as JSON"
+    return SemaError(f"{function}: Eval error: {reason}")
+
+
+@builtin("json/encode-pretty", returns="string", pure=True)
+def json_encode_pretty(value: Any) -> str:
+    """The JSON text of a value over several lines, indented by two spaces."""
+    try:
+        return "".join(_written(value, "  ", "\n"))
+    except (ValueError, TypeError) as error:
+        raise _not_encodable("json/encode-pretty", error) from None
+
+
+def _written(value: Any, indent: str, newline: str) -> list[str]:
+    """The pieces of a JSON text. newline: a line break and the indentation reached; indent: "" for a single line."""
+    kind = type(value)
+    if kind is float:
+        return [_float_text(value)]
+    if kind is not tuple and kind is not list and kind is not dict:
+        if value is None or kind in (str, int, bool):
+            return [_encoder().encode(value)]
+        return _written(_plain(value), indent, newline)
+    inner = newline + indent
+    if not value:
+        return ["{}" if kind is dict else "[]"]
+    before = inner if indent else ""
+    out = []
+    if kind is dict:
+        colon = ": " if indent else ":"
+        for key, item in sorted(value.items()):
+            out += [",", before, _encoder().encode(key), colon, *_written(item, indent, inner)]
+    else:
+        for item in value:
+            out += [",", before, *_written(item, indent, inner)]
+    out[0] = "{" if kind is dict else "["
+    return [*out, newline if indent else "", "}" if kind is dict else "]"]
+
+
+def _float_text(value: float) -> str:
+    """A float as the reference writes it: exponents from 1e16 up and below 1e-5, without leading zeros."""
+    if value - value != 0:
+        raise ValueError("cannot encode NaN/Infinity as JSON")
+    text = repr(value)
+    digits, exponential, exponent = text.partition("e-")
+    if not exponential:
+        return text
+    if int(exponent) > 5:
+        return f"{digits}e-{int(exponent)}"
+    sign = "-" if value < 0 else ""
+    return f"{sign}0.0000{digits.lstrip('-').replace('.', '')}"

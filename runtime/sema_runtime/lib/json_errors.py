@@ -1,0 +1,218 @@
+"""Where a text stops being JSON, with the messages and positions of the reference's parser (serde_json).
+
+Runs only when decoding failed or might have accepted too much: a plain recursive reader. Positions count bytes.
+"""
+
+from __future__ import annotations
+
+DIGITS = frozenset(b"0123456789")
+HEX = frozenset(b"0123456789abcdefABCDEF")
+ESCAPES = frozenset(b'"\\/bfnrt')
+DEEPEST = 127
+
+
+class _Stop(Exception):
+    """The message, and how many bytes had been read."""
+
+
+def first_error(text: str) -> tuple[str, str] | None:
+    """(message, "at line L column C") of the first error; None for a correct text."""
+    reader = _Reader(text.encode("utf-8", "surrogatepass"))
+    try:
+        reader.document()
+    except _Stop as stop:
+        message, end = stop.args
+        read = reader.data[: min(end, len(reader.data))]
+        line = read.count(b"\n") + 1
+        column = len(read) - read.rfind(b"\n") - 1
+        return message, f"at line {line} column {column}"
+    return None
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+        self.depth = 0
+
+    def fail_here(self, message: str) -> _Stop:
+        """An error behind what has been read."""
+        return _Stop(message, self.at)
+
+    def fail_next(self, message: str) -> _Stop:
+        """An error that includes the next byte."""
+        return _Stop(message, self.at + 1)
+
+    def blank(self) -> int:
+        """Skips white space; the next byte, -1 at the end."""
+        data = self.data
+        while self.at < len(data) and data[self.at] in b" \t\n\r":
+            self.at += 1
+        return data[self.at] if self.at < len(data) else -1
+
+    def peek(self) -> int:
+        return self.data[self.at] if self.at < len(self.data) else -1
+
+    def take(self) -> int:
+        found = self.peek()
+        if found >= 0:
+            self.at += 1
+        return found
+
+    def document(self) -> None:
+        self.value()
+        if self.blank() >= 0:
+            raise self.fail_next("trailing characters")
+
+    def value(self) -> None:
+        mark = self.blank()
+        if mark < 0:
+            raise self.fail_next("EOF while parsing a value")
+        if mark in b"[{":
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self.fail_next("recursion limit exceeded")
+            self.at += 1
+            if mark == ord("["):
+                self.array()
+            else:
+                self.object()
+            self.depth -= 1
+        elif mark == ord('"'):
+            self.at += 1
+            self.string()
+        elif mark == ord("-") or mark in DIGITS:
+            self.at += mark == ord("-")
+            self.number()
+        elif mark in b"ntf":
+            self.identifier({ord("n"): b"null", ord("t"): b"true", ord("f"): b"false"}[mark])
+        else:
+            raise self.fail_next("expected value")
+
+    def identifier(self, word: bytes) -> None:
+        for expected in word:
+            found = self.take()
+            if found < 0:
+                raise self.fail_here("EOF while parsing a value")
+            if found != expected:
+                raise self.fail_here("expected ident")
+
+    def array(self) -> None:
+        first = True
+        while (mark := self.blank()) != ord("]"):
+            if mark < 0:
+                raise self.fail_next("EOF while parsing a list")
+            if not first:
+                if mark != ord(","):
+                    raise self.fail_next("expected `,` or `]`")
+                self.at += 1
+                if self.blank() == ord("]"):
+                    raise self.fail_next("trailing comma")
+            self.value()
+            first = False
+        self.at += 1
+
+    def object(self) -> None:
+        first = True
+        while (mark := self.blank()) != ord("}"):
+            if mark < 0:
+                raise self.fail_next("EOF while parsing an object")
+            if not first:
+                if mark != ord(","):
+                    raise self.fail_next("expected `,` or `}`")
+                self.at += 1
+                mark = self.blank()
+                if mark < 0:
+                    raise self.fail_next("EOF while parsing a value")
+                if mark == ord("}"):
+                    raise self.fail_next("trailing comma")
+            if mark != ord('"'):
+                raise self.fail_next("key must be a string")
+            self.at += 1
+            self.string()
+            self.colon()
+            self.value()
+            first = False
+        self.at += 1
+
+    def colon(self) -> None:
+        mark = self.blank()
+        if mark < 0:
+            raise self.fail_next("EOF while parsing an object")
+        if mark != ord(":"):
+            raise self.fail_next("expected `:`")
+        self.at += 1
+
+    def number(self) -> None:
+        """Behind the sign."""
+        first = self.take()
+        if first < 0:
+            raise self.fail_here("EOF while parsing a value")
+        if first not in DIGITS:
+            raise self.fail_here("invalid number")
+        if first == ord("0") and self.peek() in DIGITS:
+            raise self.fail_next("invalid number")
+        self.digits()
+        if self.peek() == ord("."):
+            self.at += 1
+            if not self.digits():
+                raise self.fail_next("EOF while parsing a value" if self.peek() < 0 else "invalid number")
+        if self.peek() in (ord("e"), ord("E")):
+            self.at += 1
+            if self.peek() in (ord("+"), ord("-")):
+                self.at += 1
+            found = self.take()
+            if found not in DIGITS:
+                raise self.fail_here("EOF while parsing a value" if found < 0 else "invalid number")
+            self.digits()
+
+    def digits(self) -> bool:
+        start = self.at
+        while self.peek() in DIGITS:
+            self.at += 1
+        return self.at > start
+
+    def string(self) -> None:
+        """Behind the opening quote."""
+        while True:
+            mark = self.take()
+            if mark < 0:
+                raise self.fail_here("EOF while parsing a string")
+            if mark == ord('"'):
+                return
+            if mark < 0x20:
+                raise self.fail_here("control character (\\u0000-\\u001F) found while parsing a string")
+            if mark == ord("\\"):
+                self.escape()
+
+    def escape(self) -> None:
+        mark = self.take()
+        if mark < 0:
+            raise self.fail_here("EOF while parsing a string")
+        if mark == ord("u"):
+            self.unicode_escape()
+        elif mark not in ESCAPES:
+            raise self.fail_here("invalid escape")
+
+    def unicode_escape(self) -> None:
+        code = self.four_digits()
+        if 0xDC00 <= code < 0xE000:
+            raise self.fail_here("lone leading surrogate in hex escape")
+        if 0xD800 <= code < 0xDC00:
+            for expected in b"\\u":
+                found = self.take()
+                if found < 0:
+                    raise self.fail_here("EOF while parsing a string")
+                if found != expected:
+                    raise self.fail_here("unexpected end of hex escape")
+            if not 0xDC00 <= self.four_digits() < 0xE000:
+                raise self.fail_here("lone leading surrogate in hex escape")
+
+    def four_digits(self) -> int:
+        found = self.data[self.at : self.at + 4]
+        self.at += len(found)
+        if len(found) < 4:
+            raise self.fail_here("EOF while parsing a string")
+        if not HEX.issuperset(found):
+            raise self.fail_here("invalid escape")
+        return int(found, 16)
