@@ -16,7 +16,7 @@ def archive_names(entry: str) -> frozenset[str]:
 
 
 def archive_member(path: str) -> bytes | None:
-    """The bytes of a file inside an archive, None when path isn't inside of one. Raises OSError for a missing member."""
+    """The bytes of a file inside an archive, None when path isn't inside of one. Raises OSError when it is missing."""
     if os.path.exists(path):
         return None
     archive = _archive_of(path)

@@ -1,8 +1,8 @@
 """Compiled modules on disk: `__pycache__/NAME.semac-VERSION.cpython-311.pyc`.
 
-A file is valid for one source text, one place of the source (tracebacks name it), the sources of the modules whose macros
-were used, and one compiler (a hash of semac's own sources). It is written under another name and renamed into place, so
-readers never see half a file; a folder that can't be written costs nothing but the compilation.
+A file is valid for one source text, one place of the source (tracebacks name it), the sources of the modules whose
+macros were used, and one compiler (a hash of semac's own sources). It is written under another name and renamed into
+place, so readers never see half a file; a folder that can't be written costs nothing but the compilation.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from types import CodeType
 
 MAGIC = b"SEMA\x01" + importlib.util.MAGIC_NUMBER
 VERSION = "1"  # of the file format
+CLOCK_TICK = 0.02  # seconds by which a file's time may lag behind the clock
 
 
 def cache_path(source_path: str) -> str | None:
@@ -32,7 +33,7 @@ def cache_path(source_path: str) -> str | None:
 
 
 def load(source_path: str, source: bytes, filename: str) -> CodeType | None:
-    """The stored code of source, or None when there is none that is valid. filename: what the code must name as its file."""
+    """The stored code of source, or None when there is none that is valid. filename: what the code calls its file."""
     path = cache_path(source_path)
     if path is None:
         return None
@@ -75,6 +76,19 @@ def store(source_path: str, source: bytes, code: CodeType, macro_files: dict[str
         _remove(scratch)
         return False
     return True
+
+
+def unchanged_since(paths: list[str], moment: float) -> dict[str, bytes] | None:
+    """The hashes of files; None when one was written after moment (seconds, as in `time.time()`) or is gone."""
+    hashes = {}
+    for path in paths:
+        try:
+            if os.stat(path).st_mtime >= moment - CLOCK_TICK:
+                return None
+        except OSError:
+            return None
+        hashes[path] = file_hash(path)
+    return hashes
 
 
 def file_hash(path: str) -> bytes:

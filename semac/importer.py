@@ -16,6 +16,7 @@ import importlib.abc
 import importlib.util
 import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -46,7 +47,7 @@ class SemaSyntaxError(SyntaxError):
 
 
 def install() -> None:
-    """Makes .sema files importable in this interpreter, and tracebacks free of the compiler's own frames. Idempotent."""
+    """Makes .sema files importable in this interpreter, and tracebacks free of the compiler's frames. Idempotent."""
     from semac import tracebacks
 
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
@@ -94,7 +95,7 @@ def _in_entry(entry: str, tail: str) -> str | None:
 
 
 def _python_comes_first(fullname: str, entries: list[str], entry: str, found: str) -> bool:
-    """Whether Python itself has a module of that name in an earlier entry, or in the same one, which draws a warning."""
+    """Whether Python has a module of that name in an earlier entry, or in the same one, which draws a warning."""
     spec = PathFinder.find_spec(fullname, entries)
     if spec is None or spec.loader is None or spec.origin is None:
         return False
@@ -187,10 +188,13 @@ def code_of(path: str, source: bytes) -> CodeType:
             return known
     from semac.driver import compile_source
 
+    started = time.time()
     unit = compile_source(decode(source, path), filename, "module")
-    if on_disk:
-        cache.store(path, source, unit.code, {file: cache.file_hash(file) for file in unit.macro_files})
-    return unit.code
+    code = unit.code
+    macro_files = cache.unchanged_since(unit.macro_files, started) if on_disk else None
+    if macro_files is not None:
+        cache.store(path, source, code, macro_files)
+    return code
 
 
 def decode(source: bytes, path: str) -> str:

@@ -1,0 +1,8 @@
+"""`python -m semac`."""
+
+import sys
+
+from semac.launch import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""Tracebacks of programs that call Sema functions: Sema names, `.sema` lines, no frames of the compiler or the runtime.
+
+`install` sets `sys.excepthook` and `threading.excepthook` where nobody else has. SEMA_TRACEBACK=full shows every frame.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+from types import FrameType, TracebackType
+from typing import Any
+
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.tracebacks import is_ours, sema_names, shown_name
+
+HIDDEN_FILES = ("<frozen importlib.", "<frozen runpy>")
+
+_hooks: dict[str, Any] = {}  # what stood in the two hooks before `install`
+
+
+def install() -> None:
+    """Shows uncaught errors as `format_exception` does. Leaves hooks alone that another tool has set."""
+    if sys.excepthook is sys.__excepthook__:
+        _hooks["sys"] = sys.excepthook
+        sys.excepthook = _excepthook
+    if threading.excepthook is threading.__excepthook__:
+        _hooks["threading"] = threading.excepthook
+        threading.excepthook = _thread_excepthook
+
+
+def uninstall() -> None:
+    """Puts back what `install` replaced."""
+    if sys.excepthook is _excepthook:
+        sys.excepthook = _hooks.pop("sys")
+    if threading.excepthook is _thread_excepthook:
+        threading.excepthook = _hooks.pop("threading")
+
+
+def format_exception(exc: BaseException) -> list[str]:
+    """The lines of the traceback, like `traceback.format_exception`, each ending in a newline."""
+    if os.environ.get("SEMA_TRACEBACK") == "full" or not concerns_sema(exc):
+        return traceback.format_exception(exc)
+    report = traceback.TracebackException.from_exception(exc)
+    _clean(report, exc)
+    lines = list(report.format())
+    return lines + _advice(exc)
+
+
+def concerns_sema(exc: BaseException | None) -> bool:
+    """Whether compiled Sema code, or its compilation, had a part in the exception or in those before it."""
+    seen: set[int] = set()
+    while exc is not None and id(exc) not in seen:
+        seen.add(id(exc))
+        if isinstance(exc, SyntaxError) and getattr(exc, "sema_error", None) is not None:
+            return True
+        if any(_is_sema(frame) for frame, _ in traceback.walk_tb(exc.__traceback__)):
+            return True
+        exc = exc.__cause__ or exc.__context__
+    return False
+
+
+def _is_sema(frame: FrameType) -> bool:
+    return sema_names(frame.f_code, frame.f_globals) is not None
+
+
+def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
+    """Drops our frames from a report and those of the exceptions that led to it, and names functions as in Sema."""
+    pending: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(report, exc)]
+    seen: set[int] = set()
+    while pending:
+        here, error = pending.pop()
+        if here is None or error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        if len(frames) == len(here.stack):
+            kept = [line for frame, line in zip(frames, here.stack, strict=True) if _shown(frame, line)]
+            here.stack[:] = kept or ([] if isinstance(error, SyntaxError) else here.stack)
+        pending += [(here.__cause__, error.__cause__), (here.__context__, error.__context__)]
+
+
+def _shown(frame: FrameType, line: traceback.FrameSummary) -> bool:
+    """Whether the user wants to see a frame; gives a Sema function its Sema name."""
+    if is_ours(frame.f_globals) or line.filename.startswith(HIDDEN_FILES):
+        return False
+    table = sema_names(frame.f_code, frame.f_globals)
+    if table is not None and frame.f_code.co_name != "<module>":
+        line.name = shown_name(frame.f_code, table)
+    return True
+
+
+def _advice(exc: BaseException) -> list[str]:
+    """What the command line would add: for Python's own errors the Sema message, and the hint and the note."""
+    from sema_runtime.values.conditions import describe
+
+    if isinstance(exc, SyntaxError):
+        return []
+    described = describe(exc)
+    lines = []
+    if not isinstance(exc, SemaError) and described.message not in str(exc):
+        lines.append(f"  sema: {described.message}\n")
+    if described.hint:
+        lines.append(f"  hint: {described.hint}\n")
+    if described.note:
+        lines.append(f"  note: {described.note}\n")
+    return lines
+
+
+def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
+    if not concerns_sema(exc):
+        sys.__excepthook__(kind, exc, trace)
+        return
+    sys.stderr.write("".join(format_exception(exc)))
+
+
+def _thread_excepthook(args: threading.ExceptHookArgs) -> None:
+    exc = args.exc_value
+    if exc is None or args.exc_type is SystemExit or not concerns_sema(exc):
+        threading.__excepthook__(args)
+        return
+    name = args.thread.name if args.thread is not None else "unknown"
+    sys.stderr.write(f"Exception in thread {name}:\n" + "".join(format_exception(exc)))
