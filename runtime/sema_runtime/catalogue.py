@@ -11,17 +11,29 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def builtin(name: str, *aliases: str, returns: str = "any", cap: str = "", pure: bool = False) -> Callable[[F], F]:
+def builtin(
+    name: str,
+    *aliases: str,
+    returns: str = "any",
+    cap: str = "",
+    pure: bool = False,
+    arity: tuple[int, int] | None = None,
+) -> Callable[[F], F]:
     """Declares a builtin.
 
     name, aliases: Sema names. returns: what the compiler may assume of the result (`int float number string bool nil
     keyword symbol char list vector map function any`, unions as `int|nil`, elements as `list[string]`).
+    arity: (least, most; -1 for any number), where the Python signature says it wrong.
     cap: capability group of spec/cli.md section 9.2 ("" = harmless). pure: no effect besides raising.
     Arity and parameter names come from the Python signature, the doc text from the docstring.
     """
 
     def mark(function: F) -> F:
         function.__sema_name__ = name  # type: ignore[attr-defined]
+        if cap:
+            from sema_runtime.capabilities import guarded
+
+            return guarded(function, name, cap)
         return function
 
     return mark

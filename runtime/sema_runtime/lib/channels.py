@@ -89,7 +89,7 @@ def channel_is_empty(channel: Any) -> bool:
 @builtin("channel/full?", returns="bool")
 def channel_is_full(channel: Any) -> bool:
     """Whether the channel holds as much as it can."""
-    return channel_count(channel) >= channel.capacity
+    return channel_count(channel) >= channel_of(channel).capacity
 
 
 @builtin("channel?", returns="bool", pure=True)
@@ -106,7 +106,7 @@ def prefill_sem(channel: Any, count: Any) -> None:
 
 @builtin("__fanout-tagged")
 def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
-    """Calls the function with each item in tasks, at most limit at a time: a list of `{:ok value}` or `{:err condition}`."""
+    """Calls function with each item in tasks, at most limit at a time: list of `{:ok value}` or `{:err condition}`."""
     permits = channel_new(limit)
     given = sequence_of(items)
     prefill_sem(permits, limit)

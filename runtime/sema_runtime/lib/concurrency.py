@@ -19,7 +19,7 @@ from sema_runtime.tasks.promises import (
 )
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.atoms import Keyword
-from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.errors import SemaError, Thrown, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.promises import Promise
 
@@ -193,10 +193,10 @@ def cancel_all(promises: Sequence[AsyncPromise]) -> None:
 
 
 def rethrown(error: Exception) -> Exception:
-    """The error, marked as `(throw caught-condition)` marks it: shown without the prefix of a user exception."""
-    if isinstance(error, SemaError):
-        error.rethrown = True  # type: ignore[attr-defined]
-    return error
+    """The error as `(throw caught-condition)` raises it: shown without the prefix of its kind."""
+    from sema_runtime.values.conditions import condition_map
+
+    return Thrown(condition_map(error))
 
 
 @builtin("async/timeout")
@@ -209,7 +209,7 @@ def async_timeout(ms: Any, promise: Any) -> Any:
     given = promise_of(promise)
     whole = ceil(limit)
     message = f"async/timeout: operation timed out after {whole} ms"
-    error = TimedOut(message, **{"operation": "async/timeout", "duration-ms": whole})
+    error = TimedOut(message, operation="async/timeout", duration_ms=whole)
     return outcome_within(limit, given, error)
 
 
@@ -247,8 +247,9 @@ def async_cancel(promise: Any) -> bool:
     here = scheduler()
     cancelled = here.cancel(promise_of(promise))
     here.pause()
-    if cancelled and promise.task is here.current() and promise.task.cancelling:
-        promise.task.cancelling = False
+    task = promise.task
+    if cancelled and task is here.current() and task.cancelling:
+        task.cancelling = False
         raise Cancelled()
     return cancelled
 

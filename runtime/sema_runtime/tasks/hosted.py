@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from greenlet import getcurrent
+from greenlet import getcurrent  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import AsyncPromise
 from sema_runtime.tasks.scheduler import Scheduler, Task

@@ -1,7 +1,7 @@
 """The run queue. One thread, first in first out, so that the order of a program's effects is always the same.
 
-A *strand* is whoever can wait: a task (a greenlet) or the root, the program's main line, which drives the queue while it
-waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that doesn't
+A *strand* is whoever can wait: a task (a greenlet) or the root, the program's main line, which drives the queue while
+it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that doesn't
 have to wait. Timers fire in the order of a virtual clock that only timers advance, but never before their real time:
 two tasks that sleep 1 ms and 2 ms wake in that order however busy the machine is.
 """
@@ -15,7 +15,7 @@ from contextvars import copy_context
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from greenlet import getcurrent, greenlet
+from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import PENDING, AsyncPromise, Cancelled, Deadlock
 
@@ -100,7 +100,7 @@ class Task(Strand):
             promise.resolve(value)
 
 
-class TaskGreenlet(greenlet):
+class TaskGreenlet(greenlet):  # type: ignore[misc]
     """A greenlet that knows its task."""
 
     task: Task

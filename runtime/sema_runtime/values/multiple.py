@@ -32,7 +32,7 @@ class Values:
 
 
 def values_tuple(value: Any, count: int, has_rest: bool) -> tuple[Any, ...]:
-    """The values that let-values binds to count variables (and more to a rest). Raises ArityError when they don't fit."""
+    """The values that let-values binds to count variables, and more to a rest. Raises ArityError if they don't fit."""
     items = value.items if type(value) is Values else (value,)
     given = len(items)
     if given != count and (given < count or not has_rest):

@@ -1,4 +1,4 @@
-"""`make-parameter` and `parameterize`: dynamic scope as context variables, so a task sees the bindings it was started under."""
+"""`make-parameter` and `parameterize`: context variables, so a task sees the bindings it was started under."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Parameter:
     def __init__(self, value: Any, converter: Callable[[Any], Any] | None = None) -> None:
         self.converter = converter
         # A cell and not the value itself: setting it in a task changes the binding that the task was started under.
-        self.variable: ContextVar[list[Any]] = ContextVar("parameter", default=[self.converted(value)])
+        cell = [self.converted(value)]
+        self.variable: ContextVar[list[Any]] = ContextVar("parameter", default=cell)
 
     def __call__(self, value: Any = UNSET, raw: Any = UNSET, *_: Any) -> Any:
         cell = self.variable.get()
@@ -41,8 +42,8 @@ class Parameter:
         return "<native-fn <vm-closure>>"
 
 
-class parameterized:  # noqa: N801 - emitted code says `with parameterized(p, 1): ...`
-    """A context manager that binds parameters: `parameterized(p, 1, q, 2)`. Values are converted before any is bound."""
+class parameterized:  # emitted code says `with parameterized(p, 1): ...`
+    """A context manager that binds parameters, `parameterized(p, 1, q, 2)`, after converting all of the values."""
 
     __slots__ = ("bindings", "tokens")
 
@@ -65,7 +66,7 @@ class parameterized:  # noqa: N801 - emitted code says `with parameterized(p, 1)
 
 
 def _refuse(parameter: Any, value: Any) -> None:
-    """Raises what binding something that is no parameter raises: it is called with two arguments, which it doesn't take."""
+    """Raises what binding something that is no parameter raises: it is called with two arguments."""
     if not callable(parameter):
         from sema_runtime.values.errors import SemaError
         from sema_runtime.values.printer import to_text

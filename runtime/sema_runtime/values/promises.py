@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+HINT = "force: argument must be a (delay ...) or promise — non-promise values are an error"
+
 
 class Promise:
     """A value computed when it is first forced. A computation that raises is run again by the next force."""
@@ -29,7 +31,7 @@ def force(promise: Any) -> Any:
     if type(promise) is not Promise:
         from sema_runtime.values.errors import type_error
 
-        type_error("thunk", promise, "force: argument must be a (delay ...) or promise — non-promise values are an error")
+        type_error("thunk", promise, HINT)
     thunk = promise.thunk
     if thunk is None:
         return promise.value

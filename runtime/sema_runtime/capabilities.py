@@ -1,0 +1,99 @@
+"""What a sandboxed program may not do: denied capability groups and allowed directories.
+
+The declaration of a builtin names its group (`@builtin(..., cap="fs-read")`), and `guarded` puts the check in front of
+it there, so no function of a group can be forgotten. A denied function stays bound; calling it raises PermissionDenied
+before it has any effect. File functions call `check_path` for each path as well. The groups: shell, fs-read, fs-write,
+network, env-read, env-write, process, llm, serial, python.
+
+Both settings belong to the process: `restrict` is called once, before a program starts, and can only take away.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sema_runtime.values.errors import PermissionDenied, SemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+GROUPS = frozenset(
+    ("shell", "fs-read", "fs-write", "network", "env-read", "env-write", "process", "llm", "serial", "python")
+)
+STRICT = frozenset(("shell", "fs-write", "network", "env-write", "process", "llm", "serial", "python"))
+
+denied: set[str] = set()
+allowed: list[str] | None = None  # canonical directories; None means everywhere
+
+
+class PathDenied(PermissionDenied):
+    """A path outside of the allowed directories."""
+
+    def __init__(self, function: str, path: str) -> None:
+        SemaError.__init__(
+            self,
+            f"Permission denied: {function} — path '{path}' is outside allowed directories",
+            function=function,
+            path=path,
+        )
+
+
+def parse_mode(mode: str) -> set[str]:
+    """The groups that a mode denies: `strict`, `all`, `none`, or a comma list of groups, each with or without `no-`.
+
+    Raises ValueError naming an unknown group.
+    """
+    found: set[str] = set()
+    for item in mode.split(","):
+        name = item.strip()
+        if name == "strict":
+            found |= STRICT
+        elif name == "all":
+            found |= GROUPS
+        elif name and name != "none":
+            group = name.removeprefix("no-")
+            if group not in GROUPS:
+                raise ValueError(f"unknown capability: {name}")
+            found.add(group)
+    return found
+
+
+def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None) -> None:
+    """Denies groups and, when paths is given, all files outside of those directories."""
+    global allowed
+    denied.update(groups)
+    if paths is not None:
+        given = [os.path.realpath(path) for path in paths]
+        allowed = given if allowed is None else [path for path in given if _below(path, allowed)]
+
+
+def require(function: str, group: str) -> None:
+    """Raises PermissionDenied when the group is denied. function: the Sema name, for the message."""
+    if group in denied:
+        raise PermissionDenied(function, group)
+
+
+def guarded(function: F, name: str, group: str) -> F:
+    """The function behind a check of its group."""
+
+    @wraps(function)
+    def checked(*args: Any) -> Any:
+        if group in denied:
+            raise PermissionDenied(name, group)
+        return function(*args)
+
+    return checked  # type: ignore[return-value]
+
+
+def check_path(function: str, path: str) -> None:
+    """Raises PathDenied unless the path, with its symbolic links resolved, is below an allowed directory."""
+    if allowed is not None and not _below(os.path.realpath(path), allowed):
+        raise PathDenied(function, path)
+
+
+def _below(path: str, directories: list[str]) -> bool:
+    return any(path == one or path.startswith(one.rstrip("/") + "/") for one in directories)

@@ -1,0 +1,141 @@
+"""The context: values that functions called below can see. Frames are opened by `context/with` and inherited by tasks.
+
+A frame is immutable and the chain of frames is one context variable, so a task sees the frames it was started under and
+what it sets stays its own. Stacks (`context/push`) and hidden values don't belong to a frame.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.lists import EMPTY, List
+from sema_runtime.values.maps import MISSING, Map
+
+NOTHING = Map()
+NO_FRAMES: tuple[Map, ...] = (NOTHING,)
+
+_frames: ContextVar[tuple[Map, ...]] = ContextVar("frames", default=NO_FRAMES)  # outermost first
+_stacks: ContextVar[Map] = ContextVar("stacks", default=NOTHING)
+_hidden: ContextVar[Map] = ContextVar("hidden", default=NOTHING)
+
+
+def _map(value: Any) -> Map:
+    if type(value) is not Map:
+        type_error("map", value)
+    return value
+
+
+@builtin("context/get")
+def context_get(key: Any) -> Any:
+    """The value of key in the innermost frame that has it, else nil."""
+    for frame in reversed(_frames.get()):
+        found = frame.lookup(key, MISSING)
+        if found is not MISSING:
+            return found
+    return None
+
+
+@builtin("context/has?", returns="bool")
+def context_is_has(key: Any) -> bool:
+    """Whether some frame has the key."""
+    return any(frame.has(key) for frame in _frames.get())
+
+
+@builtin("context/set", returns="nil")
+def context_set(key: Any, value: Any) -> None:
+    """Sets key in the innermost frame."""
+    *outer, frame = _frames.get()
+    _frames.set((*outer, frame.assoc(key, value)))
+
+
+@builtin("context/merge", returns="nil")
+def context_merge(entries: Any) -> None:
+    """Sets all entries of a map in the innermost frame."""
+    *outer, frame = _frames.get()
+    _frames.set((*outer, frame.merged(_map(entries))))
+
+
+@builtin("context/remove", "context/pull")
+def context_remove(key: Any) -> Any:
+    """Removes key from all frames and gives the value it had, else nil."""
+    value = context_get(key)
+    _frames.set(tuple(frame.without(key) for frame in _frames.get()))
+    return value
+
+
+@builtin("context/all", returns="map")
+def context_all() -> Map:
+    """All that is visible, as a map."""
+    merged = Map()
+    for frame in _frames.get():
+        merged = merged.merged(frame)
+    return merged
+
+
+@builtin("context/clear", returns="nil")
+def context_clear() -> None:
+    """Empties all frames; stacks and hidden values stay."""
+    _frames.set((Map(),) * len(_frames.get()))
+
+
+@builtin("context/with")
+def context_with(entries: Any, thunk: Any) -> Any:
+    """Calls thunk with the entries of a map in a frame of their own, which ends with the call.
+
+    (context/with {:user "ada"} (fn () (context/get :user))) => "ada"
+    """
+    frame = _map(entries)
+    if not callable(thunk) or type(thunk) is Keyword:
+        type_error("function", thunk)
+    depth = len(_frames.get())
+    _frames.set((*_frames.get(), frame))
+    try:
+        return thunk()
+    finally:
+        _frames.set(_frames.get()[:depth])  # not reset: removals reach the outer frames
+
+
+@builtin("context/push", returns="nil")
+def context_push(key: Any, value: Any) -> None:
+    """Puts a value on the stack of that name."""
+    stacks = _stacks.get()
+    _stacks.set(stacks.assoc(key, List([*stacks.lookup(key, EMPTY), value])))
+
+
+@builtin("context/pop")
+def context_pop(key: Any) -> Any:
+    """Takes the last value off the stack of that name; nil when it is empty."""
+    stacks = _stacks.get()
+    items = stacks.lookup(key, EMPTY).items
+    if not items:
+        return None
+    _stacks.set(stacks.assoc(key, List(items[:-1])))
+    return items[-1]
+
+
+@builtin("context/stack", returns="list")
+def context_stack(key: Any) -> Any:
+    """The values of the stack of that name, oldest first."""
+    return _stacks.get().lookup(key, EMPTY)
+
+
+@builtin("context/set-hidden", returns="nil")
+def context_set_hidden(key: Any, value: Any) -> None:
+    """Sets a value that only context/get-hidden shows."""
+    _hidden.set(_hidden.get().assoc(key, value))
+
+
+@builtin("context/get-hidden")
+def context_get_hidden(key: Any) -> Any:
+    """The hidden value of key, else nil."""
+    return _hidden.get().lookup(key)
+
+
+@builtin("context/has-hidden?", returns="bool")
+def context_is_has_hidden(key: Any) -> bool:
+    """Whether there is a hidden value of key."""
+    return _hidden.get().has(key)

@@ -1,0 +1,76 @@
+"""Text to forms: `read` and its relatives. They need the compiler's reader; see seam.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime import seam
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import ReaderError, type_error
+from sema_runtime.values.lists import List
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        type_error("string", value)
+    return value
+
+
+@builtin("read", "read/string")
+def read(text: Any) -> Any:
+    """The first form of a text, as data; nil when there is none.
+
+    (read "(+ 1 2)") => (+ 1 2)
+    """
+    return seam.read_text(_text(text))
+
+
+@builtin("read-many", "io/read-many", "read/all", returns="list")
+def read_many(text: Any) -> List:
+    """All forms of a text, as data.
+
+    (read-many "1 (a b)") => (1 (a b))
+    """
+    return seam.read_many(_text(text))
+
+
+@builtin("sema/check-string", returns="map")
+def sema_check_string(text: Any) -> Any:
+    """Whether a text can be read: `{:ok bool :diagnostics list}`, each with :code, :level, :message and :span."""
+    return _checked(_text(text))
+
+
+@builtin("sema/check-file", returns="map", cap="fs-read")
+def sema_check_file(path: Any) -> Any:
+    """As sema/check-string, for a file."""
+    from sema_runtime.lib.files import file_read
+
+    return _checked(file_read(path))
+
+
+def _checked(text: str) -> Any:
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.values.maps import Map
+
+    found = []
+    try:
+        seam.read_many(text)
+    except ReaderError as error:
+        found.append(_diagnostic(error))
+    return Map({keyword("diagnostics"): List(found), keyword("ok"): not found})
+
+
+def _diagnostic(error: ReaderError) -> Any:
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.values.maps import Map
+
+    line, col, end_line, end_col = tuple(error.span)[:4]
+    span = {"line": line, "col": col, "end-line": end_line, "end-col": end_col}
+    return Map(
+        {
+            keyword("code"): "syntax",
+            keyword("level"): keyword("error"),
+            keyword("message"): f"Reader error at {line}:{col}: {error.message}",
+            keyword("span"): Map({keyword(name): value for name, value in span.items()}),
+        }
+    )

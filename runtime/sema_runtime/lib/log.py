@@ -1,0 +1,41 @@
+"""Log lines on the error output: `[INFO] message`, followed by the context (`context/with`), when there is one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.printer import display, to_text
+
+
+def _write(level: str, values: tuple[Any, ...]) -> None:
+    from sema_runtime.lib.context import context_all
+
+    context = context_all()
+    line = f"[{level}] {' '.join(map(display, values))}"
+    print(f"{line} {to_text(context)}" if len(context) else line, file=sys.stderr)
+
+
+@builtin("log/debug", returns="nil")
+def log_debug(*values: Any) -> None:
+    """Writes a debug line to the error output."""
+    _write("DEBUG", values)
+
+
+@builtin("log/info", returns="nil")
+def log_info(*values: Any) -> None:
+    """Writes an information line to the error output."""
+    _write("INFO", values)
+
+
+@builtin("log/warn", returns="nil")
+def log_warn(*values: Any) -> None:
+    """Writes a warning to the error output."""
+    _write("WARN", values)
+
+
+@builtin("log/error", returns="nil")
+def log_error(*values: Any) -> None:
+    """Writes an error line to the error output."""
+    _write("ERROR", values)

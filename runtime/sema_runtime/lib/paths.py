@@ -1,0 +1,115 @@
+"""Paths as text. Nothing is normalised unless it says so; only the functions of group fs-read look at the disk."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sema_runtime.capabilities import check_path
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import type_error
+
+
+def path_of(value: Any) -> str:
+    """The value, checked to be a string."""
+    if type(value) is not str:
+        type_error("string", value)
+    return value
+
+
+@builtin("path/join", returns="string", pure=True)
+def path_join(first: Any, *others: Any) -> str:
+    """Joins parts with `/` where neither side brings one.
+
+    (path/join "src" "main.sema") => "src/main.sema"
+    """
+    joined = path_of(first)
+    for other in others:
+        part = path_of(other)
+        joined += part if joined.endswith("/") or part.startswith("/") else "/" + part
+    return joined
+
+
+@builtin("path/dir", "path/dirname", returns="string", pure=True)
+def path_dir(path: Any) -> str:
+    """The path up to its last part.
+
+    (path/dir "/a/b/c.txt") => "/a/b"
+    """
+    text = path_of(path).rstrip("/")
+    end = text.rfind("/")
+    return text[:end] or "/" if end >= 0 else ""
+
+
+@builtin("path/filename", "path/basename", returns="string", pure=True)
+def path_filename(path: Any) -> str:
+    """The last part of the path.
+
+    (path/filename "/a/b/c.txt") => "c.txt"
+    """
+    return path_of(path).rstrip("/").rpartition("/")[2]
+
+
+@builtin("path/extension", "path/ext", returns="string", pure=True)
+def path_extension(path: Any) -> str:
+    """What follows the last dot of the file name; a leading dot doesn't count.
+
+    (path/extension "a.tar.gz") => "gz"
+    """
+    name = path_filename(path)
+    dot = name.rfind(".")
+    return name[dot + 1 :] if dot > 0 else ""
+
+
+@builtin("path/stem", returns="string", pure=True)
+def path_stem(path: Any) -> str:
+    """The file name without its extension.
+
+    (path/stem "a.tar.gz") => "a.tar"
+    """
+    name = path_filename(path)
+    dot = name.rfind(".")
+    return name[:dot] if dot > 0 else name
+
+
+@builtin("path/absolute?", returns="bool", pure=True)
+def path_is_absolute(path: Any) -> bool:
+    """Whether the path begins at the root."""
+    return os.path.isabs(path_of(path))
+
+
+@builtin("path/absolute", returns="string", cap="fs-read")
+def path_absolute(path: Any) -> str:
+    """The path from the root on, without `.` and `..`; it need not exist."""
+    return os.path.abspath(path_of(path))
+
+
+@builtin("path/canonicalize", returns="string", cap="fs-read")
+def path_canonicalize(path: Any) -> str:
+    """The path from the root on with symbolic links resolved; it must exist."""
+    from sema_runtime.lib.files import failed
+
+    check_path("path/canonicalize", path_of(path))
+    try:
+        return os.path.realpath(path_of(path), strict=True)
+    except OSError as error:
+        raise failed("path/canonicalize", path, error) from None
+
+
+@builtin("path/relative-to", returns="string", pure=True)
+def path_relative_to(base: Any, path: Any) -> str:
+    """The path as seen from the directory base.
+
+    (path/relative-to "/a/b" "/a/c/d.txt") => "../c/d.txt"
+    """
+    return os.path.relpath(path_of(path), path_of(base) or ".")
+
+
+@builtin("path/within?", returns="bool", pure=True)
+def path_is_within(base: Any, child: Any) -> bool:
+    """Whether child is base or lies below it; `..` is taken into account, symbolic links are not.
+
+    (path/within? "/a" "/a/../b") => #f
+    """
+    outer, inner = os.path.abspath(path_of(base)), os.path.abspath(path_of(child))
+    return inner == outer or inner.startswith(outer.rstrip("/") + "/")

@@ -1,0 +1,302 @@
+"""The process and the machine: environment, arguments, shell commands, signals."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from sema_runtime.capabilities import require
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import IoError, SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+STARTED = time.monotonic_ns()
+
+
+def text_of(value: Any) -> str:
+    """The value, checked to be a string."""
+    if type(value) is not str:
+        type_error("string", value)
+    return value
+
+
+# Environment
+
+
+@builtin("env", returns="string|nil", cap="env-read")
+def env(name: Any) -> str | None:
+    """The value of an environment variable, nil when it isn't set."""
+    return os.environ.get(text_of(name))
+
+
+@builtin("sys/env-all", returns="map", cap="env-read")
+def sys_env_all() -> Map:
+    """All environment variables, by keyword."""
+    return Map({keyword(name): value for name, value in os.environ.items()})
+
+
+@builtin("sys/set-env", returns="nil", cap="env-write")
+def sys_set_env(name: Any, value: Any) -> None:
+    """Sets an environment variable of this process and of those it starts."""
+    os.environ[text_of(name)] = text_of(value)
+
+
+# Directories
+
+
+@builtin("sys/cwd", returns="string", cap="env-read")
+def sys_cwd() -> str:
+    """The current directory."""
+    return os.getcwd()
+
+
+@builtin("sys/home-dir", returns="string", cap="env-read")
+def sys_home_dir() -> str:
+    """The user's home directory."""
+    return os.path.expanduser("~")
+
+
+@builtin("sys/temp-dir", returns="string", cap="env-read")
+def sys_temp_dir() -> str:
+    """The directory for temporary files."""
+    from tempfile import gettempdir
+
+    return gettempdir()
+
+
+@builtin("sys/sema-home", returns="string")
+def sys_sema_home() -> str:
+    """Where packages and settings live."""
+    return os.environ.get("SEMA_HOME") or os.path.expanduser("~/.sema")
+
+
+@builtin("sys/config-dir", returns="string")
+def sys_config_dir() -> str:
+    """The user's directory for settings."""
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support")
+    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+
+
+# Machine and user
+
+
+@builtin("sys/os", "sys/platform", returns="string")
+def sys_os() -> str:
+    """The operating system: linux, macos, windows."""
+    return {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+
+
+@builtin("sys/arch", returns="string")
+def sys_arch() -> str:
+    """The kind of processor: x86_64, aarch64."""
+    from platform import machine
+
+    return {"arm64": "aarch64", "AMD64": "x86_64"}.get(machine(), machine())
+
+
+@builtin("sys/hostname", returns="string")
+def sys_hostname() -> str:
+    """The name of this machine."""
+    from socket import gethostname
+
+    return gethostname()
+
+
+@builtin("sys/user", returns="string|nil", cap="env-read")
+def sys_user() -> str | None:
+    """The name of the user, nil when unknown."""
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return None
+
+
+# This process
+
+
+@builtin("sys/args", returns="list[string]", cap="process")
+def sys_args() -> List:
+    """The command line, beginning with the program."""
+    return List(list(sys.argv))
+
+
+@builtin("sys/pid", returns="int", cap="process")
+def sys_pid() -> int:
+    """The number of this process."""
+    return os.getpid()
+
+
+@builtin("sys/elapsed", returns="int")
+def sys_elapsed() -> int:
+    """Nanoseconds since the program started."""
+    return time.monotonic_ns() - STARTED
+
+
+@builtin("sys/tty", returns="string|nil")
+def sys_tty() -> str | None:
+    """The terminal's device, nil when there is none."""
+    try:
+        return os.ttyname(0)
+    except OSError:
+        return None
+
+
+@builtin("sys/interactive?", returns="bool")
+def sys_is_interactive() -> bool:
+    """Whether the input is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+@builtin("sys/term-size", returns="map|nil")
+def sys_term_size() -> Map | None:
+    """`{:rows r :cols c}` of the terminal, nil when there is none."""
+    for descriptor in (1, 2, 0):
+        try:
+            size = os.get_terminal_size(descriptor)
+        except OSError:
+            continue
+        return Map({keyword("rows"): size.lines, keyword("cols"): size.columns})
+    return None
+
+
+@builtin("gc/collect", "gc/stats", returns="map")
+def gc_collect() -> Map:
+    """Frees unreachable values; gives `{:collected n}`."""
+    import gc
+
+    return Map({keyword("collected"): gc.collect()})
+
+
+@builtin("sys/interner-stats", returns="map")
+def sys_interner_stats() -> Map:
+    """How many symbols and keywords there are."""
+    from sema_runtime.values import atoms
+
+    return Map({keyword("symbols"): len(atoms._symbols), keyword("keywords"): len(atoms._keywords)})
+
+
+@builtin("exit", cap="process")
+def exit_(code: Any = 0, *_: Any) -> NoReturn:
+    """Ends the program with that status."""
+    if type(code) is not int:
+        type_error("int", code)
+    raise SystemExit(code)
+
+
+# Other programs
+
+
+@builtin("sys/which", returns="string|nil", cap="process")
+def sys_which(name: Any) -> str | None:
+    """The path of a program, nil when there is none."""
+    from shutil import which
+
+    return which(text_of(name))
+
+
+@builtin("shell/quote", returns="string", pure=True)
+def shell_quote(text: Any) -> str:
+    """The text as one word for the shell.
+
+    (shell/quote "a b") => "'a b'"
+    """
+    from shlex import quote
+
+    return quote(text_of(text))
+
+
+@builtin("shell", returns="map", cap="shell")
+def shell(command: Any, *rest: Any) -> Map:
+    """Runs a command and gives `{:stdout text :stderr text :exit-code n}`; other tasks go on meanwhile.
+
+    A command alone goes through the shell; with arguments the program is started directly. Last may stand a map of
+    options: :cwd, :env (added to the environment), :stdin (text), :timeout (milliseconds).
+    """
+    require("shell", "process")
+    options = Map()
+    if rest and isinstance(rest[-1], Map):
+        *rest, options = rest  # type: ignore[assignment]
+    arguments = [text_of(one) for one in rest]
+    line: Any = [text_of(command), *arguments] if arguments else ["/bin/sh", "-c", text_of(command)]
+    done: Map = _in_background(lambda: _run(line, text_of(command), options))
+    return done
+
+
+def _run(line: list[str], shown: str, options: Map) -> Map:
+    import subprocess
+
+    extra = options.lookup(keyword("env"))
+    environment = None
+    if isinstance(extra, Map):
+        names = ((key.name if isinstance(key, Keyword) else str(key), str(value)) for key, value in extra.pairs())
+        environment = {**os.environ, **dict(names)}
+    timeout = options.lookup(keyword("timeout"))
+    try:
+        done = subprocess.run(
+            line,
+            capture_output=True,
+            input=(options.lookup(keyword("stdin")) or "").encode(),
+            cwd=options.lookup(keyword("cwd")),
+            env=environment,
+            timeout=None if timeout is None else timeout / 1000,
+        )
+    except subprocess.TimeoutExpired:
+        raise SemaError(f"shell: timed out after {timeout} ms: {shown}") from None
+    except OSError as error:
+        raise IoError(f"shell {shown}: {error.strerror}") from None
+    return Map(
+        {
+            keyword("stdout"): done.stdout.decode(errors="replace"),
+            keyword("stderr"): done.stderr.decode(errors="replace"),
+            keyword("exit-code"): done.returncode,
+        }
+    )
+
+
+def _in_background(work: Callable[[], Any]) -> Any:
+    """The result of blocking work; when there are tasks, it is done in a thread so that they go on."""
+    if "sema_runtime.tasks.scheduler" not in sys.modules:
+        return work()
+    import asyncio
+
+    from sema_runtime.tasks import suspend
+
+    return suspend(asyncio.to_thread(work))
+
+
+# Signals
+
+SIGNALS = {"winch": "SIGWINCH", "int": "SIGINT", "term": "SIGTERM"}
+
+_handlers: dict[int, list[Callable[[], Any]]] = {}
+_pending: list[int] = []
+
+
+@builtin("sys/on-signal", returns="nil", cap="process")
+def sys_on_signal(name: Any, handler: Any) -> None:
+    """Has handler called, by sys/check-signals, after a signal (:int, :term, :winch) has come."""
+    import signal
+
+    if type(name) is not Keyword or name.name not in SIGNALS:
+        raise SemaError("sys/on-signal: expected :winch, :int or :term")
+    if not callable(handler):
+        type_error("function", handler)
+    number = getattr(signal, SIGNALS[name.name])
+    _handlers.setdefault(number, []).append(handler)
+    signal.signal(number, lambda received, _: _pending.append(received))
+
+
+@builtin("sys/check-signals", returns="nil", cap="process")
+def sys_check_signals() -> None:
+    """Calls the handlers of the signals that have come since the last time."""
+    while _pending:
+        for handler in _handlers.get(_pending.pop(0), ()):
+            handler()

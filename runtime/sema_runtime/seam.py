@@ -1,0 +1,239 @@
+"""The only door from the runtime to the compiler: `eval`, `read`, `macroexpand`, `load` and `import` of Sema text.
+
+A compiled program works without the compiler until it comes here; then a clear error says what is missing.
+Every function that runs code takes the globals of the module that asks; names are bound there.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
+from sema_runtime.values.lists import List
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from semac.session import Session
+
+SESSION = "__sema_session__"
+NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
+
+_modules: dict[str, Session] = {}  # canonical path: the session that ran the file
+_running: list[str] = []  # canonical paths of the files being loaded, outermost first
+
+
+def _compiler(part: str, what: str) -> ModuleType:
+    from importlib import import_module
+
+    try:
+        return import_module(f"semac.{part}")
+    except ModuleNotFoundError as missing:
+        if not (missing.name or "").startswith("semac"):
+            raise
+        raise SemaError(NO_COMPILER.format(what=what)) from None
+
+
+def read_text(text: str) -> Any:
+    """The first form of the text, nil when there is none. Raises ReaderError."""
+    return _compiler("reader", "read").read_one(text)
+
+
+def read_many(text: str) -> List:
+    """All forms of the text. Raises ReaderError."""
+    forms: List = _compiler("reader", "read-many").read_program(text)
+    return forms
+
+
+def session_of(namespace: dict[str, Any], what: str) -> Session:
+    """The session that runs a module's globals; a module imported as plain Python gets one now."""
+    found = namespace.get(SESSION)
+    if found is None:
+        found = _compiler("session", what).Session(namespace.get("__file__") or "<input>", closed=False)
+        from sema_runtime.values.conditions import global_names
+
+        found.names = set(global_names(namespace))
+        found.globals = namespace
+        namespace[SESSION] = found
+    session: Session = found
+    return session
+
+
+def eval_form(form: Any, namespace: dict[str, Any]) -> Any:
+    """The value of a form, evaluated among the globals of a module."""
+    return session_of(namespace, "eval").run_form(form)
+
+
+def macroexpand(form: Any, namespace: dict[str, Any]) -> Any:
+    """The form with its macro call replaced, once; anything else is given back."""
+    if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
+        return form
+    name = form.items[0].name
+    macros = session_of(namespace, "macroexpand").macros
+    macro = macros.get(name) or _compiler("macro_env", "macroexpand").prelude().get(name)
+    return form if macro is None else macro.transformer(*form.items[1:])
+
+
+# Files
+
+
+def load_file(path: Any, namespace: dict[str, Any]) -> Any:
+    """Runs a file among the globals of a module, every time; gives the value of its last form."""
+    found = _checked_path("load", path, namespace)
+    session = session_of(namespace, "load")
+    before = namespace.get("__file__")
+    namespace["__file__"] = found
+    try:
+        return _guarded(found, lambda text: _run(session, text, found), _text("load", path, found))
+    finally:
+        namespace["__file__"] = before
+
+
+def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
+    """Runs a module file, once, and binds the names given, or all that it exports."""
+    if type(path) is not str:
+        type_error("string", path)
+    found = resolve(path, namespace.get("__file__"))
+    _allow("import", found)
+    canonical = os.path.realpath(found)
+    session = _modules.get(canonical)
+    if session is None:
+        session = _new_session(found)
+        text = _text("import", path, found)
+        _guarded(found, lambda source: _run(session, source, found), text)
+        _modules[canonical] = session
+    exported = exports(session)
+    for name in names or exported:
+        if name in exported:
+            namespace[python_name(name, namespace)] = session.globals[python_name(name, session.globals)]
+        elif name not in session.macros:
+            raise SemaError(f"import: module does not export '{name}'")
+
+
+def _new_session(path: str) -> Session:
+    session: Session = _compiler("session", "import").Session(path, closed=False)
+    session.globals["__name__"] = os.path.splitext(os.path.basename(path))[0]
+    return session
+
+
+def _run(session: Session, text: str, path: str) -> Any:
+    from semac.driver import compile_source
+
+    unit = compile_source(text, path, "module", result=True, macros=session.macros, known=frozenset(session.names))
+    if unit.unit.exports is not None:
+        session.globals["__sema_exports__"] = unit.unit.exports
+    return session.execute(unit, drain=False)
+
+
+def exports(session: Session) -> list[str]:
+    """The Sema names that a module offers: those of its `export`, without one all its definitions."""
+    declared: list[str] | None = session.globals.get("__sema_exports__")
+    names = sorted(session.names) if declared is None else declared
+    return [name for name in names if python_name(name, session.globals) in session.globals]
+
+
+def python_name(name: str, namespace: dict[str, Any]) -> str:
+    """The Python name that a compiled module gives to a Sema name."""
+    for python, sema in namespace.get("__sema_names__", {}).items():
+        if sema == name and python in namespace:
+            return str(python)
+    mangled: str = _compiler("names", "import").mangle(name)
+    return mangled
+
+
+def _guarded(path: str, run: Any, text: str) -> Any:
+    """Runs a file's text; an error when the file is being run already."""
+    canonical = os.path.realpath(path)
+    if canonical in _running:
+        circle = [*_running[_running.index(canonical) :], canonical]
+        raise SemaError(f"cyclic import detected: {' -> '.join(circle)}")
+    _running.append(canonical)
+    try:
+        return run(text)
+    finally:
+        _running.pop()
+
+
+def _checked_path(what: str, path: Any, namespace: dict[str, Any]) -> str:
+    if type(path) is not str:
+        type_error("string", path)
+    found = beside(path, namespace.get("__file__"))
+    _allow(what, found)
+    return found
+
+
+def _allow(what: str, path: str) -> None:
+    from sema_runtime import capabilities
+
+    capabilities.require(what, "fs-read")
+    capabilities.check_path(what, path)
+
+
+def _text(what: str, shown: str, path: str) -> str:
+    from sema_runtime.lib.files import reason
+
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise IoError(f"{what} {shown}: {reason(error)}") from None
+
+
+# Where a module is found
+
+
+def beside(path: str, base: str | None) -> str:
+    """A relative path, seen from the directory of the file base (from the current one when base is no file)."""
+    if os.path.isabs(path) or base is None or base.startswith("<"):
+        return path
+    return os.path.join(os.path.dirname(base), path)
+
+
+def resolve(spec: str, base: str | None) -> str:
+    """The path of the file that `(import "spec")` means: a file beside base, or one of an installed package."""
+    if not spec:
+        raise ArityError("import", "1+", 0)
+    if not is_package(spec):
+        return beside(spec, base)
+    for segment in spec.split("/"):
+        if segment in (".", "..", ""):
+            raise SemaError(f"invalid package spec: path traversal not allowed: {spec}")
+    root = os.path.join(packages_dir(), spec)
+    if os.path.isfile(root + ".sema"):
+        return root + ".sema"
+    entry = _entrypoint(os.path.join(root, "sema.toml"))
+    for candidate in (entry, "package.sema"):
+        if candidate is not None and os.path.isfile(os.path.join(root, candidate)):
+            return os.path.join(root, candidate)
+    raise SemaError(f"package not found: {spec}", f"Run: sema pkg add {spec}")
+
+
+def is_package(spec: str) -> bool:
+    """Whether an import spec names a package and not a file."""
+    if (
+        spec.startswith(("./", "../", "/"))
+        or spec.endswith(".sema")
+        or any(mark in spec for mark in ("://", "\\", ":"))
+    ):
+        return False
+    return "/" in spec or os.path.isdir(os.path.join(packages_dir(), spec))
+
+
+def packages_dir() -> str:
+    """Where packages are installed."""
+    return os.path.join(os.environ.get("SEMA_HOME") or os.path.expanduser("~/.sema"), "packages")
+
+
+def _entrypoint(manifest: str) -> str | None:
+    if not os.path.isfile(manifest):
+        return None
+    import tomllib
+
+    with open(manifest, "rb") as file:
+        data = tomllib.load(file)
+    package = data.get("package")
+    found = package.get("entrypoint") if isinstance(package, dict) else None
+    found = found or data.get("entrypoint")
+    return found if isinstance(found, str) else None
