@@ -4,20 +4,36 @@ Both keep a dict from *stored key* to value. Most keys are stored as they are; t
 (`1`, `1.0` and `#t` hash alike) are wrapped (`stored`). Iteration gives the program's keys back, in Sema's key order
 for both kinds: nil, bools, ints, floats, chars, strings, symbols, keywords, lists, vectors, maps, rationals.
 
+A small map is copied by `assoc`. Of a large one the new map takes the dict over and changes it; the old map keeps
+the new map and what was changed (`undo`), and makes its own dict from them if it is ever asked again. So a loop that
+builds or updates a map pays O(1) a step, and a program that goes on with both versions pays one copy, as it would
+have anyway. `d` is thus unset on a map whose dict was taken: reading it restores it (`__getattr__`).
+Use `m.d.get(atom)` at once; code that holds a map's dict while the program may run says so with `m.pinned()`.
+
 Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name`; `m.get`, `in`, `len`, `items()`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from _thread import RLock
+from typing import TYPE_CHECKING
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
 from sema_runtime.values.equality import equal, strict_hash
 from sema_runtime.values.lists import List
 
-PLAIN = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes, List))
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, TypeVar
+
+    M = TypeVar("M", bound="Map")
+
+ATOMIC = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes))  # stored as they are, hashed without our code
+PLAIN = ATOMIC | {List}  # stored as they are
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
+SMALL = 40  # up to this many entries a copy costs no more than taking the dict over
+PINNED = 1 << 60
+TAKING = RLock()  # held while a dict changes its owner
 
 
 class StoredKey:
@@ -44,11 +60,14 @@ def stored(key: Any) -> Any:
 
 
 def _wrapped(key: Any) -> Any:
-    if type(key) is list:
-        return List(key)
-    if type(key) in (bool, float, complex, tuple):
+    kind = type(key)
+    if kind is bool or kind is float or kind is complex or kind is tuple:
         return StoredKey(key)
-    return key
+    if kind is list:
+        return List(key)
+    if kind is dict:
+        return Map.of(key.items())
+    return bytes(key) if kind is bytearray else key
 
 
 def program_key(key: Any) -> Any:
@@ -56,58 +75,111 @@ def program_key(key: Any) -> Any:
     return key.key if type(key) is StoredKey else key
 
 
-M = TypeVar("M", bound="Map")
-
-
 class Map:
     """A sorted map. `Map(d)` adopts a dict of stored keys: the caller must not change it afterwards."""
 
-    __slots__ = ("_order", "_hash", "d")
+    __slots__ = ("_hash", "_order", "age", "d", "undo")
     d: dict[Any, Any]
+    age: int  # how many owners the dict had since it was last copied; unset means 0
+    undo: tuple[Map, Any, Any]  # where d went: the newer map, the stored key, what the key had here (or MISSING)
+    _order: list[Any] | None
+    _hash: int | None
     type_name = "map"
 
     def __init__(self, d: dict[Any, Any] | None = None) -> None:
         self.d = {} if d is None else d
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "d":
+            return _restored(self)
+        if name == "age":
+            return 0
+        if name == "_order" or name == "_hash":
+            return None
+        raise AttributeError(name)
+
     @classmethod
     def of(cls: type[M], pairs: Iterable[tuple[Any, Any]]) -> M:
         """A map of (key, value) pairs; of equal keys the last one wins."""
-        return cls({stored(key): value for key, value in pairs})
+        return cls({key if type(key) in PLAIN else _wrapped(key): value for key, value in pairs})
 
     # What programs do
 
     def lookup(self, key: Any, default: Any = None) -> Any:
-        return self.d.get(key if type(key) in PLAIN else _wrapped(key), default)
+        if type(key) in ATOMIC:
+            return self.d.get(key, default)
+        return self._searched(stored(key), default)
 
     def assoc(self: M, key: Any, value: Any) -> M:
-        d = self.d.copy()
-        d[key if type(key) in PLAIN else _wrapped(key)] = value
+        if type(key) not in PLAIN:
+            key = _wrapped(key)
+        d = self.d
+        if len(d) > SMALL:
+            return _changed(self, key, value)
+        d = d.copy()
+        d[key] = value
         return type(self)(d)
 
     def without(self: M, *keys: Any) -> M:
-        d = self.d.copy()
+        made = self
         for key in keys:
-            d.pop(stored(key), None)
-        return type(self)(d)
+            key = stored(key)
+            if made._searched(key, MISSING) is not MISSING:
+                made = _changed(made, key, MISSING)
+        return made
 
     def merged(self: M, other: Map) -> M:
         """Entries of both, other's win; the kind of self."""
-        return type(self)(self.d | other.d)
+        theirs = other.stable()
+        if len(theirs) * 8 < len(self.d):
+            made = self
+            for key, value in theirs.items():
+                made = _changed(made, key, value)
+            return made
+        return type(self)(self.stable() | theirs)
 
     def has(self, key: Any) -> bool:
-        return stored(key) in self.d
+        return self._searched(stored(key), MISSING) is not MISSING
+
+    def stable(self) -> dict[Any, Any]:
+        """A dict of the entries that no later `assoc` changes: d itself for a small map, else a copy."""
+        while True:
+            d = self.d
+            if len(d) <= SMALL:
+                return d
+            copied = d.copy()
+            if self.d is d:
+                return copied
+
+    def pinned(self) -> dict[Any, Any]:
+        """d, never to be taken over by a newer map: for reading it while the program runs."""
+        while True:
+            d = self.d
+            if len(d) <= SMALL:
+                return d
+            with TAKING:
+                if self.d is d:
+                    self.age = PINNED
+                    return d
+
+    def _searched(self, key: Any, default: Any) -> Any:
+        """The value of a stored key. Hashing it may let other threads run, so the owner is checked afterwards."""
+        while True:
+            d = self.d
+            found = d.get(key, default)
+            if self.d is d:
+                return found
 
     def sorted_keys(self) -> list[Any]:
-        """The program's keys in Sema's order."""
-        try:
-            return self._order
-        except AttributeError:
-            self._order = order = _in_order(self.d)
-            return order
+        """The program's keys in Sema's order; the caller must not change the list."""
+        order = self._order
+        if order is None:
+            self._order = order = _in_order(self.stable())
+        return order
 
     def pairs(self) -> list[tuple[Any, Any]]:
         """(key, value) in key order."""
-        d = self.d
+        d = self.stable()
         return [(key, d[key if type(key) in PLAIN else _wrapped(key)]) for key in self.sorted_keys()]
 
     # What Python sees
@@ -115,7 +187,7 @@ class Map:
     def __getitem__(self, key: Any) -> Any:
         found = self.lookup(key, MISSING)
         if found is MISSING and type(key) is str:
-            found = self.d.get(keyword(key), MISSING)
+            found = self.lookup(keyword(key), MISSING)
         if found is MISSING:
             raise KeyError(key)
         return found
@@ -152,17 +224,16 @@ class Map:
             return True
         if type(other) is not type(self):
             return NotImplemented
-        mine, theirs = self.d, other.d  # type: ignore[attr-defined]
+        mine, theirs = self.stable(), other.stable()  # type: ignore[attr-defined]
         if len(mine) != len(theirs):
             return False
         return all(equal(value, theirs.get(key, MISSING)) for key, value in mine.items())
 
     def __hash__(self) -> int:
-        try:
-            return self._hash
-        except AttributeError:
-            self._hash = found = hash((self.type_name, frozenset(self.d)))
-            return found
+        found = self._hash
+        if found is None:
+            self._hash = found = hash((self.type_name, frozenset(self.stable())))
+        return found
 
     def __repr__(self) -> str:
         from sema_runtime.values.printer import to_text
@@ -170,7 +241,7 @@ class Map:
         return to_text(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.d,)
+        return type(self), (self.stable(),)
 
 
 class HashMap(Map):
@@ -178,6 +249,60 @@ class HashMap(Map):
 
     __slots__ = ()
     type_name = "hashmap"
+
+
+_dict_of = Map.d.__get__  # type: ignore[attr-defined]  # raises AttributeError when the dict was taken
+
+
+def _changed(old: M, key: Any, value: Any) -> M:
+    """A map like old, except that the stored key has value, or is absent when value is MISSING.
+
+    Takes the dict over, unless old is small, or the dict had as many owners as it has entries: then a copy starts a new
+    chain, so that a very old version neither keeps all its successors alive nor has far to go.
+    """
+    kind = type(old)
+    made: M = kind.__new__(kind)
+    with TAKING:
+        d = old.d
+        age = old.age
+        if len(d) <= SMALL or age >= len(d):
+            d = d.copy()
+        else:
+            old.undo = (made, key, d.get(key, MISSING))
+            del old.d
+            made.age = age + 1
+        if value is not MISSING:
+            d[key] = value
+        else:
+            d.pop(key, None)
+        made.d = d
+    return made
+
+
+def _restored(old: Map) -> dict[Any, Any]:
+    """A dict of its own for a map whose dict was taken. Raises AttributeError on a half-made map."""
+    with TAKING:
+        changes: list[tuple[Any, Any]] = []
+        here = old
+        while True:
+            try:
+                d: dict[Any, Any] = _dict_of(here)
+                break
+            except AttributeError:
+                here, key, value = here.undo
+                changes.append((key, value))
+        if here is old:  # another thread was faster
+            return d
+        d = d.copy()
+        for key, value in reversed(changes):
+            if value is MISSING:
+                d.pop(key, None)
+            else:
+                d[key] = value
+        old.d = d
+        old.age = PINNED  # it is in use beside its successors: copying right away is cheaper next time
+        del old.undo
+        return d
 
 
 def _in_order(d: dict[Any, Any]) -> list[Any]:

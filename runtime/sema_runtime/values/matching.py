@@ -21,7 +21,7 @@ def sequence_items(value: Any) -> Any:
 def map_entries(value: Any) -> Any:
     """The dict of stored keys of a map, None for anything else."""
     if type(value) is Map or type(value) is HashMap:
-        return value.d
+        return value.pinned()
     return {stored(key): item for key, item in value.items()} if type(value) is dict else None
 
 
