@@ -29,7 +29,9 @@ class Finding:
 
     __slots__ = ("code", "column", "end_column", "end_line", "file", "hint", "line", "message", "note")
 
-    def __init__(self, file: str, span: Any, code: str, message: str, hint: str | None, note: str | None = None) -> None:
+    def __init__(
+        self, file: str, span: Any, code: str, message: str, hint: str | None, note: str | None = None
+    ) -> None:
         self.file = file
         self.line, self.column, self.end_line, self.end_column = tuple(span) if span is not None else (1, 1, 1, 1)
         self.code = code
@@ -55,7 +57,12 @@ def main(args: Sequence[str]) -> int:
     files = [arg for arg in args if arg != "--json"]
     unknown = next((arg for arg in files if arg.startswith("-")), None)
     if unknown is not None or not files:
-        print(f"Error: unknown option '{unknown}'" if unknown else "Error: no file given", USAGE, sep="\n", file=sys.stderr)
+        print(
+            f"Error: unknown option '{unknown}'" if unknown else "Error: no file given",
+            USAGE,
+            sep="\n",
+            file=sys.stderr,
+        )
         return 2
     findings: list[Finding] = []
     for file in files:
@@ -120,7 +127,7 @@ class Checker(Analyzer):
         except Exception as error:
             self.note(error, form)
             return ir.Const(None, span=form.span)
-        if type(node) is ir.Import and not node.names or _is_load(form):
+        if (type(node) is ir.Import and not node.names) or _is_load(form):
             self.opaque = self.opaque or not self._is_resolved(form)
         return node
 
