@@ -141,28 +141,31 @@ def set_(a: Analyzer, form: List, scope: Scope) -> Any:
 
 @special("define-record-type")
 def define_record_type(a: Analyzer, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 3)
+    parts = form.items[1:]
+    if len(parts) < 3:
+        raise a.error("define-record-type: requires at least type name, constructor, and predicate")
     tag = a.name_of(parts[0], "define-record-type")
     constructor = parts[1]
-    if type(constructor) is not List or not constructor.items:
-        raise a.error("define-record-type: constructor must be a list")
-    predicate = a.name_of(parts[2], "define-record-type")
-    fields: list[str] = []
-    getters: list[tuple[str, str]] = []
-    for field in parts[3:]:
-        if type(field) is not List or not field.items:
-            raise a.error("define-record-type: field spec must be a list")
-        name = a.name_of(field.items[0], "define-record-type")
-        fields.append(name)
-        if len(field.items) > 1:
-            getters.append((a.name_of(field.items[1], "define-record-type"), name))
+    if type(constructor) is not List:
+        raise a.error("define-record-type: expected a list")
+    if not constructor.items:
+        raise a.error("define-record-type: constructor spec must have a name")
     maker = a.name_of(constructor.items[0], "define-record-type")
     params = [a.name_of(param, "define-record-type") for param in constructor.items[1:]]
+    predicate = a.name_of(parts[2], "define-record-type")
+    getters: list[tuple[str, str]] = []
+    for field in parts[3:]:
+        if type(field) is not List:
+            raise a.error("define-record-type: expected a list")
+        if len(field.items) < 2:
+            raise a.error("define-record-type: field spec must have at least (field accessor)")
+        name = a.name_of(field.items[0], "define-record-type")
+        getters.append((a.name_of(field.items[1], "define-record-type"), name))
     inner = scope.child()
     kind = inner.declare(f"{tag}-type")
 
     lib = "sema_runtime.lib.records:"
-    type_node = Runtime(lib + "make_record_type", [Const(tag), Const(tuple(fields))], span=a.span)
+    type_node = Runtime(lib + "make_record_type", [Const(tag), Const(tuple(params))], span=a.span)
     sets: list[Any] = [
         record_set(
             a, maker, Runtime(lib + "record_constructor", [Ref(kind), Const(maker), Const(tuple(params))]), scope

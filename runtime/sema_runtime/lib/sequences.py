@@ -1,0 +1,85 @@
+"""What the collection builtins share: reading their arguments, and the errors when those are something else.
+
+The builtins themselves test the common case inline (`x.items if type(x) is List else elements(x, "take")`).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.mutable import MutableArray
+from sema_runtime.values.typenames import type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INT_LIMIT = 1 << 63
+
+
+def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
+    """The items of a list or vector. Raises `expected list or vector`."""
+    if type(value) is List:
+        return value.items
+    if isinstance(value, tuple | list):
+        return value
+    type_error("list or vector", value, hint)
+
+
+def elements(value: Any, function: str) -> Sequence[Any]:
+    """The items that a function taking lists, vectors and mutable arrays runs over; of an array, those it has now."""
+    if type(value) is List:
+        return value.items
+    if isinstance(value, tuple | list):
+        return value
+    if type(value) is MutableArray:
+        return list(value.items)
+    raise SemaTypeError(
+        "list, vector, or mutable-array",
+        f"{type_name(value)} in {function}",
+        f"{function}: expected a list, vector, or mutable-array to iterate over",
+    )
+
+
+def mapping(value: Any, hint: str | None = None) -> Map:
+    """A map or hashmap; a Python dict becomes a map. Raises `expected map or hashmap`."""
+    kind = type(value)
+    if kind is Map or kind is HashMap:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Map):
+        return value
+    if isinstance(value, dict):
+        return Map.of(value.items())
+    type_error("map or hashmap", value, hint)
+
+
+def size(value: Any, function: str) -> int:
+    """A count or an index: an int of at most 64 bits that isn't negative."""
+    count = whole(value, f"{function}: argument must be an integer")
+    if count < 0:
+        raise SemaError(f"{function}: expected a non-negative integer, got {count}", "pass 0 or a positive integer")
+    return count
+
+
+def whole(value: Any, hint: str | None = None) -> int:
+    """An int of at most 64 bits. Raises `expected int`."""
+    if type(value) is not int or not -INT_LIMIT <= value < INT_LIMIT:
+        type_error("int", value, hint)
+    return value
+
+
+def not_callable(function: Any) -> NoReturn:
+    """Raises what a function that got something to call, and couldn't, raises."""
+    type_error("callable", function)
+
+
+def used_as_value() -> bool:
+    """Whether the builtin that asks was called by another builtin (`(map car xs)`), not by compiled code.
+
+    The reference words some errors differently for the two.
+    """
+    name: str = sys._getframe(2).f_globals.get("__name__", "")
+    return name.startswith("sema_runtime.")
