@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+from importlib import import_module
 from typing import Any
 
 GRACE = 3.0  # seconds beyond its limit after which a program that can't be interrupted is killed
@@ -88,8 +89,8 @@ class Worker:
 
     def start(self) -> None:
         """Forks a process that has the compiler loaded already."""
-        from semac import eval_worker
-
+        import_module("semac.eval_worker")
+        import_module("semac.macro_env").prelude()
         questions, self.questions = os.pipe()
         self.answers, answers = os.pipe()
         sys.stdout.flush()
@@ -145,7 +146,7 @@ def _serve(questions: int, answers: int, seconds: float) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):  # programs must not read our questions or write among our answers
             os.dup2(null, descriptor)
-        sys.stdin, sys.stdout, sys.stderr = (open(os.devnull, mode) for mode in "rww")
+        sys.stdin, sys.stdout, sys.stderr = (open(os.devnull, mode) for mode in "rww")  # noqa: SIM115
         eval_worker.limit_resources()
         with tempfile.TemporaryDirectory() as folder, open(questions, encoding="utf-8") as lines:
             os.chdir(folder)
@@ -191,7 +192,6 @@ def run_limited(source: str, path: str, limit: int) -> Any:
     from semac import eval_worker
     from semac.session import Session
 
-    eval_worker.grow_stack()
     eval_worker.with_limit(limit / 1000)
     try:
         return Session(path).run(source)

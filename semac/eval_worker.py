@@ -13,12 +13,12 @@ from sema_runtime.lib import output
 from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import pretty
 
+from semac.limits import grow_stack
 from semac.session import Session
 
 Answer = dict[str, Any]
 TIMEOUT = "evaluation exceeded time budget (looks like an infinite loop?)"
 MEMORY = 4 << 30  # bytes of address space a program may use
-STACK = 100 << 20  # bytes of C stack, for deep recursion through builtins
 
 
 class TimeUp(BaseException):
@@ -94,13 +94,3 @@ def limit_resources() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most), most))
     grow_stack()
-
-
-def grow_stack() -> None:
-    """Lets the C stack of the main thread grow beyond the usual 8 MB."""
-    import resource
-
-    soft, most = resource.getrlimit(resource.RLIMIT_STACK)
-    wanted = STACK if most == resource.RLIM_INFINITY else min(STACK, most)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_STACK, (wanted, most))

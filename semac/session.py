@@ -8,8 +8,7 @@ from typing import Any
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.driver import RESULT, CompiledUnit, compile_forms, compile_source
-
-DEPTH = 22_000  # Python frames: non-tail recursion works some 20,000 deep and then ends in a condition
+from semac.limits import deepen
 
 
 class Session:
@@ -43,12 +42,6 @@ class Session:
         if drain:
             drain_tasks()
         return self.globals.pop(RESULT, None)
-
-
-def deepen() -> None:
-    """Allows deep recursion of Sema functions."""
-    if sys.getrecursionlimit() < DEPTH:
-        sys.setrecursionlimit(DEPTH)
 
 
 def drain_tasks() -> None:
