@@ -18,7 +18,8 @@ RESULT = "__sema_result__"
 class CompiledUnit:
     """One compiled program or module: its AST, and code or text made from it on demand."""
 
-    def __init__(self, unit: Unit, tree: ast.Module, filename: str, forms: List) -> None:
+    def __init__(self, unit: Unit, tree: ast.Module, filename: str, forms: List, text: str | None = None) -> None:
+        self.text = text
         self.unit = unit
         self.tree = tree
         self.filename = filename
@@ -41,7 +42,7 @@ class CompiledUnit:
         """The module as Python source."""
         from semac.output import module_text
 
-        return module_text(self)
+        return module_text(self, self.text)
 
     def dump(self, kind: str) -> str:
         """`expanded`, `ir`, `ast` or `py` as text."""
@@ -66,7 +67,9 @@ def compile_source(
     """
     from semac.reader import read_program
 
-    return compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
+    made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
+    made.text = text
+    return made
 
 
 def compile_forms(
@@ -79,12 +82,13 @@ def compile_forms(
     known: frozenset[str] = frozenset(),
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
-    from semac import infer, tails
+    from semac import infer, mutual, tails
     from semac.emit import emit_module
 
     try:
         unit = analyze(forms, filename, {} if macros is None else macros, known)
         tails.mark(unit)
+        mutual.inline_cycles(unit)
         infer.infer(unit, closed=mode == "program" and not unit.is_open)
         tree = emit_module(unit, RESULT if result else None)
     except RecursionError:

@@ -83,18 +83,18 @@ class ModuleEmitter:
             return
         emitter.block = out
         if has_locals(node):
-            made = self.wrapped(node, "main", out)
+            made = self.wrapped(node, "main", out, DROP if dest.kind == "drop" else RETURN)
             emitter.finish(made, dest, emitter.loc(node), True)
             return
         emitter.stmt(node, dest)
 
-    def wrapped(self, node: Any, base: str, out: list[ast.stmt]) -> ast.expr:
+    def wrapped(self, node: Any, base: str, out: list[ast.stmt], dest: Dest = RETURN) -> ast.expr:
         """Defines a function of no parameters around node; gives the call."""
         local = self.names.fresh_global(base)
         self.names.display[local] = "<lambda>"
         emitter = FunctionEmitter(self, None, node)
         loc = emitter.loc(node)
-        emitter.stmt(node, RETURN)
+        emitter.stmt(node, dest)
         out.append(emitter.definition(local, empty_arguments(), emitter.block, loc))
         return ast.Call(name(local, loc), [], [], **loc)
 
@@ -140,7 +140,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         self.function: ir.Function | None = None
         self.owned: set[Any] = set()
         self.current: Loc = parent.current if parent else NOWHERE
-        self.loop_exits: dict[Any, Dest] = {}
+        self.counted: dict[Any, ir.Var] = {}  # loops that became `for`: the variable that range() steps
         self.loops: list[Any] = []
 
     # Positions, names

@@ -120,6 +120,8 @@ class Calls:
                 self.runtime("sema_runtime.values.macros:Macro", loc), [const(value.name, loc), const(None, loc)], loc
             )
             return made
+        if type(value) is List and not value.items:
+            return self.runtime(LISTS + "EMPTY", loc)
         made = self.data(value, loc)
         return name(self.module.names.constant(("quoted", id(value)), "quoted", made), loc)
 
@@ -171,7 +173,7 @@ class Calls:
         if not self.at_module:
             self.assigned_globals.update(var.py for var in variables)
         if node.names is None:
-            self.append(ast.Import([import_alias(node.module, node.var.py)], **loc))
+            self.append(ast.Import([import_alias(node.module, node.var.py, loc)], **loc))
         else:
             aliases = [ast.alias(attr, None if var.py == attr else var.py, **loc) for attr, var in node.names]
             self.append(ast.ImportFrom(node.module, aliases, 0, **loc))
@@ -185,10 +187,9 @@ class Calls:
         return call(self.runtime("sema_runtime.seam:import_file", loc), [path, scope, *names], loc)
 
 
-def import_alias(module: str, local: str) -> ast.alias:
-    if "." not in module:
-        return ast.alias(module, None if local == module else local)
-    return ast.alias(module, None if local == module.partition(".")[0] else local)
+def import_alias(module: str, local: str, loc: Loc) -> ast.alias:
+    """`import module` or `import module as local`; of a dotted module `import` binds the first part."""
+    return ast.alias(module, None if local == module.partition(".")[0] else local, **loc)
 
 
 def is_stable_head(head: Any) -> bool:

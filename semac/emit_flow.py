@@ -102,6 +102,12 @@ class Flow:
         if not node.is_loop or (dest.kind != "return" and jumps_out(node)):
             self.named_let_function(node, dest)
             return
+        from semac.emit_count import counting, emit_counting
+
+        count = counting(node)
+        if count is not None:
+            emit_counting(self, node, count, dest)
+            return
         targets = [self.names.local(var) for var in node.function.params]
         for target, init in zip(targets, node.inits, strict=True):
             from semac.emit import Dest
@@ -161,10 +167,11 @@ class Flow:
         loop = node.recur
         function = loop.function if type(loop) is ir.NamedLet else loop
         loc = self.loc(node)
+        counter = self.counted.get(loop)
         pairs = [
             (var, arg)
             for var, arg in zip(function.params, node.args, strict=True)
-            if not (type(arg) is ir.Ref and arg.var is var)
+            if var is not counter and not (type(arg) is ir.Ref and arg.var is var)
         ]
         self.assign_parallel(pairs, loc)
         inside = next(i for i, one in enumerate(reversed(self.loops)) if one is loop or one is function)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac import ir
+from semac.emit_flow import is_pure
 from semac.emit_tests import is_expression
 from semac.pyast import attribute, binop, call, compare, const, name, negate
 from semac.types import FLOAT, INT, LIST, NUMBER, STR, VECTOR, only
@@ -144,13 +145,9 @@ def divide(e: Emitter, node: Any) -> ast.expr | None:
         a, b = e.exprs(node.args)
         if isinstance(b, ast.Constant) and b.value:
             return binop(a, ast.Div(), b, loc)
-        if isinstance(b, ast.Name):
+        if isinstance(b, ast.Name) and is_pure(left):  # a float divided by zero is inf or nan, no error
             checked = call(e.runtime(ARITHMETIC + "div", loc), [a, b], loc)
-            if isinstance(a, ast.Name | ast.Constant):
-                return ast.IfExp(b, binop(a, ast.Div(), b, loc), checked, **loc)
-            held = e.save(a, "value", loc)
-            checked = call(e.runtime(ARITHMETIC + "div", loc), [held, b], loc)
-            return ast.IfExp(b, binop(held, ast.Div(), b, loc), checked, **loc)
+            return ast.IfExp(b, binop(a, ast.Div(), b, loc), checked, **loc)
         return call(e.runtime(ARITHMETIC + "div", loc), [a, b], loc)
     return call(e.runtime(ARITHMETIC + "div", loc), e.exprs(node.args), loc)
 

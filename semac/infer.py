@@ -248,7 +248,7 @@ class Inference:
         if kind == "var":
             self.widen(pattern[1], mask)
         elif kind == "sequence":
-            inner = element(mask) if only(mask, LIST | VECTOR) else ANY
+            inner = element(mask) if only(mask, LIST | VECTOR) else ANY if mask & TAGS else 0
             for part in pattern[1]:
                 self.pattern(part, inner)
             if pattern[2] is not None:
@@ -322,6 +322,8 @@ def _arithmetic(i: Inference, node: Any) -> int:
 @rule("/")
 def _divide(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args]
+    if not all(mask & TAGS for mask in masks):
+        return 0
     real = all(only(mask, INT | FLOAT) for mask in masks)
     return FLOAT if real and any(only(mask, FLOAT) for mask in masks) else NUMBER
 
@@ -343,9 +345,12 @@ def _bool(i: Inference, node: Any) -> int:
 
 @rule("min", "max", "abs")
 def _same_number(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    if not all(mask & TAGS for mask in masks):
+        return 0
     tags = 0
-    for arg in node.args:
-        tags |= i.visit(arg) & TAGS
+    for mask in masks:
+        tags |= mask & TAGS
     return tags if tags & ~NUMBER == 0 else NUMBER
 
 
@@ -370,6 +375,8 @@ def _cons(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args]
     if len(masks) != 2:
         return ANY
+    if not masks[1] & TAGS:
+        return 0
     if only(masks[1], LIST):
         return sequence_of(LIST, masks[0] | masks[1] >> ELEMENTS)
     return sequence_of(LIST, ANY)
@@ -378,22 +385,26 @@ def _cons(i: Inference, node: Any) -> int:
 @rule("car", "first")
 def _car(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args]
+    if len(masks) == 1 and not masks[0] & TAGS:
+        return 0
     if len(masks) == 1 and only(masks[0], LIST):
         inner = element(masks[0])
         # The car of an empty list is nil; where the elements are numbers, arithmetic on it raises by itself.
-        return inner if only(inner, NUMBER) else inner | NIL
+        return inner if not inner or only(inner, NUMBER) else inner | NIL
     return ANY
 
 
 @rule("cdr", "rest", "reverse")
 def _cdr(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args]
-    return masks[0] if len(masks) == 1 and only(masks[0], LIST) else ANY
+    return masks[0] if len(masks) == 1 and (only(masks[0], LIST) or not masks[0] & TAGS) else ANY
 
 
 @rule("range")
 def _range(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args]
+    if not all(mask & TAGS for mask in masks):
+        return LIST
     return sequence_of(LIST, INT if all(only(mask, INT) for mask in masks) else NUMBER)
 
 
@@ -416,7 +427,8 @@ def give_elements(i: Inference, function: ir.Function, masks: list[int]) -> None
         if var not in i.noted:
             i.noted.add(var)
             var.type = 0
-        i.widen(var, element(mask) if only(mask, LIST | VECTOR) else ANY)
+        if mask & TAGS:
+            i.widen(var, element(mask) if only(mask, LIST | VECTOR) else ANY)
 
 
 @rule("filter")
@@ -426,7 +438,8 @@ def _filter(i: Inference, node: Any) -> int:
         give_elements(i, node.args[0].function, masks)
     for arg in node.args[:1]:
         i.visit(arg)
-    return sequence_of(LIST, masks[0] >> ELEMENTS) if len(masks) == 1 and only(masks[0], LIST | VECTOR) else sequence_of(LIST, ANY)
+    known = len(masks) == 1 and (only(masks[0], LIST | VECTOR) or not masks[0] & TAGS)
+    return sequence_of(LIST, masks[0] >> ELEMENTS) if known else sequence_of(LIST, ANY)
 
 
 @rule("for-each")
@@ -469,6 +482,8 @@ def _split(i: Inference, node: Any) -> int:
 @rule("nth")
 def _nth(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args]
+    if len(masks) == 2 and not masks[0] & TAGS:
+        return 0
     return element(masks[0]) if len(masks) == 2 and only(masks[0], LIST | VECTOR) else ANY
 
 

@@ -72,7 +72,17 @@ def negate(test: ast.expr, loc: Loc) -> ast.expr:
         return test.operand
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in NEGATED:
         return ast.Compare(test.left, [NEGATED[type(test.ops[0])]()], test.comparators, **loc)
+    if isinstance(test, ast.BoolOp) and all(map(has_short_negation, test.values)):
+        op: ast.boolop = ast.Or() if isinstance(test.op, ast.And) else ast.And()
+        return ast.BoolOp(op, [negate(value, loc) for value in test.values], **loc)
     return ast.UnaryOp(ast.Not(), test, **loc)
+
+
+def has_short_negation(test: ast.expr) -> bool:
+    """Whether `negate` has a shorter way than putting `not` in front."""
+    if isinstance(test, ast.UnaryOp):
+        return isinstance(test.op, ast.Not)
+    return isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in NEGATED
 
 
 def assign(target: str, value: ast.expr, loc: Loc) -> ast.stmt:

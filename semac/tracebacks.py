@@ -15,7 +15,7 @@ from typing import Any
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.tracebacks import is_ours, sema_names, shown_name
 
-HIDDEN_FILES = ("<frozen importlib.", "<frozen runpy>")
+HIDDEN = ("<frozen importlib.", "<frozen runpy>", os.path.dirname(__file__) + os.sep)
 
 _hooks: dict[str, Any] = {}  # what stood in the two hooks before `install`
 
@@ -83,7 +83,7 @@ def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
 
 def _shown(frame: FrameType, line: traceback.FrameSummary) -> bool:
     """Whether the user wants to see a frame; gives a Sema function its Sema name."""
-    if is_ours(frame.f_globals) or line.filename.startswith(HIDDEN_FILES):
+    if is_ours(frame.f_globals) or line.filename.startswith(HIDDEN):
         return False
     table = sema_names(frame.f_code, frame.f_globals)
     if table is not None and frame.f_code.co_name != "<module>":

@@ -14,7 +14,7 @@ from semac.scope import Scope
 
 @special("deftool")
 def deftool(a: Analyzer, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 4, 4)
+    parts = a.expect(form, 4, 5)
     name = a.name_of(parts[0], "deftool")
     nodes = [a.node(part, scope) for part in parts[1:]]
     value = Runtime("sema_runtime.lib.tools:make_tool", [Const(name), *nodes], span=a.span)
@@ -43,7 +43,7 @@ def prompt(a: Analyzer, form: List, scope: Scope) -> Any:
         head = part.items[0] if type(part) is List and part.items else None
         if type(head) is Symbol and head.name in ("user", "system", "assistant", "tool"):
             content = [a.node(one, scope) for one in part.items[1:]]
-            nodes.append(Runtime("sema_runtime.lib.prompts:make_message", [Const(head.name), *content], span=a.span))
+            nodes.append(Runtime("sema_runtime.lib.prompts:role_message", [Const(head.name), *content], span=a.span))
         else:
             nodes.append(a.node(part, scope))
     return Runtime("sema_runtime.lib.prompts:make_prompt", nodes, span=a.span)

@@ -1,0 +1,114 @@
+"""How an uncaught error is shown: message, source snippet, trace, hint and note."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+from sema_runtime.values.conditions import Described, describe
+from sema_runtime.values.tracebacks import Frame
+
+MOST_FRAMES = 30  # of a longer trace the outermost and innermost halves are shown
+RED, BLUE, GRAY, YELLOW = "38;2;224;92;92", "38;2;110;160;220", "38;2;140;140;140", "38;2;220;180;90"
+
+
+class Painter:
+    """Adds colour to pieces of text, or none."""
+
+    def __init__(self, colour: bool) -> None:
+        self.colour = colour
+
+    def __call__(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether escape sequences belong on a stream: a terminal, and NO_COLOR unset."""
+    return "NO_COLOR" not in os.environ and stream.isatty()
+
+
+def show_error(exc: BaseException, file: str = "<input>", sources: Mapping[str, str] | None = None) -> None:
+    """Writes an error to stderr, after what the program printed."""
+    sys.stdout.flush()
+    sys.stderr.write(render(exc, file, sources or {}, wants_colour(sys.stderr)) + "\n")
+    sys.stderr.flush()
+
+
+def render(exc: BaseException, file: str, sources: Mapping[str, str], colour: bool = False) -> str:
+    """The lines for an error, without a final newline.
+
+    file: what was being compiled or run, for errors that carry a position only. sources: texts of files that are not on
+    disk, such as `<input>`.
+    """
+    shown = describe(exc)
+    paint = Painter(colour)
+    lines = [paint("Error:", f"1;{RED}") + " " + shown.message]
+    place = _place(shown, file)
+    if place is not None:
+        lines += _snippet(*place, sources, paint)
+    lines += _trace(shown.frames, paint)
+    if shown.hint:
+        lines.append(f"  {paint('hint:', YELLOW)} {shown.hint}")
+    if shown.note:
+        lines.append(f"  {paint('note:', GRAY)} {shown.note}")
+    return "\n".join(lines)
+
+
+def _place(shown: Described, file: str) -> tuple[str, int, int] | None:
+    """(file, line, column) that the snippet points at."""
+    if shown.place is not None:
+        return file, *shown.place
+    return next(((one.file, one.line, one.col) for one in shown.frames if one.line), None)
+
+
+def _snippet(file: str, line: int, col: int, sources: Mapping[str, str], paint: Painter) -> list[str]:
+    text = _source_line(file, line, sources)
+    if text is None:
+        return []
+    gutter = max(2, len(str(line)))
+    bar = paint(f"  {'':{gutter}} |", BLUE)
+    lines = [
+        f"  {paint('-->', BLUE)} {shown_path(file)}:{line}:{col or 1}",
+        bar,
+        f"{paint(f'  {line:>{gutter}} |', BLUE)} {text}",
+    ]
+    if col:
+        indent = "".join("\t" if char == "\t" else " " for char in text[: col - 1])
+        lines.append(f"{bar} {indent}{paint('^', f'1;{RED}')}")
+    return lines
+
+
+def _source_line(file: str, line: int, sources: Mapping[str, str]) -> str | None:
+    text = sources.get(file)
+    if text is None:
+        try:
+            with open(file, encoding="utf-8", errors="replace") as source:
+                text = source.read()
+        except OSError:
+            return None
+    lines = text.split("\n")
+    return lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else None
+
+
+def _trace(frames: list[Frame], paint: Painter) -> list[str]:
+    lines = [
+        f"  {paint('at', GRAY)} {one.name}" + (f" ({shown_path(one.file)}:{one.line}:{one.col or 1})" if one.line else "")
+        for one in frames
+    ]
+    if len(lines) > MOST_FRAMES:
+        half = MOST_FRAMES // 2
+        lines[half:-half] = [paint(f"  ... {len(lines) - 2 * half} more", GRAY)]
+    return lines
+
+
+def shown_path(file: str) -> str:
+    """A path as short as it can be said from the current directory."""
+    if not os.path.isabs(file):
+        return file
+    try:
+        relative = os.path.relpath(file)
+    except (ValueError, OSError):
+        return file
+    return file if relative.startswith("..") else relative

@@ -1,0 +1,122 @@
+"""Running a file as a program, from a warm cache without loading the compiler."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType
+
+from semac.limits import deepen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+def run_file(path: str, arguments: Sequence[str] = ()) -> int:
+    """Runs a program; the exit status. arguments: what `(sys/args)` shows behind the path."""
+    source = read_source(path)
+    if source is None:
+        return 1
+    return guarded(lambda: _run(path, source, arguments), path)
+
+
+def read_source(path: str, what: str = "file not found: '{}' (not a file or command)") -> bytes | None:
+    """The bytes of a source file; None, and a message on stderr, when it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        print(f"Error: {what.format(path)}\n\nRun 'sema --help' for available commands.", file=sys.stderr)
+    except OSError as error:
+        print(f"Error: cannot read '{path}': {error.strerror}", file=sys.stderr)
+    return None
+
+
+def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
+    code = program_code(path, source)
+    sys.argv = [path, *arguments]
+    sys.path[:1] = [os.path.dirname(os.path.realpath(path))]
+    deepen()
+    exec(code, {"__name__": "__main__", "__file__": path})
+    drain()
+
+
+def drain() -> None:
+    """Lets tasks that are still running finish."""
+    if "sema_runtime.tasks.scheduler" in sys.modules:
+        from sema_runtime.tasks import drain as finish
+
+        finish()
+
+
+def program_code(path: str, source: bytes) -> CodeType:
+    """The code of a file compiled as a whole program, from the cache or fresh. Raises SemaError.
+
+    It is kept beside the code of the same file as a module, under `NAME.run`: a program may be compiled more freely.
+    """
+    from semac import cache
+
+    real = os.path.realpath(path)
+    key = f"{os.path.splitext(real)[0]}.run.sema"
+    known = cache.load(key, source, real)
+    if known is not None:
+        return known
+    from semac.driver import compile_source
+    from semac.importer import decode
+
+    unit = compile_source(decode(source, path), real, "program")
+    code = unit.code
+    cache.store(key, source, code, {file: cache.file_hash(file) for file in unit.macro_files})
+    return code
+
+
+def guarded(action: Callable[[], Any], file: str = "<input>", sources: dict[str, str] | None = None) -> int:
+    """Runs an action of the command line and turns what it raises into a message and an exit status.
+
+    0: it ended; 1: an error, shown on stderr, or Ctrl-C; 130: a second Ctrl-C during the clean-up; the status given to
+    `(exit N)`. A reader of our output that has gone away ends the program quietly.
+    """
+    try:
+        try:
+            action()
+            sys.stdout.flush()
+            return 0
+        except KeyboardInterrupt:
+            return _cancelled()
+        except SystemExit as exit_:
+            sys.stdout.flush()
+            return exit_status(exit_.code)
+        except BrokenPipeError:
+            return _pipe_closed()
+        except BaseException as error:
+            from semac.render import show_error
+
+            show_error(error, file, sources)
+            return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return _pipe_closed()
+
+
+def exit_status(code: object) -> int:
+    """The status of a SystemExit, as Python counts it."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _cancelled() -> int:
+    print("Error: interrupted", file=sys.stderr)
+    drain()
+    return 1
+
+
+def _pipe_closed() -> int:
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115  keeps the flush at exit from failing again
+    return 1
