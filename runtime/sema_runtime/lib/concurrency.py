@@ -247,9 +247,9 @@ def async_cancel(promise: Any) -> bool:
     here = scheduler()
     cancelled = here.cancel(promise_of(promise))
     here.pause()
-    task = promise.task
-    if cancelled and task is here.current() and task.cancelling:
-        task.cancelling = False
+    current: Any = here.current()
+    if cancelled and promise.task is current and current.cancelling:
+        current.cancelling = False
         raise Cancelled()
     return cancelled
 
@@ -309,6 +309,12 @@ def spawn_apply(function: Any, items: Any) -> List:
     """One task for each item, calling the function with it; gives the list of promises."""
     here = scheduler()
     return List([here.spawn(_applied(function, item)) for item in sequence_of(items)])
+
+
+@builtin("__spawn-thunks")
+def spawn_thunks(thunks: Any) -> List:
+    """One task for each function of a list; gives the list of promises."""
+    return List([async_spawn(thunk) for thunk in sequence_of(thunks)])
 
 
 def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:

@@ -72,17 +72,10 @@ class TimedOut(SemaError):
 class Deadlock(BaseException):
     """Nothing can ever wake the program. No Exception: a program's `try` must not hide it."""
 
-    kind = "deadlock"
-    hint = None
-    note = None
-
     def __init__(self) -> None:
-        self.message = "runtime deadlocked: no pending timer or external wait, but a root has not settled"
-        super().__init__(self.message)
-
-    def display(self) -> str:
-        """The text behind `Error: `."""
-        return self.message
+        message = "runtime deadlocked: no pending timer or external wait, but a root has not settled"
+        super().__init__(message)
+        self.sema_condition = SemaError(message)  # what it is shown as
 
 
 def wrong_value(expected: str, value: Any) -> NoReturn:

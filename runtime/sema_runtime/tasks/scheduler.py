@@ -1,8 +1,8 @@
 """The run queue. One thread, first in first out, so that the order of a program's effects is always the same.
 
 A *strand* is whoever can wait: a task (a greenlet) or the root, the program's main line, which drives the queue while
-it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that doesn't
-have to wait. Timers fire in the order of a virtual clock that only timers advance, but never before their real time:
+it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that need
+not wait. Timers fire in the order of a virtual clock that only timers advance, but never before their real time:
 two tasks that sleep 1 ms and 2 ms wake in that order however busy the machine is.
 """
 

@@ -1,0 +1,360 @@
+"""Byte streams: strings, buffers, files and the standard ones behind one set of functions."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.typenames import type_name
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+CAP_HINT = "process the stream with stream/read and stream/write in bounded chunks, or raise max-bytes"
+CHUNK = 1 << 16
+
+
+class Stream:
+    """A stream over binary files. kind: what `stream/type` says; source, sink: where bytes come from and go to."""
+
+    __slots__ = ("closed", "kind", "pushed", "sink", "source")
+    type_name = "stream"
+
+    def __init__(self, kind: str, source: BinaryIO | None = None, sink: BinaryIO | None = None) -> None:
+        self.kind = kind
+        self.source = source
+        self.sink = sink
+        self.closed = False
+        self.pushed = b""  # what was read to see whether there is more
+
+    def sema_text(self) -> str:
+        return f"<stream:{self.kind}>"
+
+    def read(self, count: int = -1) -> bytes:
+        """Up to count bytes, all that is left when negative."""
+        if self.closed:
+            raise SemaError("stream/read: stream is closed")
+        if self.source is None:
+            raise SemaError(f"stream/read: stream is write-only ({self.kind} stream)")
+        first, self.pushed = self.pushed, b""
+        if count >= 0 and len(first) >= count:
+            self.pushed = first[count:]
+            return first[:count]
+        return first + self.source.read(count - len(first) if count >= 0 else -1)
+
+    def read_line(self) -> bytes:
+        """The bytes up to and with the next line feed."""
+        first = self.read(0) or self.pushed
+        self.pushed = b""
+        assert self.source is not None
+        return first if first.endswith(b"\n") else first + self.source.readline()
+
+    def write(self, data: bytes | bytearray) -> int:
+        """Writes all of the data; gives its size."""
+        if self.closed:
+            raise SemaError("stream/write: stream is closed")
+        if self.sink is None:
+            raise SemaError(f"stream/write: stream is read-only ({self.kind} stream)")
+        self.sink.write(data)
+        return len(data)
+
+
+class Buffer(Stream):
+    """A buffer in memory: writes go to its end, reads go on from the last one."""
+
+    __slots__ = ("data", "position")
+
+    def __init__(self, data: bytes | bytearray = b"") -> None:
+        super().__init__("byte-buffer")
+        self.data = bytearray(data)
+        self.position = 0
+
+    def read(self, count: int = -1) -> bytes:
+        if self.closed:
+            raise SemaError("stream/read: stream is closed")
+        end = len(self.data) if count < 0 else self.position + count
+        taken = bytes(self.data[self.position : end])
+        self.position += len(taken)
+        return taken
+
+    def read_line(self) -> bytes:
+        found = self.data.find(b"\n", self.position)
+        return self.read(-1 if found < 0 else found + 1 - self.position)
+
+    def write(self, data: bytes | bytearray) -> int:
+        if self.closed:
+            raise SemaError("stream/write: stream is closed")
+        self.data += data
+        return len(data)
+
+
+def standard_stream(name: str) -> Stream:
+    """`*stdin*`, `*stdout*` or `*stderr*`, by name without the stars."""
+    file = getattr(sys, name)
+    return Stream(name, file.buffer if name == "stdin" else None, None if name == "stdin" else file.buffer)
+
+
+def stream_of(function: str, value: Any, position: int = 1) -> Stream:
+    """The value, checked to be a stream."""
+    if not isinstance(value, Stream):
+        type_error("stream", value, f"{function} expects a stream as argument {position}")
+    return value
+
+
+def text_from(function: str, data: bytes | bytearray) -> str:
+    """The bytes as UTF-8 text; an error says where they aren't."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        size = error.end - error.start
+        raise SemaError(
+            f"{function}: invalid UTF-8: invalid utf-8 sequence of {size} bytes from index {error.start}"
+        ) from None
+
+
+def _bytes(value: Any) -> bytes | bytearray:
+    if not isinstance(value, (bytes, bytearray)):
+        type_error("bytevector", value)
+    return value
+
+
+def _int(value: Any) -> int:
+    if type(value) is not int:
+        type_error("int", value)
+    return value
+
+
+# Making streams
+
+
+@builtin("stream/from-string")
+def stream_from_string(text: Any) -> Stream:
+    """A stream that gives the UTF-8 bytes of a text."""
+    if type(text) is not str:
+        type_error("string", text)
+    return Stream("string", io.BytesIO(text.encode()))
+
+
+@builtin("stream/from-bytes")
+def stream_from_bytes(data: Any) -> Stream:
+    """A buffer that holds the bytes of a bytevector."""
+    return Buffer(_bytes(data))
+
+
+@builtin("stream/byte-buffer")
+def stream_byte_buffer() -> Stream:
+    """An empty buffer, to be written and read."""
+    return Buffer()
+
+
+@builtin("stream/open-input", cap="fs-read")
+def stream_open_input(path: Any) -> Stream:
+    """A stream that reads a file."""
+    return Stream("file-input", _open("stream/open-input", path, "rb"))
+
+
+@builtin("stream/open-output", cap="fs-write")
+def stream_open_output(path: Any) -> Stream:
+    """A stream that writes a file, which is made anew."""
+    return Stream("file-output", None, _open("stream/open-output", path, "wb"))
+
+
+def _open(function: str, path: Any, mode: str) -> Any:
+    from sema_runtime.lib.files import checked, failed
+
+    found = checked(function, path)
+    try:
+        return open(found, mode)
+    except OSError as error:
+        raise failed(function, path, error) from None
+
+
+# Reading
+
+
+@builtin("stream/read")
+def stream_read(stream: Any, count: Any) -> bytes:
+    """Up to count bytes; fewer at the end.
+
+    (stream/read (stream/from-string "hello") 2) => #u8(104 101)
+    """
+    found = stream_of("stream/read", stream)
+    if _int(count) < 0:
+        raise SemaError(f"stream/read: count must be non-negative, got {count}")
+    return found.read(count)
+
+
+@builtin("stream/read-byte", returns="int|nil")
+def stream_read_byte(stream: Any) -> int | None:
+    """The next byte, nil at the end."""
+    data = stream_of("stream/read-byte", stream).read(1)
+    return data[0] if data else None
+
+
+@builtin("stream/read-line", returns="string|nil")
+def stream_read_line(stream: Any) -> str | None:
+    """The next line without its end (`\\n` or `\\r\\n`), nil at the end."""
+    data = stream_of("stream/read-line", stream).read_line()
+    if not data:
+        return None
+    line = data.removesuffix(b"\n")
+    return text_from("stream/read-line", line.removesuffix(b"\r") if line is not data else line)
+
+
+@builtin("stream/read-all")
+def stream_read_all(stream: Any, max_bytes: Any = None) -> bytes:
+    """All that is left; an error when that is more than max_bytes."""
+    found = stream_of("stream/read-all", stream)
+    limit = _limit("stream/read-all", max_bytes)
+    if limit is None:
+        return found.read()
+    data = found.read(limit + 1)
+    if len(data) > limit:
+        raise _too_much("stream/read-all", limit)
+    return data
+
+
+def _limit(function: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if type(value) is not int:
+        raise SemaTypeError("non-negative integer", type_name(value))
+    if value < 0:
+        raise SemaError(
+            f"{function}: max-bytes must be a non-negative integer representable on this platform, got {value}"
+        )
+    return value
+
+
+def _too_much(function: str, limit: int) -> SemaError:
+    return SemaError(f"{function}: input exceeds the configured {limit}-byte cap", CAP_HINT)
+
+
+# Writing
+
+
+@builtin("stream/write", returns="int")
+def stream_write(stream: Any, data: Any) -> int:
+    """Writes a bytevector; gives the number of bytes."""
+    return stream_of("stream/write", stream).write(_bytes(data))
+
+
+@builtin("stream/write-byte", returns="nil")
+def stream_write_byte(stream: Any, byte: Any) -> None:
+    """Writes one byte."""
+    found = stream_of("stream/write-byte", stream)
+    if not 0 <= _int(byte) <= 255:
+        raise SemaError(f"stream/write-byte: value {byte} out of range 0..255")
+    found.write(bytes((byte,)))
+
+
+@builtin("stream/write-string", returns="int")
+def stream_write_string(stream: Any, text: Any) -> int:
+    """Writes a text as UTF-8; gives the number of bytes."""
+    found = stream_of("stream/write-string", stream)
+    if type(text) is not str:
+        type_error("string", text)
+    return found.write(text.encode())
+
+
+@builtin("stream/flush", returns="nil")
+def stream_flush(stream: Any) -> None:
+    """Hands on what a stream has kept back so far."""
+    found = stream_of("stream/flush", stream)
+    if found.closed:
+        raise SemaError("stream/flush: stream is closed")
+    if found.sink is not None:
+        found.sink.flush()
+
+
+@builtin("stream/copy", returns="int")
+def stream_copy(source: Any, target: Any, max_bytes: Any = None) -> int:
+    """Copies what is left of source to target; gives the number of bytes. An error when it is more than max_bytes."""
+    reader, writer = stream_of("stream/copy", source), stream_of("stream/copy", target, 2)
+    limit = _limit("stream/copy", max_bytes)
+    total = 0
+    while data := reader.read(CHUNK):
+        total += len(data)
+        if limit is not None and total > limit:
+            raise _too_much("stream/copy", limit)
+        writer.write(data)
+    return total
+
+
+@builtin("stream/close", returns="nil")
+def stream_close(stream: Any) -> None:
+    """Closes a stream; closing it again does nothing."""
+    found = stream_of("stream/close", stream)
+    if found.closed:
+        return
+    found.closed = True
+    for file in (found.source, found.sink):
+        if file is not None and not found.kind.startswith("std"):
+            file.close()
+
+
+# Asking
+
+
+@builtin("stream?", returns="bool", pure=True)
+def is_stream(value: Any) -> bool:
+    """Whether the value is a stream."""
+    return isinstance(value, Stream)
+
+
+@builtin("stream/type", returns="string")
+def stream_type(stream: Any) -> str:
+    """The kind of stream: byte-buffer, string, file-input, file-output, stdin, stdout, stderr."""
+    return stream_of("stream/type", stream).kind
+
+
+@builtin("stream/readable?", returns="bool")
+def stream_is_readable(stream: Any) -> bool:
+    """Whether the stream is open and can be read."""
+    found = stream_of("stream/readable?", stream)
+    return not found.closed and (isinstance(found, Buffer) or found.source is not None)
+
+
+@builtin("stream/writable?", returns="bool")
+def stream_is_writable(stream: Any) -> bool:
+    """Whether the stream is open and can be written."""
+    found = stream_of("stream/writable?", stream)
+    return not found.closed and (isinstance(found, Buffer) or found.sink is not None)
+
+
+@builtin("stream/available?", returns="bool")
+def stream_is_available(stream: Any) -> bool:
+    """Whether there is something to read, without waiting for it."""
+    found = stream_of("stream/available?", stream)
+    if not stream_is_readable(found):
+        return False
+    if isinstance(found, Buffer):
+        return found.position < len(found.data)
+    if found.kind == "stdin":
+        from select import select
+
+        return bool(select([found.source], [], [], 0)[0])
+    found.pushed = found.read(1)
+    return bool(found.pushed)
+
+
+@builtin("stream/to-bytes")
+def stream_to_bytes(stream: Any) -> bytes:
+    """All that was written to a buffer."""
+    return bytes(_buffer("stream/to-bytes", stream).data)
+
+
+@builtin("stream/to-string", returns="string")
+def stream_to_string(stream: Any) -> str:
+    """All that was written to a buffer, as text."""
+    return text_from("stream/to-string", _buffer("stream/to-string", stream).data)
+
+
+def _buffer(function: str, value: Any) -> Buffer:
+    found = stream_of(function, value)
+    if not isinstance(found, Buffer):
+        raise SemaError(f"{function}: expected byte-buffer stream, got {found.kind} stream")
+    return found
