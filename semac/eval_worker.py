@@ -54,7 +54,7 @@ def evaluate(source: str, seconds: float) -> Answer:
 def _run(source: str, seconds: float) -> str | None:
     with_limit(seconds)
     try:
-        value = Session().run(source)
+        value = Session().run(source, drain=False)
         return None if value is None else pretty(value)
     finally:
         with_limit(0)

@@ -21,12 +21,12 @@ class Session:
         self.globals: dict[str, Any] = {"__name__": "__main__", "__file__": filename, "__sema_session__": self}
         self.names: set[str] = set()
 
-    def run(self, text: str, filename: str | None = None) -> Any:
-        """Runs source text; gives the value of the last form, after all tasks it started have ended."""
+    def run(self, text: str, filename: str | None = None, drain: bool = True) -> Any:
+        """Runs source text; gives the value of the last form. drain: only after all tasks it started have ended."""
         name = filename or self.filename
         mode = "program" if self.closed else "module"
         unit = compile_source(text, name, mode, result=True, macros=self.macros, known=frozenset(self.names))
-        return self.execute(unit)
+        return self.execute(unit, drain)
 
     def run_form(self, form: Any) -> Any:
         """The value of one form, as `eval` computes it: in the globals, with nothing lexical around."""

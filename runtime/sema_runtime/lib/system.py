@@ -226,18 +226,13 @@ def shell(command: Any, *rest: Any) -> Map:
         *rest, options = rest  # type: ignore[assignment]
     arguments = [text_of(one) for one in rest]
     line: Any = [text_of(command), *arguments] if arguments else ["/bin/sh", "-c", text_of(command)]
-    done: Map = _in_background(lambda: _run(line, text_of(command), options))
+    done: Map = in_background(lambda: _run(line, text_of(command), options))
     return done
 
 
 def _run(line: list[str], shown: str, options: Map) -> Map:
     import subprocess
 
-    extra = options.lookup(keyword("env"))
-    environment = None
-    if isinstance(extra, Map):
-        names = ((key.name if isinstance(key, Keyword) else str(key), str(value)) for key, value in extra.pairs())
-        environment = {**os.environ, **dict(names)}
     timeout = options.lookup(keyword("timeout"))
     try:
         done = subprocess.run(
@@ -245,7 +240,7 @@ def _run(line: list[str], shown: str, options: Map) -> Map:
             capture_output=True,
             input=(options.lookup(keyword("stdin")) or "").encode(),
             cwd=options.lookup(keyword("cwd")),
-            env=environment,
+            env=environment(options.lookup(keyword("env"))),
             timeout=None if timeout is None else timeout / 1000,
         )
     except subprocess.TimeoutExpired:
@@ -261,7 +256,15 @@ def _run(line: list[str], shown: str, options: Map) -> Map:
     )
 
 
-def _in_background(work: Callable[[], Any]) -> Any:
+def environment(extra: Any) -> dict[str, str] | None:
+    """The environment with the entries of a map added; None for the plain one."""
+    if not isinstance(extra, Map):
+        return None
+    names = ((key.name if isinstance(key, Keyword) else str(key), str(value)) for key, value in extra.pairs())
+    return {**os.environ, **dict(names)}
+
+
+def in_background(work: Callable[[], Any]) -> Any:
     """The result of blocking work; when there are tasks, it is done in a thread so that they go on."""
     if "sema_runtime.tasks.scheduler" not in sys.modules:
         return work()
