@@ -170,6 +170,8 @@ class Analyzer:
                 found_call = python_call(self, name, items, scope)
                 if found_call is not None:
                     return found_call
+            if name == "__vm-str":  # what the reader makes of an f-string
+                return CallBuiltin("str", self.arguments(items, scope), False, span=self.span)
             if name in INTERNAL:
                 return Runtime(INTERNAL[name], self.arguments(items, scope), span=self.span)
         elif type(head) is Keyword:
@@ -313,13 +315,13 @@ class Analyzer:
         error.span = self.span  # type: ignore[attr-defined]
         return error
 
-    def expect(self, form: List, low: int, high: int | None = None) -> Any:
-        """The items behind the head; raises the arity error of a special form."""
+    def expect(self, form: List, low: int, high: int | None = None, name: str = "") -> Any:
+        """The items behind the head; raises the arity error of a special form. name: what errors call the form."""
         items = form.items
         count = len(items) - 1
         if count < low or (high is not None and count > high):
-            expected = f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
-            error = ArityError(items[0].name, expected, count)
+            expected = f"{low}+" if high is None else str(low) if low == high else f"{low} or {high}"
+            error = ArityError(name or items[0].name, expected, count)
             error.span = self.span  # type: ignore[attr-defined]
             raise error
         return items[1:]

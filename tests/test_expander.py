@@ -112,7 +112,11 @@ def test_syntax_rules_literals_choose_the_clause() -> None:
         (rules("((_ a) a)"), "(m)", "no matching syntax-rules clause for macro 'm'"),
         (rules("((_ a ...) (x a))"), "(m 1)", "syntax-rules: pattern variable 'a' used without ellipsis"),
         (rules("((_ a) (a ...))"), "(m 1)", "syntax-rules: ellipsis in template with no matching pattern variable"),
-        (rules("((_ (a ...) ...) (a ... ...))"), "(m (1))", "syntax-rules: unsupported nested ellipsis depth in template"),
+        (
+            rules("((_ (a ...) ...) (a ... ...))"),
+            "(m (1))",
+            "syntax-rules: unsupported nested ellipsis depth in template",
+        ),
         (rules("((_ ... a) a)"), "(m 1)", "syntax-rules: ellipsis with no preceding subpattern"),
         (rules("(x 5)"), "(m)", "syntax-rules: pattern in 'm' must be a list"),
         (rules("((_ x))"), "(m)", "syntax-rules: each rule must be (pattern template)"),

@@ -16,12 +16,10 @@ from semac.scope import Scope
 
 def binding_pairs(a: Analyzer, form: Any, what: str) -> list[tuple[Any, Any]]:
     """(target, value form) of a list of two-element bindings."""
-    if type(form) is not List:
-        raise a.error(
-            f"{what}: expected a list" if what != "let" or type(form) is not tuple else f"{what}: expected a list"
-        )
+    if type(form) is not List and (type(form) is not tuple or what not in ("let", "named let")):
+        raise a.error(f"{what}: expected a list")
     pairs = []
-    for binding in form.items:
+    for binding in form:
         if type(binding) is not List:
             raise a.error(f"{what}: expected a list")
         if len(binding.items) != 2:
@@ -47,7 +45,7 @@ def let_target(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:
         return ("var", scope.declare(target.name))
     if type(target) is tuple or type(target) is Map:
         return pattern(a, target, scope)
-    raise a.error(f"{what}: expected a symbol")
+    raise a.error(f"{what}: binding name must be a symbol, vector, or map pattern")
 
 
 def nest(a: Analyzer, targets: list[Any], values: list[Any], body: Any) -> Any:
@@ -122,13 +120,13 @@ def named_let(a: Analyzer, form: List, scope: Scope) -> Any:
     if len(items) < 4:
         from sema_runtime.values.errors import ArityError
 
-        raise ArityError("let", "3+", len(items) - 1)
+        raise ArityError("named let", "3+", len(items) - 1)
     name = items[1].name
-    pairs = binding_pairs(a, items[2], "let")
+    pairs = binding_pairs(a, items[2], "named let")
     inits = [a.node(value, scope) for _, value in pairs]
     outer = scope.child()
     var = outer.declare(name)
-    function = make_function(a, name, [target for target, _ in pairs], items[3:], outer, what="let")
+    function = make_function(a, name, [target for target, _ in pairs], items[3:], outer, what="named let")
     var.function = function
     var.defined = 1
     function.var = var

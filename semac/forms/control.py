@@ -15,9 +15,17 @@ from semac.scope import Scope
 def if_(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 3)
     test = a.node(parts[0], scope)
-    then = a.node(parts[1], scope)
-    otherwise = a.node(parts[2], scope) if len(parts) == 3 else Const(None)
+    live = constant_truth(test)
+    then = a.node(parts[1], scope if live is not False else scope.child())
+    otherwise = a.node(parts[2], scope if live is not True else scope.child()) if len(parts) == 3 else Const(None)
     return folded_if(test, then, otherwise, a.span)
+
+
+def constant_truth(test: Any) -> bool | None:
+    """The truth of a constant test, None for others. What a constant test rules out defines nothing in the scope."""
+    if type(test) is Const:
+        return test.value is not None and test.value is not False
+    return None
 
 
 def folded_if(test: Any, then: Any, otherwise: Any, span: Any) -> Any:
@@ -36,13 +44,14 @@ def cond(a: Analyzer, form: List, scope: Scope) -> Any:
         if type(clause) is not List:
             raise a.error("cond: expected a list")
         if not clause.items:
-            raise a.error("cond: empty clause")
+            raise a.error("cond: clause must not be empty", hint="each clause is (test body...) or (else body...)")
         test = clause.items[0]
         if type(test) is Symbol and test.name == "else":
             result = a.sequence(clause.items[1:], scope) if len(clause.items) > 1 else Const(True)
             break
         node = a.node(test, scope)
-        made.append((node, a.sequence(clause.items[1:], scope) if len(clause.items) > 1 else Const(True)))
+        inner = scope.child() if constant_truth(node) is False else scope
+        made.append((node, a.sequence(clause.items[1:], inner) if len(clause.items) > 1 else Const(True)))
     for test_node, body in reversed(made):
         result = folded_if(test_node, body, result, a.span)
     return result
@@ -60,7 +69,7 @@ def case(a: Analyzer, form: List, scope: Scope) -> Any:
         if type(clause) is not List:
             raise a.error("case: expected a list")
         if not clause.items:
-            raise a.error("case: empty clause")
+            raise a.error("case: clause must not be empty")
         keys, body = clause.items[0], clause.items[1:]
         node = a.body(body, inner.child()) if body else Const(None)
         if type(keys) is Symbol and keys.name == "else":
@@ -86,13 +95,17 @@ def equals(a: Analyzer, var: Var, key: Any, scope: Scope) -> Any:
 @special("when")
 def when(a: Analyzer, form: List, scope: Scope) -> Any:
     test, *body = a.expect(form, 2)
-    return folded_if(a.node(test, scope), a.sequence(body, scope), Const(None), a.span)
+    node = a.node(test, scope)
+    inner = scope.child() if constant_truth(node) is False else scope
+    return folded_if(node, a.sequence(body, inner), Const(None), a.span)
 
 
 @special("unless")
 def unless(a: Analyzer, form: List, scope: Scope) -> Any:
     test, *body = a.expect(form, 2)
-    return folded_if(a.node(test, scope), Const(None), a.sequence(body, scope), a.span)
+    node = a.node(test, scope)
+    inner = scope.child() if constant_truth(node) is True else scope
+    return folded_if(node, Const(None), a.sequence(body, inner), a.span)
 
 
 @special("and")
@@ -102,7 +115,12 @@ def and_(a: Analyzer, form: List, scope: Scope) -> Any:
         return Const(True)
     if len(parts) == 1:
         return a.node(parts[0], scope)
-    return And([a.node(part, scope) for part in parts], span=a.span)
+    nodes = []
+    for part in parts:
+        nodes.append(a.node(part, scope))
+        if constant_truth(nodes[-1]) is False:
+            break
+    return And(nodes, span=a.span) if len(nodes) > 1 else nodes[0]
 
 
 @special("or")
@@ -112,7 +130,12 @@ def or_(a: Analyzer, form: List, scope: Scope) -> Any:
         return Const(False)
     if len(parts) == 1:
         return a.node(parts[0], scope)
-    return Or([a.node(part, scope) for part in parts], span=a.span)
+    nodes = []
+    for part in parts:
+        nodes.append(a.node(part, scope))
+        if constant_truth(nodes[-1]) is True:
+            break
+    return Or(nodes, span=a.span) if len(nodes) > 1 else nodes[0]
 
 
 @special("begin", "progn")

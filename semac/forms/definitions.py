@@ -17,6 +17,9 @@ from semac.ir import Const, Lambda, Let, Ref, Runtime, Seq, Set
 from semac.scope import Scope
 
 
+EMPTY_SIGNATURE = "define: empty function signature"
+
+
 def target_var(a: Analyzer, name: str, scope: Scope) -> tuple[Any, str]:
     """(variable, "global" or "local") that a define of that name sets here."""
     if scope.parent is None and scope.function is a.unit.main and not scope.vars:
@@ -40,7 +43,7 @@ def define_global(a: Analyzer, name: str) -> Any:
 
 @special("define", "def")
 def define(a: Analyzer, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2) if len(form.items) != 2 else check_define(a, form)
+    parts = a.expect(form, 2, name="define") if len(form.items) != 2 else check_define(a, form)
     target = parts[0]
     if type(target) is List:
         return define_function(a, target, parts[1:], scope, "define")
@@ -63,8 +66,10 @@ def check_define(a: Analyzer, form: List) -> Any:
     target = form.items[1]
     if type(target) in (Symbol, tuple, Map):
         raise ArityError("define", "2", 1)
+    if type(target) is List and target.items:
+        raise a.error("define: function body cannot be empty")
     if type(target) is List:
-        return a.expect(form, 2)
+        raise a.error(EMPTY_SIGNATURE)
     raise SemaTypeError("symbol, list, vector, or map", type_name(target))
 
 
@@ -75,7 +80,7 @@ def definition(a: Analyzer, var: Any, value: Any, where: str) -> Any:
 
 def define_function(a: Analyzer, target: List, body: Any, scope: Scope, what: str) -> Any:
     if not target.items:
-        raise a.error(f"{what}: expected a symbol")
+        raise a.error(EMPTY_SIGNATURE)
     name = a.name_of(target.items[0], what)
     var, where = target_var(a, name, scope)
     function = make_function(a, name, list(target.items[1:]), body, scope, what=what)
@@ -84,13 +89,12 @@ def define_function(a: Analyzer, target: List, body: Any, scope: Scope, what: st
 
 @special("defn", "defun")
 def defun(a: Analyzer, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 3)
-    what = form.items[0].name
-    name = a.name_of(parts[0], what)
+    parts = a.expect(form, 3, name="defun")
+    name = a.name_of(parts[0], "defun")
     if type(parts[1]) is not List:
-        raise a.error(f"{what}: expected a list")
+        raise a.error("defun: expected a list")
     var, where = target_var(a, name, scope)
-    function = make_function(a, name, list(parts[1].items), parts[2:], scope, what="define")
+    function = make_function(a, name, list(parts[1].items), parts[2:], scope, what="defun")
     return definition(a, var, Lambda(function, span=a.span), where)
 
 

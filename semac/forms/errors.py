@@ -19,7 +19,7 @@ def try_(a: Analyzer, form: List, scope: Scope) -> Any:
         raise a.error("try: expected a list")
     items = clause.items
     if not items or type(items[0]) is not Symbol or items[0].name != "catch":
-        raise a.error("try: last argument must be a (catch ...) clause")
+        raise a.error("try: last argument must be (catch var handler...)")
     if len(items) < 3:
         raise a.error("try: catch needs (catch var handler...)")
     name = a.name_of(items[1], "try catch")

@@ -26,8 +26,10 @@ def do(a: Analyzer, form: List, scope: Scope) -> Any:
     steps: list[tuple[Any, Any]] = []
     values = []
     for spec in parts[0].items:
-        if type(spec) is not List or len(spec.items) not in (2, 3):
-            raise a.error("do: each binding must be (var init) or (var init step)")
+        if type(spec) is not List:
+            raise a.error("do: expected a list")
+        if len(spec.items) not in (2, 3):
+            raise a.error("do: binding must be (var init) or (var init step)")
         values.append(a.node(spec.items[1], scope))
     for spec, value in zip(parts[0].items, values, strict=True):
         var = inner.declare(a.name_of(spec.items[0], "do"))
@@ -35,10 +37,11 @@ def do(a: Analyzer, form: List, scope: Scope) -> Any:
         if len(spec.items) == 3:
             steps.append((var, spec.items[2]))
     if not parts[1].items:
-        raise a.error("do: test clause must have at least a test")
+        raise a.error("do: test clause must not be empty")
     test = a.node(parts[1].items[0], inner)
     body = [a.body(parts[2:], inner.child())] if len(parts) > 2 else []
-    loop = While(CallBuiltin("not", [test], False), Seq([*body, *parallel_sets(a, steps, inner)]), span=a.span)
+    rounds = [*body, *parallel_sets(a, steps, inner)] or [Const(None)]
+    loop = While(CallBuiltin("not", [test], False), Seq(rounds), span=a.span)
     result = a.body(parts[1].items[1:], inner.child()) if len(parts[1].items) > 1 else Const(None)
     return Let(bindings, Seq([loop, result], span=a.span), span=a.span)
 
@@ -48,6 +51,8 @@ def parallel_sets(a: Analyzer, steps: list[tuple[Any, Any]], scope: Scope) -> li
     nodes = [(var, a.node(form, scope)) for var, form in steps]
     for var, _ in nodes:
         var.assigned += 1
+    if not nodes:
+        return []
     if len(nodes) == 1:
         return [Set(nodes[0][0], nodes[0][1], None, span=a.span)]
     inner = scope.child()
@@ -55,4 +60,4 @@ def parallel_sets(a: Analyzer, steps: list[tuple[Any, Any]], scope: Scope) -> li
     for temporary, _ in temporaries:
         temporary.defined = 1
     sets = [Set(var, Ref(temporary), None) for (var, _), (temporary, _) in zip(nodes, temporaries, strict=True)]
-    return [Let(temporaries, Seq(sets), span=a.span)] if sets else []
+    return [Let(temporaries, Seq(sets), span=a.span)]

@@ -12,6 +12,7 @@ from typing import Any
 from sema_runtime.values.atoms import Symbol, keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+from sema_runtime.values.typenames import type_name
 from semac.analyze import Analyzer, special
 from semac.ir import Bind, Const, Let, Match
 from semac.scope import Scope
@@ -28,7 +29,8 @@ def pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
         return sequence_pattern(a, list(form), scope, pattern)
     if type(form) is Map:
         return map_pattern(a, form, scope, pattern, required=False)
-    raise a.error("destructure: unsupported pattern", hint="patterns are symbols, [a b & rest] and {:keys [a b]}")
+    hint = "use [a b c] for sequential destructuring or {:keys [a b]} for map destructuring"
+    raise a.error(f"destructure: invalid pattern, expected symbol, vector, or map, got {type_name(form)}", hint=hint)
 
 
 def match_pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
@@ -51,21 +53,31 @@ def sequence_pattern(a: Analyzer, items: list[Any], scope: Scope, sub: Callable[
     rest = None
     for index, item in enumerate(items):
         if type(item) is Symbol and item.name == "&":
-            if index != len(items) - 2:
-                raise a.error("destructure: expected one pattern after `&`")
+            what = form_name(sub)
+            if index == len(items) - 1:
+                raise a.error(f"{what}: `&` must be followed by a rest pattern")
+            if index != len(items) - 2 and sub is pattern:
+                raise a.error(f"{what}: only one pattern allowed after `&`")
             before = [sub(a, one, scope) for one in items[:index]]
             rest = sub(a, items[index + 1], scope)
             return ("sequence", before, rest)
     return ("sequence", [sub(a, one, scope) for one in items], rest)
 
 
+def form_name(sub: Callable[..., Pattern]) -> str:
+    """What errors call the form that patterns of a kind stand in."""
+    return "destructure" if sub is pattern else "match"
+
+
 def map_pattern(a: Analyzer, form: Map, scope: Scope, sub: Callable[..., Pattern], required: bool) -> Pattern:
     entries: list[tuple[Any, Pattern, bool]] = []
     for key, value in form.pairs():
-        if key is KEYS and type(value) in (tuple, List):
+        if key is KEYS:
+            if type(value) not in (tuple, List):
+                raise a.error(f"{form_name(sub)}: :keys must be followed by a vector or list of symbols")
             for name in value:
                 if type(name) is not Symbol:
-                    raise a.error("destructure: :keys takes symbols")
+                    raise a.error(f"{form_name(sub)}: :keys entries must be symbols")
                 entries.append((keyword(name.name), ("var", scope.declare(name.name)), False))
         else:
             entries.append((key, sub(a, value, scope), required))
@@ -88,10 +100,10 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
     for clause in clauses:
         if type(clause) is not List and type(clause) is not tuple:
             hint = 'e.g. (match x (1 "one") (_ "other"))'
-            raise a.error(f"{what}: each clause must be a list or vector", hint=hint)
+            raise a.error("match: each clause must be a list or vector", hint=hint)
         parts = list(clause)
         if not parts:
-            raise a.error(f"{what}: clause must have a pattern and a body")
+            raise a.error("match: clause must not be empty")
         inner = scope.child()
         shape = match_pattern(a, parts[0], inner)
         guard = None
