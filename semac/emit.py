@@ -11,7 +11,7 @@ from typing import Any
 
 from semac import ir
 from semac.analyze import Unit
-from semac.emit_calls import Calls
+from semac.emit_calls import Calls, unbounded
 from semac.emit_flow import Flow
 from semac.emit_match import Matches
 from semac.emit_names import LocalNames, ModuleNames
@@ -191,9 +191,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             method(self, node, dest)
         else:
             value = self.expr(node)
-            self.finish(
-                value, dest, self.loc(node), kind is not ir.Const and kind is not ir.Quote and kind is not ir.Builtin
-            )
+            self.finish(value, dest, self.loc(node), has_effects(node))
 
     def finish(self, value: ast.expr, dest: Dest, loc: Loc, effects: bool = True) -> None:
         """Delivers a value to its destination."""
@@ -205,11 +203,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
                 self.append(assign(dest.target, value, loc))
                 if self.at_module is False and dest.target == "__sema_result__":
                     self.assigned_globals.add(dest.target)
-        elif (
-            effects
-            and not isinstance(value, ast.Constant)
-            and not (isinstance(value, ast.Name) and value.id in self.names.taken)
-        ):
+        elif effects and not isinstance(value, ast.Constant):
             self.append(ast.Expr(value, **loc))
         if dest.after:
             self.append(ast.Break(**loc))
@@ -262,6 +256,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         if var.is_global:
             if not self.at_module:
                 self.assigned_globals.add(var.py)
+        elif not var.py:  # defined in the middle of an expression
+            self.bind(var)
         elif var not in self.owned:
             self.nonlocals.add(var.py)
         if type(node.value) is ir.Lambda and node.define and (var.is_global or var in self.owned):
@@ -365,6 +361,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         return self.constant_data(value, loc)
 
     def expr_ref(self, node: Any) -> ast.expr:
+        if not node.var.py:  # declared, but nothing that runs ever defines it
+            return const(None, self.loc(node))
         return name(node.var.py, self.loc(node))
 
     def expr_statement(self, node: Any) -> ast.expr:
@@ -395,7 +393,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
 
     def expr_lambda(self, node: Any) -> ast.expr:
         function = node.function
-        if function.rest is None and is_short(function.body) and not function.self_tail:
+        if function.rest is None and is_short(function.body) and not function.self_tail and not unbounded(function):
             loc = self.loc(node)
             inner = FunctionEmitter(self.module, self, function.body)
             inner.function = function
@@ -420,6 +418,13 @@ def is_docstring(statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
+
+
+def has_effects(node: Any) -> bool:
+    """Whether evaluating a node for nothing could still be noticed."""
+    if type(node) is ir.Ref:
+        return bool(node.var.is_global and not node.var.defined)
+    return type(node) not in (ir.Const, ir.Quote, ir.Builtin, ir.Lambda)
 
 
 def is_stable(node: Any) -> bool:

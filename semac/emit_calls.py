@@ -55,16 +55,19 @@ class Calls:
     def call_parts(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
         """(function, arguments). A global that nothing here defines is looked up after its arguments."""
         head = node.head
-        if type(head) is ir.Ref and head.var.is_global and not head.var.defined:
-            args = self.exprs(node.args)
-            if not all(isinstance(arg, ast.Constant | ast.Name) for arg in args):
-                args = [arg if isinstance(arg, ast.Constant) else self.save(arg, "value", self.current) for arg in args]
-            return self.expr(head), args
+        if type(head) is ir.Ref and head.var.is_global and (not head.var.defined or not is_stable_head(head)):
+            return self.late_head(node)
         if is_stable_head(head):
             args = self.exprs(node.args)
             return self.expr(head), args
         made = self.exprs([head, *node.args])
         return made[0], made[1:]
+
+    def late_head(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
+        args = self.exprs(node.args)
+        if not all(isinstance(arg, ast.Constant | ast.Name) for arg in args):
+            args = [arg if isinstance(arg, ast.Constant) else self.save(arg, "value", self.current) for arg in args]
+        return self.expr(node.head), args
 
     # Builtins and runtime functions
 
@@ -207,6 +210,11 @@ def needs_tail_call(node: Any, current: Any) -> bool:
         if target is not None:
             return reaches(target, current)
     return type(head) is not ir.Const
+
+
+def unbounded(function: Any) -> bool:
+    """Whether a function makes a tail call that `tail_call` has to make."""
+    return any(needs_tail_call(one, function) for one in tail_calls(function))
 
 
 def reaches(target: Any, current: Any) -> bool:

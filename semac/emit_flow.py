@@ -38,7 +38,7 @@ class Flow:
 
     def stmt_and_or(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
         items = node.items
-        if dest.kind != "drop" and all(map(is_expression, items)) and not has_tail_call(items[-1]):
+        if dest.kind != "drop" and all(map(is_expression, items)) and not has_tail_call(node):
             value = self.expr_and(node) if type(node) is ir.And else self.expr_or(node)
             self.finish(value, dest, self.loc(node))
             return
@@ -229,7 +229,15 @@ def is_small(node: Any) -> bool:
 
 
 def has_tail_call(node: Any) -> bool:
-    return type(node) is ir.Call and node.tail
+    """Whether a value of the node may come out of a tail call."""
+    kind = type(node)
+    if kind is ir.Call:
+        return bool(node.tail)
+    if kind is ir.If:
+        return has_tail_call(node.then) or has_tail_call(node.otherwise)
+    if kind in (ir.And, ir.Or, ir.Seq):
+        return has_tail_call(node.items[-1])
+    return False
 
 
 def recurs(node: Any, loop: Any) -> bool:

@@ -41,15 +41,18 @@ def is_expression(node: Any, budget: int = 80) -> bool:
             return False
         if kind is ir.Call and here.recur is not None:
             return False
-        if kind is ir.Call and type(here.head) is ir.Ref and here.head.var.is_global and not here.head.var.defined:
-            return False  # an unknown function is looked up after its arguments
+        if kind is ir.Call and type(here.head) is ir.Ref and here.head.var.is_global and here.args:
+            if not here.head.var.defined or here.head.var.defined > 1 or here.head.var.assigned:
+                return False  # such a function is looked up after its arguments
         if kind is ir.CallBuiltin and here.name in ("foldl", "for-each", "map", "filter"):
             if any(type(arg) is ir.Lambda for arg in here.args):
                 return False
         if kind is ir.Lambda:
             from semac.emit import is_short
 
-            if here.function.rest is not None or not is_short(here.function.body):
+            from semac.emit_calls import unbounded
+
+            if here.function.rest is not None or not is_short(here.function.body) or unbounded(here.function):
                 return False
             continue
         stack.extend(ir.children(here))

@@ -74,6 +74,8 @@ def split_rest(a: Analyzer, params: list[Any], what: str) -> tuple[list[Any], st
     """(parameters, name of the rest parameter or None) of `(a b . rest)`."""
     for index, param in enumerate(params):
         if type(param) is Symbol and param.name == ".":
+            if index == len(params) - 2 and type(params[-1]) in (tuple, Map):
+                return [*params[:index], params[-1]], None
             if index != len(params) - 2:
                 raise a.error(f"{what}: expected exactly one parameter after `.`")
             return params[:index], a.name_of(params[-1], what)

@@ -58,6 +58,8 @@ def sequence_pattern(a: Analyzer, items: list[Any], scope: Scope, sub: Callable[
                 raise a.error(f"{what}: `&` must be followed by a rest pattern")
             if index != len(items) - 2 and sub is pattern:
                 raise a.error(f"{what}: only one pattern allowed after `&`")
+            for extra in items[index + 2 :]:  # ignored, as in the reference: their names are nil
+                sub(a, extra, scope)
             before = [sub(a, one, scope) for one in items[:index]]
             rest = sub(a, items[index + 1], scope)
             return ("sequence", before, rest)
