@@ -5,21 +5,26 @@ Python's `==` is coarser: whatever it calls different is different here too, so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-_NUMBERS = frozenset((int, float, bool, complex))
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+FOREIGN = frozenset((list, dict, bytearray))
 
 
 def equal(a: Any, b: Any) -> bool:
     """`equal?` / `eq?` of two values."""
     if a is b:
-        return a == a  # not for NaN
+        return type(a) is not float or a == a  # a container is equal to itself even when a NaN is in it
     kind = type(a)
     if kind is not type(b):
-        return False
+        return (kind in FOREIGN or type(b) in FOREIGN) and equal(_native(a), _native(b))
     if kind is tuple:
-        return len(a) == len(b) and same_items(a, b)
+        return same_items(a, b)
+    if kind in FOREIGN:
+        return equal(_native(a), _native(b))
     return bool(a == b)
 
 
@@ -38,4 +43,18 @@ def strict_hash(values: Any) -> int:
 def _hash_one(value: Any) -> int:
     if type(value) is tuple:
         return strict_hash(value)
-    return hash(value)
+    return hash(_native(value) if type(value) in FOREIGN else value)
+
+
+def _native(value: Any) -> Any:
+    """A Python list, dict or bytearray as the Sema value it stands for; other values as they are."""
+    kind = type(value)
+    if kind is list:
+        from sema_runtime.values.lists import List
+
+        return List(value)
+    if kind is dict:
+        from sema_runtime.values.maps import Map
+
+        return Map.of(value.items())
+    return bytes(value) if kind is bytearray else value

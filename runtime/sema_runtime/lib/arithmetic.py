@@ -1,0 +1,392 @@
+"""The operators.
+
+Two families, because the language has two. Compiled code calls `add`, `lt`, ... for an operator between two operands of
+unknown type: these know strings, the whole tower of numbers, and (`num_eq`) every value. The declared builtins below are
+what `+` or `<` is as a value, and with any number of operands but two: those know numbers only.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.equality import equal
+from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.numbers import (
+    COMPLEX,
+    DIVISION_HINT,
+    NUMBERS,
+    REALS,
+    divide,
+    is_int64,
+    parts,
+    rational,
+    to_float,
+)
+from sema_runtime.values.typenames import type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+STRINGS_HINT = "+: cannot mix strings with other types; use (str a b ...) to build a string"
+ORDER_HINT = "complex numbers have no ordering; use = or zero? instead"
+
+
+# Two operands of any type
+
+
+def add(a: Any, b: Any) -> Any:
+    """`(+ a b)`: numbers or two strings."""
+    kind = type(a)
+    if kind is type(b) and (kind is int or kind is float or kind is str):
+        return a + b
+    if kind in NUMBERS and type(b) in NUMBERS:
+        return _combined(operator.add, a, b)
+    if _is_foreign(a, b):
+        return a + b
+    hint = STRINGS_HINT if kind is str or type(b) is str else None
+    raise SemaTypeError("number or string", f"{type_name(a)} and {type_name(b)}", hint)
+
+
+def sub(a: Any, b: Any) -> Any:
+    """`(- a b)`."""
+    kind = type(a)
+    if kind is type(b) and (kind is int or kind is float):
+        return a - b
+    return _arithmetic(operator.sub, a, b)
+
+
+def mul(a: Any, b: Any) -> Any:
+    """`(* a b)`."""
+    kind = type(a)
+    if kind is type(b) and (kind is int or kind is float):
+        return a * b
+    return _arithmetic(operator.mul, a, b)
+
+
+def div(a: Any, b: Any) -> Any:
+    """`(/ a b)`: a ratio or an int of exact numbers, IEEE division as soon as one is a float."""
+    kind = type(a)
+    if kind is int and type(b) is int:
+        if not b:
+            raise SemaError("division by zero", DIVISION_HINT)
+        return Fraction(a, b) if a % b else a // b
+    if kind is float and type(b) is float and b:
+        return a / b
+    return _arithmetic(divide, a, b)
+
+
+def negate(a: Any) -> Any:
+    """`(- a)`."""
+    kind = type(a)
+    if kind is int or kind is float or kind in NUMBERS:
+        return -a
+    if _is_foreign(a):
+        return -a
+    type_error("number", a)
+
+
+def mod(a: Any, b: Any) -> Any:
+    """`(mod a b)`: of ints with the sign of b, of floats with the sign of a. Ratios and big ints beside floats are refused."""
+    if type(a) is int and type(b) is int:
+        if b:
+            return a % b
+        raise SemaError("modulo by zero")
+    return _float_mod(a, b)
+
+
+def lt(a: Any, b: Any) -> Any:
+    """`(< a b)`: real numbers or two strings."""
+    kind = type(a)
+    if kind is type(b) and (kind is int or kind is float or kind is str):
+        return a < b
+    return _before(a, b)
+
+
+def gt(a: Any, b: Any) -> Any:
+    """`(> a b)`."""
+    kind = type(a)
+    if kind is type(b) and (kind is int or kind is float or kind is str):
+        return a > b
+    return _before(b, a)
+
+
+def le(a: Any, b: Any) -> Any:
+    """`(<= a b)`, which is "not b < a": true when one is NaN."""
+    kind = type(a)
+    if kind is type(b) and (kind is int or kind is str):
+        return a <= b
+    return not _before(b, a)
+
+
+def ge(a: Any, b: Any) -> Any:
+    """`(>= a b)`, which is "not a < b": true when one is NaN."""
+    kind = type(a)
+    if kind is type(b) and (kind is int or kind is str):
+        return a >= b
+    return not _before(a, b)
+
+
+def num_eq(a: Any, b: Any) -> bool:
+    """`(= a b)`: numbers by value whatever their type, other values as `equal?`."""
+    kind = type(a)
+    if kind is type(b):
+        if kind is int or kind is str:
+            return a == b  # type: ignore[no-any-return]
+        return _same_number(a, b) if kind in COMPLEX or kind is float else equal(a, b)
+    if kind in NUMBERS and type(b) in NUMBERS:
+        return _same_number(a, b)
+    return equal(a, b)
+
+
+# What the fast paths above leave
+
+
+def _arithmetic(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    if type(a) in NUMBERS and type(b) in NUMBERS:
+        return _combined(operation, a, b)
+    if _is_foreign(a, b):
+        return operation(a, b) if operation is not divide else a / b
+    raise SemaTypeError("number", f"{type_name(a)} and {type_name(b)}")
+
+
+def _combined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """An operation on two numbers, ratios brought to lowest terms; ints too large for a float count as infinite."""
+    try:
+        return rational(operation(a, b))
+    except OverflowError:
+        return operation(to_float(a), to_float(b))
+
+
+def _is_foreign(*operands: Any) -> bool:
+    """Whether a Python object that is no Sema value takes part; its own operators decide then."""
+    return any(type_name(one).startswith("python:") for one in operands)
+
+
+def _before(a: Any, b: Any) -> Any:
+    """a < b of any two values."""
+    if (type(a) in REALS and type(b) in REALS) or (type(a) is str and type(b) is str):
+        return a < b
+    if type(a) in NUMBERS and type(b) in NUMBERS:
+        _refuse_order()
+    if _is_foreign(a, b):
+        return a < b
+    raise SemaTypeError("comparable values", f"{type_name(a)} and {type_name(b)}")
+
+
+def _refuse_order() -> NoReturn:
+    raise SemaError("cannot order complex numbers", ORDER_HINT)
+
+
+def _same_number(a: Any, b: Any) -> bool:
+    if type(a) in COMPLEX or type(b) in COMPLEX:
+        # An imaginary part of 0.0 still makes a number complex, so it is never equal to a real one.
+        return (type(a) in COMPLEX) is (type(b) in COMPLEX) and parts(a) == parts(b)
+    return bool(a == b)
+
+
+def _float_mod(a: Any, b: Any) -> float:
+    for one in (a, b):
+        if type(one) is not float and not is_int64(one):
+            # One bad operand makes this an int operation: the first operand that is no int is named.
+            type_error("integer", a if type(a) is not int else b)
+    if b == 0 or a - a != 0:
+        return math.nan
+    return math.fmod(a, b)
+
+
+# Operators as values, and with other than two operands
+
+
+@builtin("+", returns="number", pure=True)
+def plus(*numbers: Any) -> Any:
+    """The sum. With exactly two arguments, written out in a call, also joins two strings and adds ratios and complex numbers.
+
+    (+ 1 2 3) => 6
+    """
+    if len(numbers) == 2:
+        a, b = numbers
+        if type(a) is int and type(b) is int:
+            return a + b
+    return _folded(operator.add, 0, numbers)
+
+
+@builtin("*", returns="number", pure=True)
+def times(*numbers: Any) -> Any:
+    """The product.
+
+    (* 2 3 4) => 24
+    """
+    if len(numbers) == 2:
+        a, b = numbers
+        if type(a) is int and type(b) is int:
+            return a * b
+    return _folded(operator.mul, 1, numbers)
+
+
+@builtin("-", returns="number", pure=True)
+def minus(first: Any, *rest: Any) -> Any:
+    """The first number less all others; with one argument, its opposite.
+
+    (- 10 3 2) => 5
+    """
+    if rest:
+        return _folded(operator.sub, 0, (first, *rest))
+    if type(first) is int or type(first) is float:
+        return -first
+    type_error("number", first)
+
+
+def _folded(operation: Callable[[Any, Any], Any], empty: int, numbers: tuple[Any, ...]) -> Any:
+    if not numbers:
+        return empty
+    total = numbers[0]
+    if type(total) is not int and type(total) is not float:
+        type_error("number", total)
+    for number in numbers[1:]:
+        if type(number) is not int and type(number) is not float:
+            type_error("number", number)
+        try:
+            total = operation(total, number)
+        except OverflowError:
+            total = operation(to_float(total), to_float(number))
+    return total
+
+
+@builtin("/", returns="number", pure=True)
+def over(first: Any, second: Any, *rest: Any) -> Any:
+    """The first number divided by all others. Exact numbers give a ratio; an exact zero divisor is an error.
+
+    (/ 6 4) => 3/2
+    """
+    total = first
+    if type(total) not in NUMBERS:
+        type_error("number", total)
+    for number in (second, *rest):
+        if type(number) not in NUMBERS:
+            type_error("number", number)
+        if type(number) is int and not number:
+            raise SemaError("/: division by zero", DIVISION_HINT)
+        total = divide(total, number)
+    return total
+
+
+def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
+    """Whether test holds between all neighbours; numbers behind the first failure aren't looked at."""
+    left = numbers[0]
+    for right in numbers[1:]:
+        if type(left) not in REALS or type(right) not in REALS:
+            _check_order(left, right)
+        if not test(left, right):
+            return False
+        left = right
+    return True
+
+
+def _check_order(left: Any, right: Any) -> NoReturn:
+    for one in (left, right):
+        if type(one) not in NUMBERS:
+            type_error("number", one)
+    _refuse_order()
+
+
+@builtin("<", returns="bool", pure=True)
+def less(first: Any, second: Any, *rest: Any) -> bool:
+    """Whether each number is less than the next one. Written out with two arguments, also orders strings.
+
+    (< 1 2 3) => #t
+    """
+    if type(first) is int and type(second) is int and not rest:
+        return first < second
+    return _chain(operator.lt, (first, second, *rest))
+
+
+@builtin(">", returns="bool", pure=True)
+def greater(first: Any, second: Any, *rest: Any) -> bool:
+    """Whether each number is greater than the next one. Written out with two arguments, also orders strings.
+
+    (> 3 2 1) => #t
+    """
+    if type(first) is int and type(second) is int and not rest:
+        return first > second
+    return _chain(operator.gt, (first, second, *rest))
+
+
+@builtin("<=", returns="bool", pure=True)
+def less_or_equal(first: Any, second: Any, *rest: Any) -> bool:
+    """Whether no number is greater than the next one. Written out with two arguments, also orders strings.
+
+    (<= 1 1 2) => #t
+    """
+    return _chain(operator.le, (first, second, *rest))
+
+
+@builtin(">=", returns="bool", pure=True)
+def greater_or_equal(first: Any, second: Any, *rest: Any) -> bool:
+    """Whether no number is less than the next one. Written out with two arguments, also orders strings.
+
+    (>= 2 2 1) => #t
+    """
+    return _chain(operator.ge, (first, second, *rest))
+
+
+@builtin("=", returns="bool", pure=True)
+def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
+    """Whether all numbers are equal by value. Written out with two arguments, also compares other values, as `equal?`.
+
+    (= 1 1.0) => #t
+    """
+    left = first
+    for right in (second, *rest):
+        for one in (left, right):
+            if type(one) not in NUMBERS:
+                type_error("number", one)
+        if not _same_number(left, right):
+            return False
+        left = right
+    return True
+
+
+@builtin("mod", "modulo", returns="number", pure=True)
+def modulo(a: Any, b: Any) -> Any:
+    """The rest of a division: with the sign of b for ints, with the sign of a for floats.
+
+    (mod -7 2) => 1
+    """
+    if type(a) is int and type(b) is int and not b:
+        raise SemaError("mod: modulo by zero", "mod: ensure the divisor is non-zero")
+    return mod(a, b)
+
+
+@builtin("quotient", "math/quotient", returns="int", pure=True)
+def quotient(a: Any, b: Any) -> int:
+    """The integer quotient of two ints, rounded towards zero.
+
+    (quotient -7 2) => -3
+    """
+    if type(a) is int and type(b) is int and b:
+        return a // b if (a < 0) is (b < 0) else -(-a // b)
+    _refuse_integers("quotient", a, b)
+
+
+@builtin("remainder", "math/remainder", returns="int", pure=True)
+def remainder(a: Any, b: Any) -> int:
+    """The rest of an integer division that rounds towards zero: it has the sign of a.
+
+    (remainder -7 2) => -1
+    """
+    if type(a) is int and type(b) is int and b:
+        rest = a % b
+        return rest - b if rest and (a < 0) is not (b < 0) else rest
+    _refuse_integers("remainder", a, b)
+
+
+def _refuse_integers(function: str, a: Any, b: Any) -> NoReturn:
+    for one in (a, b):
+        if type(one) is not int:
+            type_error("integer", one)
+    raise SemaError(f"{function}: division by zero", f"{function}: ensure the divisor is non-zero")

@@ -1,0 +1,514 @@
+"""Numbers: rounding, roots, powers, exactness, complex parts, integer arithmetic. Elementary functions are in `math_functions`."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text_args import count
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.numbers import COMPLEX, INFINITY, NAN, NUMBERS, REALS, parts, rational, rectangular, to_float
+
+if TYPE_CHECKING:
+    from typing import Any
+
+ORDER_HINT = "complex numbers (and NaN) have no ordering"
+LARGEST_EXPONENT = 1 << 40  # beyond, a power of an exact number has more digits than a machine can hold
+
+
+# Size and order
+
+
+@builtin("abs", returns="number", pure=True)
+def abs_(number: Any) -> Any:
+    """The absolute value; of a complex number, its distance from 0.
+
+    (abs -5) => 5
+    """
+    if type(number) in NUMBERS:
+        return abs(number)
+    type_error("number", number)
+
+
+@builtin("magnitude", returns="number", pure=True)
+def magnitude(number: Any) -> Any:
+    """The distance of a number from 0.
+
+    (magnitude 3+4i) => 5.0
+    """
+    if type(number) in NUMBERS:
+        return abs(number)
+    type_error("number", number)
+
+
+@builtin("max", returns="number", pure=True)
+def max_(first: Any, *rest: Any) -> Any:
+    """The greatest number, as a float when any argument is one.
+
+    (max 3 7 2) => 7
+    """
+    if type(first) is int and len(rest) == 1 and type(rest[0]) is int:
+        return first if first >= rest[0] else rest[0]
+    return _extreme("max", first, rest)
+
+
+@builtin("min", returns="number", pure=True)
+def min_(first: Any, *rest: Any) -> Any:
+    """The least number, as a float when any argument is one.
+
+    (min 3 7 2) => 2
+    """
+    if type(first) is int and len(rest) == 1 and type(rest[0]) is int:
+        return first if first <= rest[0] else rest[0]
+    return _extreme("min", first, rest)
+
+
+def _extreme(function: str, first: Any, rest: tuple[Any, ...]) -> Any:
+    if type(first) not in NUMBERS:
+        type_error("number", first)
+    best, inexact = first, type(first) is float
+    for number in rest:
+        if type(number) not in NUMBERS:
+            type_error("number", number)
+        if number != number or best != best or type(number) in COMPLEX or type(best) in COMPLEX:
+            raise SemaError(f"{function}: cannot order these numbers", ORDER_HINT)
+        inexact = inexact or type(number) is float
+        if number > best if function == "max" else number < best:
+            best = number
+    return to_float(best) if inexact else best
+
+
+@builtin("math/sign", returns="int", pure=True)
+def math_sign(number: Any) -> int:
+    """-1, 0 or 1; 0 also for NaN and complex numbers.
+
+    (math/sign -2.5) => -1
+    """
+    if type(number) not in NUMBERS:
+        type_error("number", number)
+    if type(number) in COMPLEX:
+        return 0
+    return (number > 0) - (number < 0)
+
+
+# Rounding
+
+
+def _check_real(number: Any) -> None:
+    """Raises the type error of the rounding functions for what can't be rounded."""
+    if type(number) not in NUMBERS:
+        type_error("number", number)
+    if type(number) in COMPLEX:
+        type_error("real number", number)
+
+
+def _whole_float(number: float, whole: int) -> float:
+    """whole as a float that keeps the sign of a zero."""
+    return math.copysign(float(whole), number)
+
+
+@builtin("floor", returns="number", pure=True)
+def floor(number: Any) -> Any:
+    """The greatest integer not above number; a float stays a float.
+
+    (floor 2.7) => 2.0
+    """
+    kind = type(number)
+    if kind is int:
+        return number
+    if kind is float:
+        return _whole_float(number, math.floor(number)) if number - number == 0 else number
+    _check_real(number)
+    return math.floor(number)
+
+
+@builtin("ceil", "ceiling", returns="number", pure=True)
+def ceil(number: Any) -> Any:
+    """The least integer not below number; a float stays a float.
+
+    (ceil 2.1) => 3.0
+    """
+    kind = type(number)
+    if kind is int:
+        return number
+    if kind is float:
+        return _whole_float(number, math.ceil(number)) if number - number == 0 else number
+    _check_real(number)
+    return math.ceil(number)
+
+
+@builtin("round", returns="number", pure=True)
+def round_(number: Any) -> Any:
+    """The nearest integer, the even one of two equally near; a float stays a float.
+
+    (round 2.5) => 2.0
+    """
+    kind = type(number)
+    if kind is int:
+        return number
+    if kind is float:
+        return _whole_float(number, round(number)) if number - number == 0 else number
+    _check_real(number)
+    return round(number)
+
+
+@builtin("truncate", returns="number", pure=True)
+def truncate(number: Any) -> Any:
+    """The number without its fraction; a float stays a float.
+
+    (truncate -2.7) => -2.0
+    """
+    kind = type(number)
+    if kind is int:
+        return number
+    if kind is float:
+        return _whole_float(number, math.trunc(number)) if number - number == 0 else number
+    _check_real(number)
+    return math.trunc(number)
+
+
+# Roots and powers
+
+
+@builtin("sqrt", returns="number", pure=True)
+def sqrt(number: Any) -> Any:
+    """The square root: exact when it can be, imaginary below zero.
+
+    (sqrt 16) => 4
+    """
+    kind = type(number)
+    if kind not in NUMBERS:
+        type_error("number", number)
+    if kind in COMPLEX:
+        return _complex_root(number)
+    if kind is float:
+        return rectangular(0, math.sqrt(-number)) if number < 0 else math.sqrt(number)
+    return rectangular(0, _exact_root(-number)) if number < 0 else _exact_root(number)
+
+
+def _exact_root(number: Any) -> Any:
+    """The root of an int or ratio that isn't negative."""
+    over, under = math.isqrt(number.numerator), math.isqrt(number.denominator)
+    if over * over == number.numerator and under * under == number.denominator:
+        return rational(Fraction(over, under))
+    return math.sqrt(to_float(number))
+
+
+def _complex_root(number: Any) -> Any:
+    re, im = map(to_float, parts(number))
+    size, angle = math.sqrt(math.hypot(re, im)), math.atan2(im, re) / 2
+    return rectangular(size * math.cos(angle), size * math.sin(angle))
+
+
+@builtin("exact-integer-sqrt", returns="list[int]", pure=True)
+def exact_integer_sqrt(number: Any) -> List:
+    """The integer root of an int, and what its square leaves of it.
+
+    (exact-integer-sqrt 17) => (4 1)
+    """
+    if type(number) is not int:
+        type_error("exact integer", number, "exact-integer-sqrt: argument must be an exact integer")
+    if number < 0:
+        raise SemaError(
+            "exact-integer-sqrt: argument must be non-negative",
+            "exact-integer-sqrt: √ of a negative integer is not real",
+        )
+    root = math.isqrt(number)
+    return List([root, number - root * root])
+
+
+@builtin("pow", "expt", "math/pow", returns="number", pure=True)
+def pow_(base: Any, exponent: Any) -> Any:
+    """base to the power of exponent: exact for an exact base and an int exponent, else a float.
+
+    (expt 2 10) => 1024
+    """
+    if type(base) is int and type(exponent) is int and 0 <= exponent < LARGEST_EXPONENT:
+        return base**exponent
+    for number in (base, exponent):
+        if type(number) not in NUMBERS:
+            type_error("number", number)
+    if type(exponent) is int and not any(type(part) is float for part in parts(base)):
+        return _exact_power(base, exponent)
+    return _float_power(to_float(base), to_float(exponent))
+
+
+def _exact_power(base: Any, exponent: int) -> Any:
+    if type(base) in COMPLEX:
+        power: Any = 1
+        for bit in bin(abs(exponent))[2:]:
+            power = power * power * base if bit == "1" else power * power
+        return power if exponent >= 0 else 1 / power
+    if base == 0 and exponent < 0:
+        raise SemaError("expt: 0 raised to a negative power")
+    if abs(exponent) >= LARGEST_EXPONENT:
+        if base in (0, 1, -1):
+            return base**2 if exponent % 2 == 0 else base
+        raise SemaError("expt: the result is too large")
+    return rational(Fraction(base) ** exponent)
+
+
+def _float_power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -INFINITY if base < 0 and exponent % 2 == 1 else INFINITY
+    except ValueError:
+        if base != 0:
+            return NAN
+        return math.copysign(INFINITY, base) if exponent % 2 == 1 else INFINITY
+
+
+# Exactness
+
+
+@builtin("exact", "inexact->exact", returns="number", pure=True)
+def exact(number: Any) -> Any:
+    """The exact value of a number; NaN and infinities have none and stay as they are.
+
+    (exact 0.5) => 1/2
+    """
+    kind = type(number)
+    if kind not in NUMBERS:
+        type_error("number", number)
+    if kind is float:
+        return rational(Fraction(number)) if number - number == 0 else number
+    if kind in COMPLEX:
+        return rectangular(*map(exact, parts(number)))
+    return number
+
+
+@builtin("inexact", "exact->inexact", returns="number", pure=True)
+def inexact(number: Any) -> Any:
+    """The nearest float; of a complex number, of each part.
+
+    (inexact 1/4) => 0.25
+    """
+    if type(number) not in NUMBERS:
+        type_error("number", number)
+    if type(number) in COMPLEX:
+        return rectangular(*map(to_float, parts(number)))
+    return to_float(number)
+
+
+@builtin("numerator", returns="int", pure=True)
+def numerator(number: Any) -> int:
+    """What stands above the line of a ratio in lowest terms; an int itself.
+
+    (numerator 6/4) => 3
+    """
+    if type(number) is int or type(number) is Fraction:
+        return number.numerator
+    type_error("rational", number)
+
+
+@builtin("denominator", returns="int", pure=True)
+def denominator(number: Any) -> int:
+    """What stands below the line of a ratio in lowest terms; 1 for an int.
+
+    (denominator 6/4) => 2
+    """
+    if type(number) is int or type(number) is Fraction:
+        return number.denominator
+    type_error("rational", number)
+
+
+@builtin("rationalize", returns="number", pure=True)
+def rationalize(number: Any, tolerance: Any) -> Any:
+    """The simplest ratio within tolerance of number; a float when either argument is one.
+
+    (rationalize 3/10 1/10) => 1/3
+    """
+    for one in (number, tolerance):
+        if type(one) in COMPLEX:
+            type_error("real", one, "rationalize: complex numbers have no simplest-rational approximation")
+        if type(one) not in REALS:
+            type_error("real", one)
+    if number - number != 0 or tolerance != tolerance:
+        return number
+    if tolerance in (INFINITY, -INFINITY):
+        return 0.0
+    centre, reach = Fraction(number), abs(Fraction(tolerance))
+    found = _simplest(centre - reach, centre + reach)
+    return to_float(found) if type(number) is float or type(tolerance) is float else rational(found)
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of the least denominator between low and high (Stern-Brocot)."""
+    if low <= 0 <= high:
+        return Fraction(0)
+    if high < 0:
+        return -_simplest(-high, -low)
+    whole = []
+    while True:
+        floor_of_low = math.floor(low)
+        if floor_of_low == low or floor_of_low + 1 <= high:
+            found = Fraction(math.ceil(low))
+            break
+        whole.append(floor_of_low)
+        low, high = 1 / (high - floor_of_low), 1 / (low - floor_of_low)
+    for part in reversed(whole):
+        found = part + 1 / found
+    return found
+
+
+# Complex numbers
+
+
+@builtin("make-rectangular", returns="number", pure=True)
+def make_rectangular(real: Any, imaginary: Any) -> Any:
+    """The complex number of two parts; a real number when the imaginary part is an exact 0.
+
+    (make-rectangular 3 4) => 3+4i
+    """
+    for part in (real, imaginary):
+        if type(part) not in REALS:
+            type_error("real", part)
+    return rectangular(real, imaginary)
+
+
+@builtin("make-polar", returns="number", pure=True)
+def make_polar(size: Any, angle: Any) -> Any:
+    """The complex number of a magnitude and an angle in radians.
+
+    (make-polar 2 0) => 2.0+0.0i
+    """
+    for part in (size, angle):
+        if type(part) not in REALS:
+            type_error("real", part)
+    size, angle = to_float(size), to_float(angle)
+    if angle - angle != 0:
+        return rectangular(NAN, NAN)
+    return rectangular(size * math.cos(angle), size * math.sin(angle))
+
+
+@builtin("real-part", returns="number", pure=True)
+def real_part(number: Any) -> Any:
+    """The real part of a number.
+
+    (real-part 3+4i) => 3
+    """
+    if type(number) in NUMBERS:
+        return parts(number)[0]
+    type_error("number", number)
+
+
+@builtin("imag-part", returns="number", pure=True)
+def imag_part(number: Any) -> Any:
+    """The imaginary part of a number: 0 for a real one.
+
+    (imag-part 3+4i) => 4
+    """
+    if type(number) in NUMBERS:
+        return parts(number)[1]
+    type_error("number", number)
+
+
+@builtin("angle", returns="float", pure=True)
+def angle(number: Any) -> float:
+    """The angle of a number in the complex plane, in radians.
+
+    (angle -1) => 3.141592653589793
+    """
+    if type(number) not in NUMBERS:
+        type_error("number", number)
+    if type(number) in COMPLEX:
+        re, im = map(to_float, parts(number))
+        return math.atan2(im, re)
+    return math.pi if number < 0 else 0.0
+
+
+# Integers
+
+
+@builtin("gcd", "math/gcd", returns="int", pure=True)
+def gcd(*numbers: Any) -> int:
+    """The greatest common divisor; 0 of no numbers.
+
+    (gcd 12 18) => 6
+    """
+    for number in numbers:
+        if type(number) is not int:
+            type_error("integer", number)
+    return math.gcd(*numbers)
+
+
+@builtin("lcm", "math/lcm", returns="int", pure=True)
+def lcm(*numbers: Any) -> int:
+    """The least common multiple; 1 of no numbers.
+
+    (lcm 4 6) => 12
+    """
+    for number in numbers:
+        if type(number) is not int:
+            type_error("integer", number)
+    return math.lcm(*numbers)
+
+
+def _check_ints(function: str, *numbers: Any) -> None:
+    for number in numbers:
+        if type(number) is not int:
+            type_error("int", number, function)
+
+
+@builtin("bit/and", returns="int", pure=True)
+def bit_and(a: Any, b: Any) -> int:
+    """Bitwise and of two ints of any size.
+
+    (bit/and 12 10) => 8
+    """
+    _check_ints("bit/and", a, b)
+    return int(a & b)
+
+
+@builtin("bit/or", returns="int", pure=True)
+def bit_or(a: Any, b: Any) -> int:
+    """Bitwise or of two ints of any size.
+
+    (bit/or 12 10) => 14
+    """
+    _check_ints("bit/or", a, b)
+    return int(a | b)
+
+
+@builtin("bit/xor", returns="int", pure=True)
+def bit_xor(a: Any, b: Any) -> int:
+    """Bitwise exclusive or of two ints of any size.
+
+    (bit/xor 12 10) => 6
+    """
+    _check_ints("bit/xor", a, b)
+    return int(a ^ b)
+
+
+@builtin("bit/not", returns="int", pure=True)
+def bit_not(number: Any) -> int:
+    """All bits flipped: -n - 1.
+
+    (bit/not 5) => -6
+    """
+    _check_ints("bit/not", number)
+    return int(~number)
+
+
+@builtin("bit/shift-left", returns="int", pure=True)
+def bit_shift_left(number: Any, places: Any) -> int:
+    """number times 2 to the power of places; nothing is cut off.
+
+    (bit/shift-left 1 10) => 1024
+    """
+    _check_ints("bit/shift-left", number)
+    return int(number << count("bit/shift-left", places))
+
+
+@builtin("bit/shift-right", returns="int", pure=True)
+def bit_shift_right(number: Any, places: Any) -> int:
+    """number divided by 2 to the power of places, rounded down.
+
+    (bit/shift-right 1024 3) => 128
+    """
+    _check_ints("bit/shift-right", number)
+    return int(number >> count("bit/shift-right", places))

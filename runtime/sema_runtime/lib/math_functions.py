@@ -1,0 +1,290 @@
+"""Elementary functions of real numbers, helpers on ints and floats (`math/clamp`, `math/lerp` ...), random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.numbers import COMPLEX, INFINITY, NAN, NUMBERS, divide_floats, is_int64, to_float
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def _real(function: str, number: Any) -> float:
+    """The float nearest to a real number. Raises a type error for other values."""
+    if type(number) is float:
+        return float(number)
+    if type(number) not in NUMBERS:
+        type_error("number", number)
+    if type(number) in COMPLEX:
+        type_error("real number", number, f"{function}: complex has no real projection")
+    return to_float(number)
+
+
+def _applied(function: str, operation: Callable[[float], float], number: Any) -> float:
+    """operation on a number; NaN outside its domain."""
+    try:
+        return operation(_real(function, number))
+    except ValueError:
+        return NAN
+
+
+@builtin("sin", returns="float", pure=True)
+def sin(angle: Any) -> float:
+    """The sine of an angle in radians."""
+    return _applied("sin", math.sin, angle)
+
+
+@builtin("cos", returns="float", pure=True)
+def cos(angle: Any) -> float:
+    """The cosine of an angle in radians."""
+    return _applied("cos", math.cos, angle)
+
+
+@builtin("math/tan", returns="float", pure=True)
+def math_tan(angle: Any) -> float:
+    """The tangent of an angle in radians."""
+    return _applied("math/tan", math.tan, angle)
+
+
+@builtin("math/asin", returns="float", pure=True)
+def math_asin(number: Any) -> float:
+    """The angle whose sine is number; NaN outside of -1 to 1."""
+    return _applied("math/asin", math.asin, number)
+
+
+@builtin("math/acos", returns="float", pure=True)
+def math_acos(number: Any) -> float:
+    """The angle whose cosine is number; NaN outside of -1 to 1."""
+    return _applied("math/acos", math.acos, number)
+
+
+@builtin("math/atan", returns="float", pure=True)
+def math_atan(number: Any) -> float:
+    """The angle whose tangent is number."""
+    return _applied("math/atan", math.atan, number)
+
+
+@builtin("math/atan2", returns="float", pure=True)
+def math_atan2(y: Any, x: Any) -> float:
+    """The angle of the point (x, y), in radians, from -π to π.
+
+    (math/atan2 1 1) => 0.7853981633974483
+    """
+    y = _real("math/atan2", y)
+    return math.atan2(y, _real("math/atan2", x))
+
+
+@builtin("math/sinh", returns="float", pure=True)
+def math_sinh(number: Any) -> float:
+    """The hyperbolic sine."""
+    number = _real("math/sinh", number)
+    try:
+        return math.sinh(number)
+    except OverflowError:
+        return math.copysign(INFINITY, number)
+
+
+@builtin("math/cosh", returns="float", pure=True)
+def math_cosh(number: Any) -> float:
+    """The hyperbolic cosine."""
+    number = _real("math/cosh", number)
+    try:
+        return math.cosh(number)
+    except OverflowError:
+        return INFINITY
+
+
+@builtin("math/tanh", returns="float", pure=True)
+def math_tanh(number: Any) -> float:
+    """The hyperbolic tangent."""
+    return math.tanh(_real("math/tanh", number))
+
+
+@builtin("math/exp", returns="float", pure=True)
+def math_exp(number: Any) -> float:
+    """e to the power of number."""
+    number = _real("math/exp", number)
+    try:
+        return math.exp(number)
+    except OverflowError:
+        return INFINITY
+
+
+def _logarithm(function: str, operation: Callable[[float], float], number: Any) -> float:
+    number = _real(function, number)
+    if number > 0:
+        return operation(number)
+    return -INFINITY if number == 0 else NAN
+
+
+@builtin("log", returns="float", pure=True)
+def log(number: Any) -> float:
+    """The natural logarithm: -inf of 0, NaN below.
+
+    (log 1) => 0.0
+    """
+    return _logarithm("log", math.log, number)
+
+
+@builtin("math/log2", returns="float", pure=True)
+def math_log2(number: Any) -> float:
+    """The logarithm to base 2.
+
+    (math/log2 8) => 3.0
+    """
+    return _logarithm("math/log2", math.log2, number)
+
+
+@builtin("math/log10", returns="float", pure=True)
+def math_log10(number: Any) -> float:
+    """The logarithm to base 10.
+
+    (math/log10 1000) => 3.0
+    """
+    return _logarithm("math/log10", math.log10, number)
+
+
+@builtin("math/nan?", returns="bool", pure=True)
+def math_is_nan(value: Any) -> bool:
+    """Whether value is the float that is no number; #f for anything that isn't a float."""
+    return type(value) is float and value != value
+
+
+@builtin("math/infinite?", returns="bool", pure=True)
+def math_is_infinite(value: Any) -> bool:
+    """Whether value is inf or -inf; #f for anything that isn't a float."""
+    return type(value) is float and value in (INFINITY, -INFINITY)
+
+
+# Helpers that take ints of at most 64 bits and floats, nothing else
+
+
+def _floats(*numbers: Any) -> list[float]:
+    for number in numbers:
+        if type(number) is not float and not is_int64(number):
+            type_error("number", number)
+    return [float(number) for number in numbers]
+
+
+@builtin("math/degrees->radians", returns="float", pure=True)
+def math_degrees_to_radians(degrees: Any) -> float:
+    """An angle in radians.
+
+    (math/degrees->radians 180) => 3.141592653589793
+    """
+    return math.radians(_floats(degrees)[0])
+
+
+@builtin("math/radians->degrees", returns="float", pure=True)
+def math_radians_to_degrees(radians: Any) -> float:
+    """An angle in degrees.
+
+    (math/radians->degrees pi) => 180.0
+    """
+    return math.degrees(_floats(radians)[0])
+
+
+@builtin("math/clamp", returns="number", pure=True)
+def math_clamp(number: Any, low: Any, high: Any) -> Any:
+    """number, or the bound that it is beyond; a float when any argument is one.
+
+    (math/clamp 15 0 10) => 10
+    """
+    floats = _floats(number, low, high)
+    if type(number) is not int or type(low) is not int or type(high) is not int:
+        number, low, high = floats
+    if number < low:
+        number = low
+    return high if number > high else number
+
+
+@builtin("math/lerp", returns="float", pure=True)
+def math_lerp(start: Any, end: Any, part: Any) -> float:
+    """The value at part (0 to 1) of the way from start to end.
+
+    (math/lerp 0 100 0.5) => 50.0
+    """
+    start, end, part = _floats(start, end, part)
+    return float(start + (end - start) * part)
+
+
+@builtin("math/map-range", returns="float", pure=True)
+def math_map_range(number: Any, from_low: Any, from_high: Any, to_low: Any, to_high: Any) -> float:
+    """number carried over from one range to another.
+
+    (math/map-range 5 0 10 0 100) => 50.0
+    """
+    number, from_low, from_high, to_low, to_high = _floats(number, from_low, from_high, to_low, to_high)
+    return float(to_low + divide_floats(number - from_low, from_high - from_low) * (to_high - to_low))
+
+
+def _digits(value: Any) -> int:
+    if is_int64(value):
+        return int(value)
+    type_error("integer", value)
+
+
+@builtin("math/round-to", returns="float", pure=True)
+def math_round_to(number: Any, digits: Any) -> float:
+    """number rounded to a count of decimals, halves away from zero; a negative count rounds before the point.
+
+    (math/round-to 3.14159 2) => 3.14
+    """
+    (value,) = _floats(number)
+    places = _digits(digits)
+    if value - value != 0 or places > 308:
+        return value
+    if places < -308:
+        return math.copysign(0.0, value)
+    unit = 10.0 ** abs(places)
+    scaled = value * unit if places >= 0 else value / unit
+    if scaled - scaled != 0:
+        return value
+    whole = float(math.trunc(scaled))
+    if abs(scaled - whole) >= 0.5:
+        whole += math.copysign(1.0, scaled)
+    whole = math.copysign(whole, value)
+    return whole / unit if places >= 0 else whole * unit
+
+
+@builtin("math/format-fixed", returns="string", pure=True)
+def math_format_fixed(number: Any, digits: Any) -> str:
+    """number as text with exactly that many decimals.
+
+    (math/format-fixed 3.14159 2) => "3.14"
+    """
+    (value,) = _floats(number)
+    places = max(0, _digits(digits))
+    return "NaN" if value != value else f"{value:.{places}f}"
+
+
+# Random numbers
+
+
+@builtin("math/random", returns="float")
+def math_random() -> float:
+    """A random float from 0 up to, not including, 1."""
+    from random import random
+
+    return random()
+
+
+@builtin("math/random-int", returns="int")
+def math_random_int(low: Any, high: Any) -> int:
+    """A random int from low to high, both included.
+
+    (math/random-int 1 6)
+    """
+    for bound in (low, high):
+        if not is_int64(bound):
+            type_error("int", bound)
+    if low > high:
+        raise SemaError(f"math/random-int: lo ({low}) must be <= hi ({high})")
+    from random import randint
+
+    return randint(low, high)
