@@ -17,6 +17,7 @@ from semac.emit_match import Matches
 from semac.emit_names import LocalNames, ModuleNames
 from semac.emit_tests import Tests
 from semac.pyast import NOWHERE, Loc, assign, const, loc_of, name
+from semac.types import OTHER
 
 ATOMS = (int, float, str, bool, bytes, type(None))
 LOCAL_NODES = (
@@ -135,6 +136,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         )
         self.block: list[ast.stmt] = []
         self.at_module = root is None
+        self.errors: set[ir.Var] = set()  # caught errors that are exceptions, not condition maps
         self.assigned_globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.function: ir.Function | None = None
@@ -269,7 +271,9 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
     def stmt_throw(self, node: Any, dest: Dest) -> None:
         value = self.expr(node.value)
         loc = self.loc(node)
-        made = ast.Call(self.runtime("sema_runtime.lib.control:throw_value", loc), [value], [], **loc)
+        plain = not node.value.type & OTHER  # surely no exception of Python's
+        maker = "sema_runtime.values.errors:Thrown" if plain else "sema_runtime.lib.control:throw_value"
+        made = ast.Call(self.runtime(maker, loc), [value], [], **loc)
         self.append(ast.Raise(made, None, **loc))
 
     # Functions

@@ -13,6 +13,7 @@ from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import PLAIN, HashMap, Map
 from semac import ir
 from semac.emit_inline import inline, inline_statement
+from semac.emit_tests import KEYWORD_GET
 from semac.pyast import Loc, attribute, call, const, name
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 ATOMS = (int, float, str, bool, bytes, type(None))
 LISTS = "sema_runtime.values.lists:"
 MAPS = "sema_runtime.values.maps:"
+CONDITION_FIELD = "sema_runtime.values.conditions:condition_field"
 TAIL_CALL = "sema_runtime.values.functions:tail_call"
 
 
@@ -90,6 +92,9 @@ class Calls:
         return call(self.runtime(self.builtin_path(node.name), loc), args, loc)
 
     def expr_runtime(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+        if node.path == KEYWORD_GET and type(node.args[0]) is ir.Ref and node.args[0].var in self.errors:
+            loc = self.loc(node)
+            return call(self.runtime(CONDITION_FIELD, loc), self.exprs(node.args), loc)
         args = self.exprs(node.args)
         loc = self.loc(node)
         return call(self.runtime(node.path, loc), args, loc)

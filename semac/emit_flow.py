@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from semac import ir
-from semac.emit_tests import is_expression
+from semac.emit_tests import KEYWORD_GET, is_expression
 from semac.pyast import assign, const, drop_trailing_continue, name, negate, store_tuple, terminates, tuple_of
 from semac.types import BOOL, only
 
@@ -199,6 +199,13 @@ class Flow:
         self.loops.pop()
         if not body:
             return
+        if only_fields(node):
+            error = self.bind(node.var)
+            self.errors.add(node.var)
+            _, block = self.in_block(lambda: self.stmt(node.handler, dest))
+            clause = ast.ExceptHandler(name("Exception", loc), error, block or [ast.Pass(**loc)], **loc)
+            self.append(ast.Try(body, [clause], [], [], **loc))
+            return
         error = self.names.temporary("error")
         used = any(type(here) in (ir.Ref, ir.Set) and here.var is node.var for here in ir.walk(node.handler))
 
@@ -219,6 +226,22 @@ class Flow:
         target = ast.Name(self.bind(node.target), ast.Store(), **loc) if node.target is not None else None
         _, body = self.in_block(lambda: self.stmt(node.body, dest))
         self.append(ast.With([ast.withitem(context, target)], body or [ast.Pass(**loc)], **loc))
+
+
+def only_fields(node: Any) -> bool:
+    """Whether the handler of a `try` only asks for entries of what it caught: `(:type e)`, `(:value e)`."""
+    wanted = reads = 0
+    for here in ir.walk(node.handler):
+        kind = type(here)
+        if kind is ir.Runtime and here.path == KEYWORD_GET and type(here.args[0]) is ir.Ref:
+            wanted += here.args[0].var is node.var
+        elif kind is ir.Ref or kind is ir.Set:
+            reads += here.var is node.var
+        elif kind is ir.Lambda:
+            return False
+    return wanted > 0 and wanted == reads
+
+
 
 
 def is_small(node: Any) -> bool:

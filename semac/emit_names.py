@@ -23,6 +23,7 @@ class ModuleNames:
         self.user: set[str] = set()
         self.imports: dict[str, dict[str, str]] = {}  # module → {name: local name}
         self.taken: set[str] = set()
+        self.temporaries: set[str] = set()  # names of our own in functions, which an import must not hide behind
         self.constants: dict[Any, str] = {}
         self.constant_statements: list[ast.stmt] = []
         self.display: dict[str, str] = {}
@@ -53,7 +54,7 @@ class ModuleNames:
             base = attr
             if base in self.user or base in self.taken:
                 base = f"sema_{attr.rstrip('_')}"
-            found = names[attr] = unique(base, self.user | self.taken)
+            found = names[attr] = unique(base, self.user | self.taken | self.temporaries)
             self.taken.add(found)
         return found
 
@@ -61,14 +62,14 @@ class ModuleNames:
         """A module constant, made once for equal keys."""
         found = self.constants.get(key)
         if found is None:
-            found = unique(base, self.user | self.taken)
+            found = unique(base, self.user | self.taken | self.temporaries)
             self.taken.add(found)
             self.constants[key] = found
             self.constant_statements.append(assign(found, value, NOWHERE))
         return found
 
     def fresh_global(self, base: str) -> str:
-        found = unique(base, self.user | self.taken)
+        found = unique(base, self.user | self.taken | self.temporaries)
         self.taken.add(found)
         return found
 
@@ -128,6 +129,7 @@ class LocalNames:
     def temporary(self, base: str) -> str:
         found = unique(base, self.taken | self.module.user | self.module.taken)
         self.taken.add(found)
+        self.module.temporaries.add(found)
         return found
 
 

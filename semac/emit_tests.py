@@ -12,6 +12,7 @@ from semac.types import ANY, BOOL, NIL, TAGS, only
 if TYPE_CHECKING:
     from semac.emit import FunctionEmitter as Emitter
 
+KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 STATEMENT_NODES = frozenset(
     (
         ir.Let,

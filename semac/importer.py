@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from sema_runtime.values.errors import ReaderError, SemaError
 
 from semac import cache
-from semac.archives import archive_member, archive_names
+from semac.archives import archive_has, archive_member
 
 if TYPE_CHECKING:
     from importlib.readers import FileReader
@@ -90,8 +90,7 @@ def _in_entry(entry: str, tail: str) -> str | None:
     module = os.path.join(entry, tail + SUFFIX)
     if os.path.isdir(entry):
         return package if os.path.isfile(package) else module if os.path.isfile(module) else None
-    names = archive_names(entry)
-    return package if package in names else module if module in names else None
+    return package if archive_has(package) else module if archive_has(module) else None
 
 
 def _python_comes_first(fullname: str, entries: list[str], entry: str, found: str) -> bool:

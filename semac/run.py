@@ -83,8 +83,9 @@ def guarded(action: Callable[[], Any], file: str = "<input>", sources: dict[str,
             action()
             sys.stdout.flush()
             return 0
-        except KeyboardInterrupt:
-            return _cancelled()
+        except KeyboardInterrupt:  # tasks still waiting run their clean-up when they are dropped
+            print("Error: interrupted", file=sys.stderr)
+            return 1
         except SystemExit as exit_:
             sys.stdout.flush()
             return exit_status(exit_.code)
@@ -108,12 +109,6 @@ def exit_status(code: object) -> int:
     if isinstance(code, int):
         return code & 0xFF
     print(code, file=sys.stderr)
-    return 1
-
-
-def _cancelled() -> int:
-    print("Error: interrupted", file=sys.stderr)
-    drain()
     return 1
 
 

@@ -109,10 +109,14 @@ def _advice(exc: BaseException) -> list[str]:
 
 
 def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
-    if not concerns_sema(exc):
+    try:
+        text = "".join(format_exception(exc)) if concerns_sema(exc) else ""
+    except Exception:  # a hook must not fail: Python's own shows the error then
+        text = ""
+    if text:
+        sys.stderr.write(text)
+    else:
         sys.__excepthook__(kind, exc, trace)
-        return
-    sys.stderr.write("".join(format_exception(exc)))
 
 
 def _thread_excepthook(args: threading.ExceptHookArgs) -> None:

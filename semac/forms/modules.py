@@ -60,8 +60,7 @@ def import_macros(a: Analyzer, spec: str, names: list[str]) -> list[str] | None:
     for name, macro in interface.macros.items():
         if not names or name in names:
             a.macros[name] = macro
-    if interface.macros:
-        a.unit.macro_files += [interface.path, *interface.macro_files]
+    a.unit.macro_files += [interface.path, *interface.macro_files]  # also without macros: there may be some tomorrow
     return [name for name in interface.exports if name not in interface.macros]
 
 

@@ -22,6 +22,7 @@ STACK_TRACE = keyword("stack-trace")
 NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
 _NAMES = "reader eval type-error arity unbound user io llm python permission-denied policy-denied cancelled timeout"
 KINDS = {name: keyword(name) for name in _NAMES.split()}
+USER, EVAL, VALUE = KINDS["user"], KINDS["eval"], keyword("value")
 KIND_KEYWORDS = frozenset(KINDS.values())
 
 
@@ -76,16 +77,34 @@ def condition_map(exc: BaseException) -> Map:
     return Map(entries)
 
 
+def condition_field(exc: BaseException, key: Keyword) -> Any:
+    """`(:key e)` of a caught error, without its map where that is possible."""
+    kind = type(exc)
+    if kind is Thrown:
+        value = exc.value  # type: ignore[attr-defined]
+        if type(value) is not Map or TYPE not in value.d:
+            if key is TYPE:
+                return USER
+            if key is VALUE:
+                return value
+    elif key is TYPE:
+        if kind is ZeroDivisionError:
+            return EVAL
+        if isinstance(exc, SemaError):
+            return KINDS.get(exc.kind) or keyword(exc.kind)
+    return condition_map(exc).d.get(key)
+
+
 def _catch_message(error: SemaError) -> str:
-    place = reader_place(error)
+    place = source_place(error) if isinstance(error, ReaderError) else None
     return f"{error.message} at {place[0]}:{place[1]}" if place is not None else error.message
 
 
-def reader_place(error: BaseException) -> tuple[int, int] | None:
-    """(line, column) where the reader failed."""
-    if not isinstance(error, ReaderError) or error.span is None:
+def source_place(error: SemaError) -> tuple[int, int] | None:
+    """(line, column) in the source text where the reader or the compiler found the error."""
+    span = getattr(error, "span", None)
+    if span is None:
         return None
-    span = error.span
     return (span[0], span[1]) if isinstance(span, tuple) else (span.line, span.col)
 
 
@@ -116,7 +135,7 @@ def describe(exc: BaseException) -> Described:
     hint = error.hint
     if hint is None and isinstance(error, UnboundError):
         hint = unbound_hint(error.fields["name"], exc)
-    return Described(error.display(), hint, error.note, frames, reader_place(error))
+    return Described(error.display(), hint, error.note, frames, source_place(error))
 
 
 def unbound_hint(name: str, exc: BaseException) -> str | None:

@@ -76,12 +76,11 @@ class Thrown(SemaError):
     """What `throw` raises; value is any Sema value."""
 
     kind = "user"
+    hint = None
+    note = None
 
     def __init__(self, value: Any) -> None:
-        Exception.__init__(self, value)
         self.value = value
-        self.hint = None
-        self.note = None
 
     @property
     def fields(self) -> dict[str, Any]:  # type: ignore[override]
