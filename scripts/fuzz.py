@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "runtime")]
 
 from sema_runtime.values.errors import ReaderError, SemaError  # noqa: E402
-
 from semac.driver import compile_source  # noqa: E402
 from semac.reader import read_program, read_recovering  # noqa: E402
 

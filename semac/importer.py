@@ -25,7 +25,6 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sema_runtime.values.errors import ReaderError, SemaError
-
 from semac import cache
 from semac.archives import archive_has, archive_member
 

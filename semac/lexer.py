@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from sema_runtime.values.atoms import keyword, symbol
 from sema_runtime.values.errors import ReaderError
-
 from semac.literals import (
     ATOM,
     CLOSE,

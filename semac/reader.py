@@ -14,7 +14,6 @@ from sema_runtime.values.atoms import symbol
 from sema_runtime.values.errors import ReaderError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
-
 from semac.lexer import Comment, Token, lex
 from semac.literals import ATOM, CLOSE, FSTRING, OPEN, PLACEHOLDER, PREFIX
 from semac.spans import Span, moved

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import ReaderError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
-
 from semac.ast_dump import json_dump, text_dump
 from semac.reader import parse_fstring, read_one, read_program, read_recovering
 from semac.spans import Span
