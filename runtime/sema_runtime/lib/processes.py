@@ -37,7 +37,7 @@ def process_of(value: Any) -> Process:
 
 @builtin("proc/spawn", cap="process")
 def proc_spawn(argv: Any, options: Any = None) -> Process:
-    """Starts a program, given with its arguments as a list of strings. options: :cwd, :env (added to the environment)."""
+    """Starts a program, given with its arguments as a list. options: :cwd, :env (added to the environment)."""
     if not isinstance(argv, (List, tuple, list)):
         type_error("list or vector", argv)
     line = list(argv)

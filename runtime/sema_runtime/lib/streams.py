@@ -336,7 +336,7 @@ def stream_is_available(stream: Any) -> bool:
     if found.kind == "stdin":
         from select import select
 
-        return bool(select([found.source], [], [], 0)[0])
+        return bool(select([sys.stdin.fileno()], [], [], 0)[0])
     found.pushed = found.read(1)
     return bool(found.pushed)
 

@@ -137,6 +137,8 @@ class Scheduler:
         strand.waiter = waiter
         try:
             self._park(strand)
+            while waiter.live:  # woken by what was left in the queue when an earlier wait was broken off (Ctrl-C)
+                self._park(strand)
         finally:
             strand.waiter = None
         if waiter.error is not None:
