@@ -82,6 +82,7 @@ class Analyzer:
         self.prelude = prelude
         self.evaluate = evaluate
         self.known = known
+        self.own: set[str] = set()  # what top-level forms of this unit define: no macro of such a name counts
         self.defined: set[str] = set(known)
         self.resolved_builtins: set[str] = set()
         self.depth = 0
@@ -95,7 +96,10 @@ class Analyzer:
         items = list(forms)
         spans = getattr(forms.span, "children", ()) or ()
         for form in items:
-            self.defined.update(defined_names(form))
+            self.own.update(defined_names(form))
+        self.defined |= self.own
+        for name in self.own & self.macros.keys():
+            del self.macros[name]
         scope = Scope(self.unit.main, None)
         nodes = []
         for index, form in enumerate(items):
@@ -211,12 +215,14 @@ class Analyzer:
         if var is not None:
             return Ref(var, span=self.span)
         if name not in self.defined:
+            if name in self.macros:
+                return Const(self.macros[name], span=self.span)
             if name in INDEX and (name not in self.unit.globals or not self.unit.globals[name].assigned or name in HOT):
                 self.resolved_builtins.add(name)
                 return Builtin(name, span=self.span)
             if name in CONSTANTS:
                 return Const(CONSTANTS[name], span=self.span)
-            macro = self.macros.get(name) or self.prelude.get(name)
+            macro = self.prelude.get(name)
             if macro is not None:
                 return Const(macro, span=self.span)
             if "." in name and name[0] != ".":

@@ -68,6 +68,12 @@ def expand_call(macro: Macro, form: List, span: Any) -> Any:
     """
     try:
         result = macro.transformer(*form.items[1:])
+    except RecursionError as error:
+        from sema_runtime.values.conditions import condition_of
+
+        overflow = condition_of(error)
+        _place(overflow, macro, span)
+        raise overflow from None
     except Exception as error:
         _place(error, macro, span)
         raise

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.errors import SemaTypeError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+from sema_runtime.values.typenames import type_name
 from semac.analyze import Analyzer, special
 from semac.forms.functions import make_function
 from semac.forms.patterns import bind_pattern, pattern
@@ -178,12 +180,13 @@ def parameterize(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 1)
     bindings = parts[0]
     if type(bindings) not in (List, tuple):
-        raise a.error("parameterize: expected a list")
+        hint = "map: expected a list, vector, or mutable-array to iterate over"
+        raise SemaTypeError("list, vector, or mutable-array", f"{type_name(bindings)} in map", hint)
     flat: list[Any] = []
     for binding in bindings:
-        if type(binding) is not List or len(binding.items) < 2:
-            raise a.error("parameterize: each binding must have 2 elements")
-        flat += [a.node(binding.items[0], scope), a.node(binding.items[1], scope)]
+        if type(binding) not in (List, tuple):
+            type_error("list or vector", binding, "first: argument 1 must be a list or vector")
+        flat += [a.node(part, scope) for part in [*binding, None, None][:2]]
     body = a.body(parts[1:], scope.child()) if len(parts) > 1 else Const(None)
     context = Runtime("sema_runtime.values.parameters:parameterized", flat)
     return With(context, None, body, span=a.span)

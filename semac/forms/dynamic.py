@@ -27,10 +27,13 @@ def define_syntax(a: Analyzer, form: List, scope: Scope) -> Any:
 
 
 def define_macro(a: Analyzer, macro: Macro, scope: Scope) -> Any:
-    """At top level the macro serves the forms below; elsewhere it only becomes a value that can't be called."""
+    """At top level the macro serves the forms below. Elsewhere, and for forms above that have used its name as that of
+    a variable, it only becomes a value that can't be called."""
     if scope.parent is None and scope.function is a.unit.main and a.top_level:
-        a.macros[macro.name] = macro
-        return Const(None)
+        if macro.name not in a.own:
+            a.macros[macro.name] = macro
+        if macro.name not in a.unit.globals or macro.name in a.own:
+            return Const(None)
     var = define_global(a, macro.name)
     var.defined += 2
     return Set(var, Const(macro), "global", span=a.span)

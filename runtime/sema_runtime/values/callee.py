@@ -20,9 +20,12 @@ def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     """
     instructions = list(dis.get_instructions(frame.f_code))
     index = next((i for i, one in enumerate(instructions) if one.offset == lasti), -1)
-    if index < 0 or instructions[index].opname != "CALL":
+    call = instructions[index]
+    if index < 0 or call.opname not in ("CALL", "CALL_FUNCTION_EX"):
         return NOTHING
-    depth = instructions[index].arg or 0  # values above the function
+    depth = call.arg or 0  # values above the function
+    if call.opname == "CALL_FUNCTION_EX":
+        depth = 1 + (depth & 1)
     before = instructions[:index]
     while before and before[-1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
         before.pop()
