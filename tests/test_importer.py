@@ -288,8 +288,8 @@ def test_concurrent_first_imports(tmp_path: Path) -> None:
 
 def test_python_dash_m_runs_modules_packages_and_files(tmp_path: Path) -> None:
     write(tmp_path / "pkg/__init__.sema", "")
-    write(tmp_path / "pkg/__main__.sema", '(py/import "sys")\n(println (nth sys.argv 1) __name__)')
-    write(tmp_path / "pkg/tool.sema", "(println __name__ __file__)")
+    write(tmp_path / "pkg/__main__.sema", '(py/import "sys")\n(println (nth sys.argv 1) "in a package")')
+    write(tmp_path / "pkg/tool.sema", '(py/import "__main__" :as main)\n(println (.-__name__ main) (.-__file__ main))')
     command = [sys.executable, "-m", "semac"]
 
     def run(*arguments: str) -> str:
@@ -297,7 +297,7 @@ def test_python_dash_m_runs_modules_packages_and_files(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    assert run("-m", "pkg", "hello") == "hello __main__"
+    assert run("-m", "pkg", "hello") == "hello in a package"
     assert run("-m", "pkg.tool") == f"__main__ {tmp_path}/pkg/tool.sema"
     assert run("pkg/tool.sema") == "__main__ pkg/tool.sema"
 
