@@ -56,7 +56,8 @@ ORDER = [
     ('(begin (async (println "a")) (async (println "b")) (println "c"))', "nil", ["a", "c"]),
     (
         '(let ((p (async (println "p") 1))) (let ((a (async (println "a" (await p))))'
-        ' (b (async (println "b" (await p)))) (c (async (println "c" (await p))))) (println "root" (await p)) (async/all (list a b c))))',
+        ' (b (async (println "b" (await p))))'
+        ' (c (async (println "c" (await p))))) (println "root" (await p)) (async/all (list a b c))))',
         "(nil nil nil)",
         ["p", "a 1", "b 1", "root 1", "c 1"],
     ),
