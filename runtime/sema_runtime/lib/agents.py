@@ -1,0 +1,157 @@
+"""Agents: what `defagent` and `agent` make, `agent/…` and the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.llm import options as opt
+from sema_runtime.llm.agents import DEFAULT_TURNS, Agent
+from sema_runtime.llm.tools import Tool
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaTypeError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import display
+
+if TYPE_CHECKING:
+    from sema_runtime.llm.agents import ToolLoop
+
+
+def make_agent(name: str, options: Any) -> Agent:
+    """`(defagent name options)`. Values of the wrong type count as absent."""
+    if not isinstance(options, Map):
+        type_error("map", options)
+    tools = options.lookup(keyword("tools"))
+    turns = opt.integer(options, "max-turns")
+    return Agent(
+        name=name,
+        system=opt.text(options, "system") or "",
+        tools=tuple(tools) if isinstance(tools, tuple | List) else (),
+        model=opt.text(options, "model") or "",
+        max_turns=DEFAULT_TURNS if turns is None else turns,
+    )
+
+
+def agent_of(value: Any) -> Agent:
+    """The agent itself; raises a type error for anything else."""
+    if not isinstance(value, Agent):
+        type_error("agent", value)
+    return value
+
+
+@builtin("agent")
+def agent(options: Any) -> Agent:
+    """An agent without definition: {:name :system :tools :model :max-turns}, all optional.
+
+    (agent {:name "helper" :system "Be brief."}) => <agent helper>
+    """
+    name = opt.text(options, "name") if isinstance(options, Map) else None
+    return make_agent(name or "", options)
+
+
+@builtin("agent?", returns="bool", pure=True)
+def is_agent(value: Any) -> bool:
+    """Whether the value is an agent."""
+    return isinstance(value, Agent)
+
+
+@builtin("agent/name", returns="string", pure=True)
+def agent_name(agent: Any) -> str:
+    """The agent's name."""
+    return agent_of(agent).name
+
+
+@builtin("agent/system", returns="string", pure=True)
+def agent_system(agent: Any) -> str:
+    """The agent's instructions."""
+    return agent_of(agent).system
+
+
+@builtin("agent/tools", returns="list", pure=True)
+def agent_tools(agent: Any) -> List:
+    """The agent's tools."""
+    return List(agent_of(agent).tools)
+
+
+@builtin("agent/model", returns="string", pure=True)
+def agent_model(agent: Any) -> str:
+    """The agent's model, "" for the provider's default."""
+    return agent_of(agent).model
+
+
+@builtin("agent/max-turns", returns="int", pure=True)
+def agent_max_turns(agent: Any) -> int:
+    """How many rounds of tool calls a run may take."""
+    return agent_of(agent).max_turns
+
+
+@builtin("agent/run", cap="llm")
+def agent_run(agent: Any, message: Any, options: Any = None) -> Any:
+    """Runs an agent on a message: asks the model, calls the tools it wants, until it answers in text.
+
+    Returns the answer; with an options map {:response :messages :session}. Options: :on-tool-call :on-text :on-partial
+    :reasoning-effort :messages :session :conversation-id.
+    A tool's error goes back to the model; five in a row end the run.
+    """
+    from sema_runtime.llm.agents import ToolLoop
+    from sema_runtime.llm.history import messages_of
+    from sema_runtime.llm.messages import Message, Request
+
+    chosen = agent_of(agent)
+    wanted = None if options is None else opt.options_map(options)
+    given = wanted if wanted is not None else Map()
+    history = messages_of(given.lookup(keyword("messages")), given.lookup(keyword("session")))
+    request = Request(
+        messages=[*history, Message("user", display(message))],
+        model=chosen.model,
+        system=chosen.system or None,
+        reasoning_effort=opt.name_or_text(given, "reasoning-effort"),
+    )
+    loop = ToolLoop(
+        request,
+        {tool.name: tool for tool in map(_runnable, chosen.tools)},
+        chosen.max_turns,
+        opt.function(given, "on-tool-call"),
+        opt.function(given, "on-text"),
+    )
+    try:
+        text = loop.run()
+    except BaseException:
+        _tell_partial(loop, given)
+        raise
+    return text if wanted is None else _result(loop, given)
+
+
+def _runnable(value: Any) -> Tool:
+    if isinstance(value, Tool):
+        return value
+    from sema_runtime.values.typenames import type_name
+
+    raise SemaTypeError(
+        "tool", type_name(value), hint=":tools holds the tools themselves: {:tools [read-file]}, without a quote"
+    )
+
+
+def _result(loop: ToolLoop, options: Map) -> Map:
+    from sema_runtime.llm.agents import flattened
+    from sema_runtime.llm.history import conversation_id, to_maps
+
+    messages = loop.request.messages
+    return Map(
+        {
+            keyword("response"): loop.text,
+            keyword("messages"): to_maps(messages),
+            keyword("session"): flattened(messages, loop.request.model, conversation_id(options)),
+        }
+    )
+
+
+def _tell_partial(loop: ToolLoop, options: Map) -> None:
+    """:on-partial gets what there is when a run ends by an error; its own errors don't hide that one."""
+    callback = opt.function(options, "on-partial")
+    if callback is not None:
+        try:
+            callback(_result(loop, options))
+        except Exception:
+            return

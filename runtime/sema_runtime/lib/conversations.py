@@ -1,0 +1,315 @@
+"""Conversations: immutable histories. Every function that changes one returns a new one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.prompts import message_of, role_of, string_of, with_system
+from sema_runtime.llm.messages import Conversation, Message, Prompt
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import display
+
+if TYPE_CHECKING:
+    from sema_runtime.llm.messages import Reply, Request
+
+PROMPT_TOKENS, COMPLETION_TOKENS, COST = "usage-prompt-tokens", "usage-completion-tokens", "usage-cost"
+
+
+def _of(value: Any) -> Conversation:
+    if not isinstance(value, Conversation):
+        type_error("conversation", value)
+    return value
+
+
+def _with(conversation: Conversation, messages: tuple[Message, ...]) -> Conversation:
+    return Conversation(messages, conversation.model, conversation.metadata)
+
+
+def _is_true(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+@builtin("conversation/new", pure=True)
+def conversation_new(options: Any = None) -> Conversation:
+    """An empty conversation. Option :model; other keys are kept as metadata.
+
+    (conversation/length (conversation/new {:model "gpt-5.5"})) => 0
+    """
+    from sema_runtime.llm.options import options_map
+
+    given = options_map(options)
+    model = given.lookup(keyword("model"))
+    metadata = {
+        key.name: display(value) for key, value in given.pairs() if isinstance(key, Keyword) and key.name != "model"
+    }
+    return Conversation((), model if isinstance(model, str) else "", metadata)
+
+
+@builtin("conversation?", returns="bool", pure=True)
+def is_conversation(value: Any) -> bool:
+    """Whether the value is a conversation.
+
+    (conversation? 1) => #f
+    """
+    return isinstance(value, Conversation)
+
+
+# Talking
+
+
+@builtin("conversation/say", cap="llm")
+def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conversation:
+    """Asks the model with the whole history and text; the conversation with both turns added.
+
+    Options: :temperature :max-tokens :system.
+    """
+    from sema_runtime.llm.options import options_map
+    from sema_runtime.llm.requests import STREAM_OPTIONS, request
+
+    talk = _of(conversation)
+    said = Message("user", string_of(text))
+    sent = [message.without_images() for message in talk.messages]
+    made = request([*sent, said], options_map(options), STREAM_OPTIONS - {"model"})
+    return _answered(talk, said, made)
+
+
+@builtin("conversation/say-as", cap="llm")
+def conversation_say_as(conversation: Any, system: Any, text: Any, options: Any = None) -> Conversation:
+    """As conversation/say with other instructions for this turn: a string, or the system messages of a prompt."""
+    from sema_runtime.llm.options import options_map
+    from sema_runtime.llm.requests import STREAM_OPTIONS, request
+
+    talk = _of(conversation)
+    said = Message("user", string_of(text))
+    sent = [message.without_images() for message in talk.messages if message.role != "system"]
+    made = request([*sent, said], options_map(options), STREAM_OPTIONS - {"model", "system"})
+    made.system = _instructions(system)
+    return _answered(talk, said, made)
+
+
+def _instructions(system: Any) -> str:
+    if isinstance(system, Prompt):
+        return "\n".join(message.content for message in system.messages if message.role == "system")
+    if not isinstance(system, str):
+        type_error("string or prompt", system)
+    return system
+
+
+def _answered(talk: Conversation, said: Message, request: Request) -> Conversation:
+    from sema_runtime.llm.complete import complete
+
+    request.model = talk.model
+    reply = complete(request)
+    messages = (*talk.messages, said, Message("assistant", reply.content))
+    return Conversation(messages, talk.model, _with_usage(talk.metadata, reply))
+
+
+def _with_usage(metadata: dict[str, str], reply: Reply) -> dict[str, str]:
+    from sema_runtime.llm.pricing import cost
+
+    made = dict(metadata)
+    made[PROMPT_TOKENS] = str(int(made.get(PROMPT_TOKENS, "0")) + reply.usage.prompt)
+    made[COMPLETION_TOKENS] = str(int(made.get(COMPLETION_TOKENS, "0")) + reply.usage.completion)
+    spent = cost(reply.model, "", reply.usage.prompt, reply.usage.completion)
+    if spent is not None:
+        made[COST] = str(float(made.get(COST, "0")) + spent)
+    return made
+
+
+# Reading
+
+
+@builtin("conversation/messages", returns="list", pure=True)
+def conversation_messages(conversation: Any) -> List:
+    """The messages, oldest first."""
+    return List(_of(conversation).messages)
+
+
+@builtin("conversation/length", returns="int", pure=True)
+def conversation_length(conversation: Any) -> int:
+    """The number of messages."""
+    return len(_of(conversation).messages)
+
+
+@builtin("conversation/turns", returns="int", pure=True)
+def conversation_turns(conversation: Any) -> int:
+    """The number of answers in it."""
+    return sum(message.role == "assistant" for message in _of(conversation).messages)
+
+
+@builtin("conversation/model", returns="string", pure=True)
+def conversation_model(conversation: Any) -> str:
+    """Its model, "" for the provider's default."""
+    return _of(conversation).model
+
+
+@builtin("conversation/models-used", returns="list[string]", pure=True)
+def conversation_models_used(conversation: Any) -> List:
+    """A list of its model, empty for the provider's default."""
+    model = _of(conversation).model
+    return List([model] if model else [])
+
+
+@builtin("conversation/last-reply", returns="string", pure=True)
+def conversation_last_reply(conversation: Any) -> str:
+    """The text of the last answer; raises when there is none."""
+    for message in reversed(_of(conversation).messages):
+        if message.role == "assistant":
+            return message.content
+    raise SemaError("no assistant reply in conversation")
+
+
+@builtin("conversation/system", returns="string|nil", pure=True)
+def conversation_system(conversation: Any) -> str | None:
+    """The text of the first system message, or nil."""
+    return next((message.content for message in _of(conversation).messages if message.role == "system"), None)
+
+
+@builtin("conversation/token-count", returns="int", pure=True)
+def conversation_token_count(conversation: Any) -> int:
+    """A rough number of tokens: UTF-8 bytes / 4, rounded up."""
+    return -(-sum(len(message.content.encode("utf-8", "replace")) for message in _of(conversation).messages) // 4)
+
+
+@builtin("conversation/cost", returns="float|nil", pure=True)
+def conversation_cost(conversation: Any) -> float | None:
+    """What its answers cost in USD, nil when no price is known."""
+    spent = _of(conversation).metadata.get(COST)
+    return None if spent is None else float(spent)
+
+
+@builtin("conversation/stats", returns="map", pure=True)
+def conversation_stats(conversation: Any) -> Map:
+    """{:messages :turns :tokens {:prompt :completion :total} :cost :models}."""
+    talk = _of(conversation)
+    prompt = int(talk.metadata.get(PROMPT_TOKENS, "0"))
+    completion = int(talk.metadata.get(COMPLETION_TOKENS, "0"))
+    tokens = {"prompt": prompt, "completion": completion, "total": prompt + completion}
+    made = {
+        "messages": len(talk.messages),
+        "turns": conversation_turns(talk),
+        "tokens": Map({keyword(name): value for name, value in tokens.items()}),
+        "cost": conversation_cost(talk),
+        "models": conversation_models_used(talk),
+    }
+    return Map({keyword(name): value for name, value in made.items()})
+
+
+@builtin("conversation/find")
+def conversation_find(conversation: Any, predicate: Any) -> Any:
+    """The first message for which predicate holds, or nil."""
+    return next((message for message in _of(conversation).messages if _is_true(predicate(message))), None)
+
+
+@builtin("conversation/search", returns="list[map]", pure=True)
+def conversation_search(conversation: Any, query: Any) -> List:
+    """The messages that contain a text, whatever its case: {:index :role :content}."""
+    wanted = string_of(query).lower()
+    return List(
+        [
+            Map(
+                {
+                    keyword("index"): index,
+                    keyword("role"): keyword(message.role),
+                    keyword("content"): message.content,
+                }
+            )
+            for index, message in enumerate(_of(conversation).messages)
+            if wanted in message.content.lower()
+        ]
+    )
+
+
+# Changing
+
+
+@builtin("conversation/add-message", pure=True)
+def conversation_add_message(conversation: Any, role: Any, content: Any) -> Conversation:
+    """The conversation with a message added, without asking anybody.
+
+    (conversation/length (conversation/add-message (conversation/new) :user "hi")) => 1
+    """
+    talk = _of(conversation)
+    added = Message(role_of(role, "conversation/add-message"), string_of(content))
+    return _with(talk, (*talk.messages, added))
+
+
+@builtin("conversation/set-system", pure=True)
+def conversation_set_system(conversation: Any, text: Any) -> Conversation:
+    """One system message, at the beginning, instead of those it had."""
+    talk = _of(conversation)
+    return _with(talk, with_system(talk.messages, string_of(text)))
+
+
+@builtin("conversation/fork", pure=True)
+def conversation_fork(conversation: Any) -> Conversation:
+    """The same conversation: going on with one copy leaves the other as it is."""
+    return _of(conversation)
+
+
+@builtin("conversation/filter")
+def conversation_filter(conversation: Any, predicate: Any) -> Conversation:
+    """The messages for which predicate holds."""
+    talk = _of(conversation)
+    return _with(talk, tuple(message for message in talk.messages if _is_true(predicate(message))))
+
+
+@builtin("conversation/map", returns="list")
+def conversation_map(conversation: Any, function: Any) -> List:
+    """A list of what function gives for each message."""
+    return List([function(message) for message in _of(conversation).messages])
+
+
+@builtin("conversation/map-role")
+def conversation_map_role(conversation: Any, role: Any, function: Any) -> Conversation:
+    """The conversation with function applied to the messages of one role; it must return messages."""
+    talk = _of(conversation)
+    wanted = role_of(role, "conversation/map-role")
+    return _with(
+        talk,
+        tuple(message_of(function(message)) if message.role == wanted else message for message in talk.messages),
+    )
+
+
+@builtin("conversation/remove", pure=True)
+def conversation_remove(conversation: Any, index: Any) -> Conversation:
+    """The conversation without the message at index."""
+    talk = _of(conversation)
+    at = _index("conversation/remove", index, len(talk.messages), len(talk.messages) - 1)
+    return _with(talk, talk.messages[:at] + talk.messages[at + 1 :])
+
+
+@builtin("conversation/insert", pure=True)
+def conversation_insert(conversation: Any, index: Any, message: Any, content: Any = None) -> Conversation:
+    """The conversation with a message put in at index: a message value, or a role and a text."""
+    talk = _of(conversation)
+    at = _index("conversation/insert", index, len(talk.messages), len(talk.messages))
+    return _with(talk, (*talk.messages[:at], _given("conversation/insert", message, content), *talk.messages[at:]))
+
+
+@builtin("conversation/replace", pure=True)
+def conversation_replace(conversation: Any, index: Any, message: Any, content: Any = None) -> Conversation:
+    """The conversation with another message at index: a message value, or a role and a text."""
+    talk = _of(conversation)
+    at = _index("conversation/replace", index, len(talk.messages), len(talk.messages) - 1)
+    return _with(
+        talk, (*talk.messages[:at], _given("conversation/replace", message, content), *talk.messages[at + 1 :])
+    )
+
+
+def _given(function: str, message: Any, content: Any) -> Message:
+    if content is None:
+        return message_of(message)
+    return Message(role_of(message, function), string_of(content))
+
+
+def _index(function: str, index: Any, length: int, highest: int) -> int:
+    if type(index) is not int:
+        type_error("int", index)
+    if not 0 <= index <= highest:
+        raise SemaError(f"{function}: index {index} out of bounds (length {length})")
+    return int(index)

@@ -1,0 +1,233 @@
+"""Calls to language models. The work is in `sema_runtime.llm`, imported when a call is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sema_runtime.llm.messages import Message, Request
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        type_error("string", value)
+    return value
+
+
+def _function(value: Any) -> Callable[..., Any]:
+    if not callable(value):
+        type_error("function", value)
+    return value  # type: ignore[no-any-return]
+
+
+@builtin("llm/complete", returns="string", cap="llm")
+def llm_complete(prompt: Any, options: Any = None) -> str:
+    """The model's answer to a text or a prompt.
+
+    Options: :model :max-tokens (4096) :temperature :system :reasoning-effort :timeout (ms).
+    """
+    from sema_runtime.llm.complete import complete
+    from sema_runtime.llm.messages import Prompt
+    from sema_runtime.llm.options import options_map
+    from sema_runtime.llm.requests import prompt_request, text_request
+
+    given = options_map(options)
+    if isinstance(prompt, Prompt):
+        return complete(prompt_request(prompt, given)).content
+    if not isinstance(prompt, str):
+        type_error("string or prompt", prompt)
+    return complete(text_request(prompt, given)).content
+
+
+@builtin("llm/send", returns="string", cap="llm")
+def llm_send(prompt: Any, options: Any = None) -> str:
+    """The model's answer to a prompt. Options: :model :max-tokens :temperature :timeout."""
+    from sema_runtime.llm.complete import complete
+    from sema_runtime.llm.messages import Prompt
+    from sema_runtime.llm.options import options_map
+    from sema_runtime.llm.requests import prompt_request
+
+    if not isinstance(prompt, Prompt):
+        type_error("prompt", prompt)
+    return complete(prompt_request(prompt, options_map(options))).content
+
+
+@builtin("llm/chat", returns="string", cap="llm")
+def llm_chat(messages: Any, options: Any = None) -> str:
+    """The model's answer to a list of messages or a prompt, after the calls of :tools it wants.
+
+    Options: those of llm/complete, :tools :tool-mode (:auto or :none) :max-tool-rounds (10) :on-tool-call.
+    """
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.agents import DEFAULT_TURNS, ToolLoop
+    from sema_runtime.llm.complete import complete
+    from sema_runtime.llm.requests import chat_messages, request
+    from sema_runtime.llm.tools import tools_in
+
+    given = opt.options_map(options)
+    made = request(chat_messages(messages), given)
+    tools = tools_in(given.lookup(keyword("tools")))
+    if not tools or opt.name_or_text(given, "tool-mode") == "none":
+        return complete(made).content
+    rounds = opt.integer(given, "max-tool-rounds")
+    by_name = {tool.name: tool for tool in tools}
+    limit = DEFAULT_TURNS if rounds is None else rounds
+    return ToolLoop(made, by_name, limit, opt.function(given, "on-tool-call")).run()
+
+
+@builtin("llm/stream", returns="string", cap="llm", arity=(1, 3))
+def llm_stream(prompt: Any, *rest: Any) -> str:
+    """The model's answer, handed to a callback piece by piece; without callback the pieces are written to stdout.
+
+    (llm/stream prompt [callback] [options]): prompt is a string, a prompt or a list of messages.
+    """
+    from sema_runtime.llm.complete import stream
+    from sema_runtime.llm.options import options_map
+    from sema_runtime.llm.requests import STREAM_OPTIONS, request
+
+    callback = next((one for one in rest if callable(one) and not isinstance(one, Keyword)), None)
+    options = next((one for one in rest if isinstance(one, Map | dict)), None)
+    for one in rest:
+        if one is not callback and one is not options and one is not None:
+            type_error("function or options map", one)
+    made = request(_stream_messages(prompt), options_map(options), STREAM_OPTIONS)
+    if callback is not None:
+        return stream(made, callback).content
+    from sema_runtime.lib.output import display, newline
+
+    text = stream(made, display).content
+    newline()
+    return text
+
+
+def _stream_messages(prompt: Any) -> list[Message]:
+    from sema_runtime.llm.jsonable import is_sequence
+    from sema_runtime.llm.messages import Message, Prompt
+    from sema_runtime.llm.requests import chat_messages
+
+    if isinstance(prompt, str):
+        return [Message("user", prompt)]
+    if not isinstance(prompt, Prompt) and not is_sequence(prompt):
+        type_error("string, prompt, or messages", prompt)
+    return chat_messages(prompt)
+
+
+@builtin("llm/extract", cap="llm")
+def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
+    """Data read from text in the shape of a schema, as a map: {:amount {:type :number} :note :string}.
+
+    Options: :model :validate (#t) :retries (2) :reask? (#t).
+    """
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.extract import extract
+
+    given = opt.options_map(options)
+    retries = opt.integer(given, "retries")
+    return extract(
+        schema,
+        _string(text),
+        opt.text(given, "model") or "",
+        opt.truthy(given, "validate", True),
+        2 if retries is None else retries,
+        opt.truthy(given, "reask?", True),
+    )
+
+
+@builtin("llm/classify", returns="keyword|string", cap="llm")
+def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
+    """The label that fits text, chosen by the model: a keyword if it is one of the labels, else the reply's text."""
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.extract import classify
+
+    return classify(labels, _string(text), opt.text(opt.options_map(options), "model") or "")
+
+
+@builtin("llm/summarize", returns="string", cap="llm")
+def llm_summarize(text: Any, options: Any = None) -> str:
+    """A summary of text. Options: :model :max-length (words) :style ("bullet-points", "one-line", else a paragraph)."""
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.extract import summarize
+
+    given = opt.options_map(options)
+    return summarize(
+        _string(text),
+        opt.text(given, "model") or "",
+        opt.integer(given, "max-length"),
+        opt.name_or_text(given, "style") or "",
+    )
+
+
+@builtin("llm/compare", returns="map", cap="llm")
+def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
+    """How alike two texts are: {:similarity :differences :summary}."""
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.extract import compare
+
+    return compare(_string(first), _string(second), opt.text(opt.options_map(options), "model") or "")
+
+
+@builtin("llm/batch", returns="list[string]", cap="llm")
+def llm_batch(prompts: Any, options: Any = None) -> List:
+    """The answers to many prompts, asked all at once. Options: :model :max-tokens :temperature :system."""
+    from sema_runtime.llm.batch import batch
+
+    return List(batch(_batch_requests(prompts, options)))
+
+
+@builtin("llm/pmap", returns="list[string]", cap="llm")
+def llm_pmap(function: Any, items: Any, options: Any = None) -> List:
+    """Makes a prompt of each item with function, asks them all at once; the answers in the order of the items."""
+    from sema_runtime.llm.batch import batch
+    from sema_runtime.llm.jsonable import is_sequence
+
+    make_prompt = _function(function)
+    if not is_sequence(items):
+        type_error("list or vector", items)
+    return List(batch(_batch_requests(List([make_prompt(item) for item in items]), options)))
+
+
+def _batch_requests(prompts: Any, options: Any) -> list[Request]:
+    from sema_runtime.llm.jsonable import is_sequence
+    from sema_runtime.llm.options import options_map
+    from sema_runtime.llm.requests import BATCH_OPTIONS, text_request
+    from sema_runtime.values.printer import display
+
+    if not is_sequence(prompts):
+        type_error("list or vector", prompts)
+    given = options_map(options)
+    return [text_request(display(prompt), given, BATCH_OPTIONS) for prompt in prompts]
+
+
+@builtin("llm/token-count", returns="int", pure=True)
+def llm_token_count(text: Any) -> int:
+    """A rough number of tokens: UTF-8 bytes / 4, of a string or a list of strings.
+
+    (llm/token-count "twelve chars") => 3
+    """
+    from sema_runtime.llm.jsonable import is_sequence
+
+    parts = text if is_sequence(text) else [text]
+    return sum(len(_string(part).encode("utf-8", "replace")) for part in parts) // 4
+
+
+@builtin("llm/token-estimate", returns="map", pure=True)
+def llm_token_estimate(text: Any) -> Map:
+    """As llm/token-count, with how it was estimated: {:tokens :method :chars}."""
+    from sema_runtime.llm.jsonable import is_sequence
+
+    parts = text if is_sequence(text) else [text]
+    return Map(
+        {
+            keyword("tokens"): llm_token_count(text),
+            keyword("method"): "chars/4",
+            keyword("chars"): sum(len(_string(part)) for part in parts),
+        }
+    )

@@ -1,0 +1,276 @@
+"""What holds for the calls made inside a function: budgets, caches, cassettes, provider chains, rate limits; usage.
+
+Every `llm/with-…` returns its function's value, restores what held before, and reaches tasks started inside.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import keyword, symbol
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+
+def _within(variable: ContextVar[Any], value: Any, thunk: Any) -> Any:
+    if not callable(thunk):
+        type_error("function", thunk)
+    token = variable.set(value)
+    try:
+        return thunk()
+    finally:
+        variable.reset(token)
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        type_error("number", value)
+    return float(value)
+
+
+# Budgets
+
+
+@builtin("llm/with-budget")
+def llm_with_budget(options: Any, thunk: Any) -> Any:
+    """Calls thunk; calls to models inside it may spend {:max-cost-usd :max-tokens} in total. The call that exceeds a
+    limit raises. With :on-stream :pre-gate no stream is opened once the limit is reached.
+
+    (llm/with-budget {:max-tokens 5000} (fn () (llm/complete "hi")))
+    """
+    from sema_runtime.llm import budget
+    from sema_runtime.llm import options as opt
+
+    given = opt.options_map(options)
+    cost, tokens = opt.number(given, "max-cost-usd"), opt.integer(given, "max-tokens")
+    if cost is None and tokens is None:
+        raise SemaError("llm/with-budget: requires at least :max-cost-usd or :max-tokens")
+    pre_gate = opt.name_or_text(given, "on-stream") == "pre-gate"
+    frame = budget.Frame(cost, None if tokens is None else max(0, tokens), pre_gate)
+    return _within(budget.scope, frame, thunk)
+
+
+@builtin("llm/set-budget", returns="nil")
+def llm_set_budget(usd: Any) -> None:
+    """Limits what calls may cost from now on, in USD."""
+    from sema_runtime.llm import budget
+
+    budget.set_limit(_number(usd))
+
+
+@builtin("llm/clear-budget", returns="nil")
+def llm_clear_budget() -> None:
+    """Removes the limit of llm/set-budget."""
+    from sema_runtime.llm import budget
+
+    budget.clear()
+
+
+@builtin("llm/budget-remaining", returns="map|nil")
+def llm_budget_remaining() -> Map | None:
+    """What is left: {:limit :spent :remaining} in USD, {:token-limit :tokens-spent :tokens-remaining}, both or nil."""
+    from sema_runtime.llm import budget
+
+    frame = budget.current()
+    made: dict[Any, Any] = {}
+    if frame.max_cost_usd is not None:
+        made[keyword("limit")] = frame.max_cost_usd
+        made[keyword("spent")] = frame.spent_usd
+        made[keyword("remaining")] = frame.max_cost_usd - frame.spent_usd
+    if frame.max_tokens is not None:
+        made[keyword("token-limit")] = frame.max_tokens
+        made[keyword("tokens-spent")] = frame.spent_tokens
+        made[keyword("tokens-remaining")] = max(0, frame.max_tokens - frame.spent_tokens)
+    return Map(made) if made else None
+
+
+# Usage and prices
+
+
+def _usage_map(usage: Any) -> dict[Any, Any]:
+    return {
+        keyword("prompt-tokens"): usage.prompt,
+        keyword("completion-tokens"): usage.completion,
+        keyword("total-tokens"): usage.total,
+        keyword("cache-read-tokens"): usage.cache_read,
+        keyword("cache-creation-tokens"): usage.cache_creation,
+    }
+
+
+@builtin("llm/last-usage", returns="map|nil")
+def llm_last_usage() -> Map | None:
+    """Tokens, model and (where the price is known) :cost-usd of the last call, or nil."""
+    from sema_runtime.llm import usage
+
+    last = usage.last()
+    if last is None:
+        return None
+    made = _usage_map(last.usage)
+    made[keyword("model")] = last.model
+    if last.cost_usd is not None:
+        made[keyword("cost-usd")] = last.cost_usd
+    return Map(made)
+
+
+@builtin("llm/session-usage", returns="map")
+def llm_session_usage() -> Map:
+    """Tokens and :cost-usd of all calls so far; calls without a known price count nothing in :cost-usd."""
+    from sema_runtime.llm import usage
+
+    made = _usage_map(usage.session.usage)
+    made[keyword("cost-usd")] = usage.session.cost_usd
+    return Map(made)
+
+
+@builtin("llm/reset-usage", returns="nil")
+def llm_reset_usage() -> None:
+    """Starts counting from zero."""
+    from sema_runtime.llm import usage
+
+    usage.reset()
+
+
+@builtin("llm/set-pricing", returns="nil")
+def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
+    """Prices every model whose name contains pattern, in USD per million input and output tokens."""
+    from sema_runtime.llm import pricing
+
+    if not isinstance(pattern, str):
+        type_error("string", pattern)
+    pricing.set_price(pattern, pricing.Price(_number(input_price), _number(output_price)))
+
+
+@builtin("llm/pricing-status", returns="map")
+def llm_pricing_status() -> Map:
+    """Where prices come from and how old they are: {:source :updated-at}."""
+    from sema_runtime.llm import pricing
+
+    return Map({keyword("source"): symbol("embedded"), keyword("updated-at"): pricing.UPDATED_AT})
+
+
+# Cache
+
+
+@builtin("llm/with-cache", arity=(1, 2))
+def llm_with_cache(*arguments: Any) -> Any:
+    """Calls thunk; a request that was answered in the last :ttl seconds (3600) is not sent again.
+
+    (llm/with-cache {:ttl 600} (fn () (llm/complete "hi")))
+    """
+    from sema_runtime.llm import cache
+    from sema_runtime.llm import options as opt
+
+    *options, thunk = arguments
+    ttl = opt.number(opt.options_map(options[0]), "ttl") if options else None
+    settings = cache.Settings(cache.DEFAULT_TTL if ttl is None else ttl)
+    return _within(cache.scope, settings, thunk)
+
+
+@builtin("llm/cache-key", returns="string", pure=True)
+def llm_cache_key(text: Any, options: Any = None) -> str:
+    """The key under which the cache keeps the answer to a text. Options: :model ("") :temperature :system."""
+    from sema_runtime.llm import cache
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.messages import Message
+
+    if not isinstance(text, str):
+        type_error("string", text)
+    given = opt.options_map(options)
+    model = opt.text(given, "model") or ""
+    return cache.key(model, opt.number(given, "temperature"), opt.text(given, "system"), [Message("user", text)])
+
+
+@builtin("llm/cache-stats", returns="map")
+def llm_cache_stats() -> Map:
+    """{:hits :misses :size} of this process; size counts entries in memory."""
+    from sema_runtime.llm.cache import store
+
+    return Map({keyword("hits"): store.hits, keyword("misses"): store.misses, keyword("size"): len(store.entries)})
+
+
+@builtin("llm/cache-clear", returns="int")
+def llm_cache_clear() -> int:
+    """Empties the cache, on disk too; the number of entries that were in memory."""
+    from sema_runtime.llm.cache import store
+
+    return store.clear()
+
+
+# Cassettes
+
+
+def _cassette_arguments(path: Any, options: Any) -> tuple[str, str]:
+    from sema_runtime.llm import options as opt
+
+    if not isinstance(path, str):
+        type_error("string", path)
+    return path, opt.name_or_text(opt.options_map(options), "mode") or "auto"
+
+
+@builtin("llm/with-cassette", arity=(2, 3))
+def llm_with_cassette(path: Any, *rest: Any) -> Any:
+    """Calls thunk; calls to models are replayed from a file, and recorded in it when they are new.
+
+    (llm/with-cassette "calls.jsonl" {:mode :replay} thunk). Modes: :auto (default), :replay (never call), :record.
+    """
+    from sema_runtime.llm import cassette
+
+    *options, thunk = rest
+    file, mode = _cassette_arguments(path, options[0] if options else None)
+    if not callable(thunk):
+        type_error("function", thunk)
+    return _within(cassette.scope, cassette.Cassette(file, mode), thunk)
+
+
+@builtin("llm/cassette-load", returns="nil")
+def llm_cassette_load(path: Any, options: Any = None) -> None:
+    """Replays and records calls from now on, as llm/with-cassette does for a function."""
+    from sema_runtime.llm import cassette
+
+    cassette.load(*_cassette_arguments(path, options))
+
+
+@builtin("llm/cassette-save", returns="bool")
+def llm_cassette_save() -> bool:
+    """Whether a cassette is loaded. (Calls are on disk from the moment they are recorded.)"""
+    from sema_runtime.llm import cassette
+
+    return cassette.current() is not None
+
+
+@builtin("llm/cassette-eject", returns="bool")
+def llm_cassette_eject() -> bool:
+    """Ends llm/cassette-load; whether a cassette was loaded."""
+    from sema_runtime.llm import cassette
+
+    return cassette.eject()
+
+
+# Providers in turn, calls at a distance
+
+
+@builtin("llm/with-fallback")
+def llm_with_fallback(providers: Any, thunk: Any) -> Any:
+    """Calls thunk; each call to a model inside tries the providers in order until one answers.
+
+    Entries: :name, [:name "model"] or {:provider :name :model "model"}.
+    """
+    from sema_runtime.llm import fallback
+
+    if not isinstance(providers, tuple | List | list):
+        type_error("list or vector", providers)
+    return _within(fallback.chain, tuple(map(fallback.entry_of, providers)), thunk)
+
+
+@builtin("llm/with-rate-limit")
+def llm_with_rate_limit(per_second: Any, thunk: Any) -> Any:
+    """Calls thunk; at most per_second calls to models start in a second, evenly spaced."""
+    from sema_runtime.llm import fallback
+
+    rate = _number(per_second)
+    if not rate > 0:
+        raise SemaError("llm/with-rate-limit: expected a positive number of calls per second")
+    return _within(fallback.rate, fallback.RateLimit(1 / rate), thunk)

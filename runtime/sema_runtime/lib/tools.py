@@ -1,0 +1,103 @@
+"""Tools: what `deftool` makes, and `tool/…`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text_args import argument_error
+from sema_runtime.llm.tools import Tool
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import to_text
+from sema_runtime.values.typenames import type_name
+
+SUBJECT_KINDS = ("file-read", "file-write", "file-delete", "network-request", "command", "external-action")
+POLICY_SUBJECTS = keyword("policy-subjects")
+
+
+def make_tool(name: str, description: Any, parameters: Any, *rest: Any) -> Tool:
+    """`(deftool name description parameters [options] handler)`; the one option is :policy-subjects."""
+    if not isinstance(description, str):
+        argument_error("deftool", 2, "string", description)
+    *options, handler = rest
+    return Tool(name, description, parameters, handler, _subjects(options[0]) if options else ())
+
+
+def _subjects(options: Any) -> tuple[Any, ...]:
+    if options is None:
+        return ()
+    if not isinstance(options, Map):
+        raise SemaError(f"deftool: options must be a map, got {type_name(options)}")
+    for key in options:
+        if key is not POLICY_SUBJECTS:
+            raise SemaError(f"deftool: unknown option {to_text(key)}", hint="the valid option is :policy-subjects")
+    subjects = options.lookup(POLICY_SUBJECTS, ())
+    if not isinstance(subjects, tuple | List):
+        raise SemaError(f"deftool: :policy-subjects must be a list or vector, got {type_name(subjects)}")
+    for position, subject in enumerate(subjects, 1):
+        _check_subject(position, subject)
+    return tuple(subjects)
+
+
+def _check_subject(position: int, subject: Any) -> None:
+    kind: Any = subject.get("kind") if isinstance(subject, Map) else None
+    if not isinstance(kind, Keyword) or kind.name not in SUBJECT_KINDS:
+        raise SemaError(
+            f"deftool: policy subject {position} has unsupported :kind {to_text(kind)}",
+            hint="valid kinds are :file-read, :file-write, :file-delete, :network-request, :command,"
+            " and :external-action",
+        )
+
+
+def tool_of(value: Any) -> Tool:
+    """The tool itself; raises a type error for anything else."""
+    if not isinstance(value, Tool):
+        type_error("tool", value)
+    return value
+
+
+@builtin("tool?", returns="bool", pure=True)
+def is_tool(value: Any) -> bool:
+    """Whether the value is a tool."""
+    return isinstance(value, Tool)
+
+
+@builtin("tool/name", returns="string", pure=True)
+def tool_name(tool: Any) -> str:
+    """The name a model calls the tool by.
+
+    (begin (deftool add "Adds" {:a {:type :number}} (fn (a) (+ a 1))) (tool/name add)) => "add"
+    """
+    return tool_of(tool).name
+
+
+@builtin("tool/description", returns="string", pure=True)
+def tool_description(tool: Any) -> str:
+    """What a model is told the tool does."""
+    return tool_of(tool).description
+
+
+@builtin("tool/parameters", pure=True)
+def tool_parameters(tool: Any) -> Any:
+    """The parameters map the tool was defined with."""
+    return tool_of(tool).parameters
+
+
+@builtin("tool/policy-subjects", returns="vector", pure=True)
+def tool_policy_subjects(tool: Any) -> tuple[Any, ...]:
+    """What the tool declares that it touches, for policies."""
+    return tool_of(tool).policy_subjects
+
+
+@builtin("tool/invoke")
+def tool_invoke(tool: Any, arguments: Any) -> Any:
+    """Runs a tool as an agent would: checks the arguments map, fills in defaults, calls the handler.
+
+    (begin (deftool add "Adds" {:a {:type :number}} (fn (a) (+ a 1))) (tool/invoke add {:a 2})) => 3
+    """
+    if not isinstance(arguments, Map):
+        type_error("map", arguments)
+    return tool_of(tool).invoke(arguments)

@@ -1,0 +1,114 @@
+"""The layers around one completion, outermost first: cache, cassette, rate limit, provider chain with retries, then
+cache store, recording, usage and budget. Streams pass through the same layers except the cache."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from sema_runtime.llm import budget, cache, cassette, fallback, usage
+from sema_runtime.llm.messages import Reply, Request, Usage
+from sema_runtime.llm.providers import Provider, registry
+from sema_runtime.values.errors import LlmError
+
+Attempt = Callable[[Provider, str], Reply]
+OnChunk = Callable[[str], Any]
+
+
+def complete(request: Request) -> Reply:
+    """One completion. Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent."""
+    tape = cassette.current()
+    settings = cache.scope.get() if tape is None else None
+    key = cache.key_of(request, _first_model(request)) if settings is not None else ""
+    if settings is not None:
+        entry = cache.store.find(key, settings.ttl)
+        if entry is not None:
+            reply = Reply(entry.content, entry.model, Usage(), stop_reason="cache_hit", provider="cache")
+            usage.track(reply)
+            return reply
+    reply = _replayed(request, tape) if tape is not None else _asked(request)
+    if settings is not None:
+        cache.store.keep(key, reply)
+    usage.track(reply)
+    return reply
+
+
+def _first_model(request: Request) -> str:
+    """The model the first provider in line would be asked for."""
+    entries = fallback.chain.get()
+    provider = registry().providers.get(entries[0].provider) if entries else registry().default()
+    pinned = (entries[0].model if entries else None) or request.model
+    return pinned or (provider.default_model if provider is not None else "")
+
+
+def _replayed(request: Request, tape: cassette.Cassette) -> Reply:
+    """From the tape, or asked and recorded. The key holds the model as the caller gave it."""
+    key = cache.key_of(request, request.model)
+    entry = tape.find(key)
+    if entry is not None:
+        return cassette.reply_of(entry)
+    reply = _asked(request)
+    tape.record("complete", key, reply, [])
+    return reply
+
+
+def _asked(request: Request) -> Reply:
+    from sema_runtime.llm import transport
+    from sema_runtime.llm.retry import with_retries
+
+    fallback.wait_for_slot()
+    return _first_success(
+        request, lambda provider, model: with_retries(lambda: transport.send(provider, request, model))
+    )
+
+
+def _first_success(request: Request, attempt: Attempt, may_go_on: Callable[[], bool] = lambda: True) -> Reply:
+    """Tries each provider in line. may_go_on: whether a failure may still be followed by another attempt."""
+    targets = fallback.targets(request)
+    for provider, model in targets[:-1]:
+        try:
+            return attempt(provider, model)
+        except LlmError as error:
+            if not may_go_on():
+                raise
+            print(f"Provider '{provider.name}' failed: {error.message}, trying next...", file=sys.stderr)
+    return attempt(*targets[-1])
+
+
+def stream(request: Request, on_chunk: OnChunk) -> Reply:
+    """One streamed completion; on_chunk gets each piece of text. Raises as `complete`, and what on_chunk raises."""
+    budget.check_stream()
+    tape = cassette.current()
+    reply = _streamed(request, on_chunk)[0] if tape is None else _replayed_stream(request, tape, on_chunk)
+    usage.track(reply)
+    return reply
+
+
+def _replayed_stream(request: Request, tape: cassette.Cassette, on_chunk: OnChunk) -> Reply:
+    key = cache.key_of(request, request.model)
+    entry = tape.find(key)
+    if entry is not None:
+        for chunk in cassette.chunks_of(entry):
+            on_chunk(chunk)
+        return cassette.reply_of(entry)
+    reply, chunks = _streamed(request, on_chunk)
+    tape.record("stream", key, reply, chunks)
+    return reply
+
+
+def _streamed(request: Request, on_chunk: OnChunk) -> tuple[Reply, list[str]]:
+    """The reply and its pieces. Fails over to the next provider only before the first piece."""
+    from sema_runtime.llm import transport
+
+    fallback.wait_for_slot()
+    chunks: list[str] = []
+
+    def keep(chunk: str) -> None:
+        chunks.append(chunk)
+        on_chunk(chunk)
+
+    reply = _first_success(
+        request, lambda provider, model: transport.stream(provider, request, model, keep), lambda: not chunks
+    )
+    return reply, chunks

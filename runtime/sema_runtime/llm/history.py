@@ -1,0 +1,91 @@
+"""Histories as programs hold them: lists of `{:role :content …}` maps, and sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.llm import options as opt
+from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
+from sema_runtime.llm.messages import ROLES, Conversation, Message, ToolCall
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+
+def messages_of(history: Any, session: Any) -> list[Message]:
+    """What goes before a run's input: a session's messages, then those of a history list."""
+    found = list(session.messages) if isinstance(session, Conversation) else []
+    if is_sequence(history):
+        found += map(_message, history)
+    return found
+
+
+def _message(value: Any) -> Message:
+    if isinstance(value, Message):
+        return value
+    if not is_map(value):
+        type_error("map", value)
+    role, content = value.get("role"), value.get("content")
+    role = role.name if isinstance(role, Keyword) else role
+    if role not in ROLES:
+        raise SemaError(
+            "agent/run: each entry of :messages needs a :role", hint="the roles are system, user, assistant, tool"
+        )
+    calls = value.get("tool-calls")
+    return Message(
+        role,
+        content if isinstance(content, str) else "",
+        tool_calls=tuple(map(_call, calls)) if is_sequence(calls) else (),
+        tool_call_id=_text(value, "tool-call-id"),
+        tool_name=_text(value, "tool-name"),
+    )
+
+
+def _call(value: Any) -> ToolCall:
+    if not is_map(value):
+        type_error("map", value)
+    return ToolCall(
+        _text(value, "id") or "",
+        _text(value, "name") or "",
+        to_json(value.get("arguments")) or {},
+        _text(value, "thought-signature"),
+    )
+
+
+def _text(value: Any, name: str) -> str | None:
+    found = value.get(name)
+    return found if isinstance(found, str) else None
+
+
+def to_maps(messages: list[Message]) -> List:
+    """The maps that `messages_of` reads back."""
+    return List([_map(message) for message in messages])
+
+
+def _map(message: Message) -> Map:
+    made: dict[Any, Any] = {keyword("role"): message.role, keyword("content"): message.content}
+    if message.tool_calls:
+        made[keyword("tool-calls")] = List([_call_map(call) for call in message.tool_calls])
+    if message.tool_call_id is not None:
+        made[keyword("tool-call-id")] = message.tool_call_id
+    if message.tool_name is not None:
+        made[keyword("tool-name")] = message.tool_name
+    return Map(made)
+
+
+def _call_map(call: ToolCall) -> Map:
+    made = {keyword("id"): call.id, keyword("name"): call.name, keyword("arguments"): to_sema(call.arguments)}
+    if call.thought_signature is not None:
+        made[keyword("thought-signature")] = call.thought_signature
+    return Map(made)
+
+
+def conversation_id(options: Map) -> str:
+    """The id a run belongs to: given, the session's, or a new one."""
+    from uuid import uuid4
+
+    given = opt.text(options, "conversation-id")
+    session = options.lookup(keyword("session"))
+    kept = session.metadata.get("conversation-id") if isinstance(session, Conversation) else None
+    return given or kept or str(uuid4())

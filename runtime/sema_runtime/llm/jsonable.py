@@ -1,0 +1,65 @@
+"""Sema values to JSON and back, as models see them: objects are keyword maps, arrays are lists."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+
+def to_sema(value: Any) -> Any:
+    """Decoded JSON as Sema data."""
+    if isinstance(value, dict):
+        return Map({keyword(str(key)): to_sema(inner) for key, inner in value.items()})
+    if isinstance(value, list):
+        return List([to_sema(inner) for inner in value])
+    return value
+
+
+def to_json(value: Any) -> Any:
+    """Sema data as what `json.dumps` takes. Lossy: atoms become their names, other values their printed form."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, Keyword | Symbol):
+        return value.name
+    if isinstance(value, Map):
+        return {key_text(key): to_json(inner) for key, inner in value.pairs()}
+    if isinstance(value, dict):
+        return {key_text(key): to_json(inner) for key, inner in value.items()}
+    if isinstance(value, List | tuple | list):
+        return [to_json(inner) for inner in value]
+    from sema_runtime.values.printer import to_text
+
+    return to_text(value)
+
+
+def key_text(key: Any) -> str:
+    """A map key as an object key."""
+    if isinstance(key, Keyword | Symbol):
+        return key.name
+    from sema_runtime.values.printer import display
+
+    return display(key)
+
+
+def compact(value: Any) -> str:
+    """The JSON text of a Sema value, without spaces."""
+    return json.dumps(to_json(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def is_map(value: Any) -> bool:
+    return isinstance(value, Map | dict)
+
+
+def is_sequence(value: Any) -> bool:
+    return isinstance(value, List | tuple | list)
+
+
+def pairs(value: Any) -> list[tuple[Any, Any]]:
+    """The entries of a Sema map or a Python dict, in key order."""
+    return (value if isinstance(value, Map) else Map.of(value.items())).pairs()

@@ -1,0 +1,135 @@
+"""The data of one exchange: messages, prompts, conversations, requests and replies.
+
+Wire formats translate at the edge; everything between the builtins and the wires speaks these types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ROLES = ("system", "user", "assistant", "tool")
+
+
+@dataclass(slots=True, frozen=True)
+class Image:
+    """A picture in a message. media_type: as `image/png`; "" when unknown."""
+
+    media_type: str
+    data: bytes
+
+    def base64(self) -> str:
+        from base64 import b64encode
+
+        return b64encode(self.data).decode()
+
+
+@dataclass(slots=True, frozen=True)
+class ToolCall:
+    """A call the model asks for. arguments: decoded JSON (normally a dict)."""
+
+    id: str
+    name: str
+    arguments: Any
+    thought_signature: str | None = None
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Message:
+    """role: one of ROLES. tool_calls: of an assistant turn; tool_call_id and tool_name: of a tool result."""
+
+    role: str
+    content: str
+    images: tuple[Image, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+
+    type_name = "message"
+
+    def sema_text(self) -> str:
+        return f'<message {self.role} "{self.content}">'
+
+    def without_images(self) -> Message:
+        return Message(self.role, self.content) if self.images else self
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Prompt:
+    messages: tuple[Message, ...] = ()
+
+    type_name = "prompt"
+
+    def sema_text(self) -> str:
+        return f"<prompt {len(self.messages)} messages>"
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Conversation:
+    """An immutable history. model: "" for the provider's default. metadata: also holds the usage so far (`usage-…`)."""
+
+    messages: tuple[Message, ...] = ()
+    model: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    type_name = "conversation"
+
+    def sema_text(self) -> str:
+        return f"<conversation {len(self.messages)} messages>"
+
+
+@dataclass(slots=True, frozen=True)
+class ToolSchema:
+    """What a model is told about a tool. parameters: a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Request:
+    """One completion to make. model: "" for the provider's default. timeout_ms: None for the general limit of 120 s."""
+
+    messages: list[Message]
+    model: str = ""
+    max_tokens: int = 4096
+    temperature: float | None = None
+    system: str | None = None
+    tools: list[ToolSchema] = field(default_factory=list)
+    json_mode: bool = False
+    reasoning_effort: str | None = None
+    timeout_ms: int | None = None
+
+    def system_text(self) -> str | None:
+        """For wires with one slot for instructions: the request's own, else the first system message."""
+        if self.system is not None:
+            return self.system
+        return next((m.content for m in self.messages if m.role == "system"), None)
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens of one call, as the provider counted them."""
+
+    prompt: int = 0
+    completion: int = 0
+    cache_read: int = 0
+    cache_creation: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
+
+
+@dataclass(slots=True)
+class Reply:
+    """One completion. provider: the registered name that answered ("cassette" and "cache" for replays)."""
+
+    content: str
+    model: str
+    usage: Usage = field(default_factory=Usage)
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    stop_reason: str | None = None
+    role: str = "assistant"
+    provider: str = ""

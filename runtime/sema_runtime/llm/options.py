@@ -1,0 +1,53 @@
+"""Reading options maps. A value of the wrong type counts as absent; integer keys ignore floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.maps import Map
+
+
+def options_map(value: Any) -> Map:
+    """The options argument of a builtin: nil counts as none. Raises a type error for what is no map."""
+    if isinstance(value, Map):
+        return value
+    if value is None:
+        return Map()
+    if isinstance(value, dict):
+        return Map.of((keyword(key) if isinstance(key, str) else key, inner) for key, inner in value.items())
+    type_error("map", value)
+
+
+def text(options: Map, name: str) -> str | None:
+    value = options.lookup(keyword(name))
+    return value if isinstance(value, str) else None
+
+
+def name_or_text(options: Map, name: str) -> str | None:
+    """A keyword's name or a string."""
+    value = options.lookup(keyword(name))
+    if isinstance(value, Keyword):
+        return value.name
+    return value if isinstance(value, str) else None
+
+
+def number(options: Map, name: str) -> float | None:
+    value = options.lookup(keyword(name))
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def integer(options: Map, name: str) -> int | None:
+    value = options.lookup(keyword(name))
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def function(options: Map, name: str) -> Any:
+    value = options.lookup(keyword(name))
+    return value if callable(value) and not isinstance(value, Keyword) else None
+
+
+def truthy(options: Map, name: str, default: bool) -> bool:
+    value = options.lookup(keyword(name), default)
+    return value is not None and value is not False

@@ -1,0 +1,71 @@
+"""What tokens cost, in USD per million. A model without a known price has no cost (None), never a cost of 0.
+
+Looked up in this order: the program's own patterns, then the embedded table (prices.tsv): `vendor/id` of the serving
+provider, the maker's exact id, an exact `vendor/id` written out, the longest maker's id inside the model's name.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+UPDATED_AT = "2026-11-20"
+VENDORS = {"gemini": "google", "moonshot": "moonshotai"}
+MAKERS = frozenset(("anthropic", "openai", "google", "xai", "moonshotai", "deepseek", "mistral", "perplexity"))
+SHORTEST_PART = 4  # characters; `o1` or `o3` inside some other name would be an accident
+
+
+class Price(NamedTuple):
+    """USD per million tokens."""
+
+    input: float
+    output: float
+
+
+_custom: dict[str, Price] = {}
+
+
+def set_price(pattern: str, price: Price) -> None:
+    """Prices every model whose id contains pattern; a later setting of the same pattern replaces it."""
+    _custom[pattern] = price
+
+
+def clear_custom() -> None:
+    _custom.clear()
+
+
+@cache
+def _table() -> tuple[dict[str, Price], dict[str, Price]]:
+    """(by `vendor/id`, by the id its maker gives it)."""
+    by_vendor: dict[str, Price] = {}
+    by_maker: dict[str, Price] = {}
+    for line in Path(__file__).with_name("prices.tsv").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            vendor, model, given, made = line.split("\t")
+            price = Price(float(given), float(made))
+            by_vendor[f"{vendor}/{model}"] = price
+            if vendor in MAKERS:
+                by_maker[model] = price
+    return by_vendor, by_maker
+
+
+def price_of(model: str, provider: str = "") -> Price | None:
+    """The price of a model as served by a provider; None when unknown."""
+    for pattern, price in _custom.items():
+        if pattern in model:
+            return price
+    by_vendor, by_maker = _table()
+    exact = by_vendor.get(f"{VENDORS.get(provider, provider)}/{model}") or by_maker.get(model) or by_vendor.get(model)
+    if exact is not None:
+        return exact
+    parts = [known for known in by_maker if known in model and len(known) >= SHORTEST_PART]
+    return by_maker[max(parts, key=len)] if parts else None
+
+
+def cost(model: str, provider: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """USD, or None when the price is unknown."""
+    price = price_of(model, provider)
+    if price is None:
+        return None
+    return (prompt_tokens * price.input + completion_tokens * price.output) / 1_000_000

@@ -1,0 +1,191 @@
+"""The provider registry and its automatic configuration from environment variables.
+
+The registry configures itself on first use, so a program that makes no call pays nothing. `disable_auto()` (the command
+line's `--no-llm`) leaves it empty.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sema_runtime.values.errors import LlmError
+
+NO_PROVIDER = "no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"
+KEYS_HINT = (
+    "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local Ollama server, or replay a recording with SEMA_LLM_CASSETTE"
+)
+
+
+class Preset(NamedTuple):
+    """A provider we know. variable: the environment variable of its key; wire: the module wire_<wire>."""
+
+    wire: str
+    variable: str
+    base_url: str
+    model: str
+    stream_usage: bool = False
+
+
+PRESETS: dict[str, Preset] = {
+    "anthropic": Preset("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com/v1/messages", "claude-sonnet-4-6"),
+    "openai": Preset("openai", "OPENAI_API_KEY", "https://api.openai.com/v1", "gpt-5.5", True),
+    "groq": Preset("openai", "GROQ_API_KEY", "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile", True),
+    "xai": Preset("openai", "XAI_API_KEY", "https://api.x.ai/v1", "grok-4.3", True),
+    "mistral": Preset("openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1", "mistral-large-latest"),
+    "moonshot": Preset("openai", "MOONSHOT_API_KEY", "https://api.moonshot.ai/v1", "kimi-k2.6"),
+    "gemini": Preset(
+        "gemini", "GOOGLE_API_KEY", "https://generativelanguage.googleapis.com/v1beta", "gemini-3.5-flash"
+    ),
+    "deepseek": Preset("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", "deepseek-v4-flash"),
+    "openrouter": Preset("openai", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openai/gpt-5.2"),
+    "together": Preset(
+        "openai", "TOGETHER_API_KEY", "https://api.together.xyz/v1", "meta-llama/Llama-4-Scout-17B-16E-Instruct"
+    ),
+    "fireworks": Preset(
+        "openai",
+        "FIREWORKS_API_KEY",
+        "https://api.fireworks.ai/inference/v1",
+        "accounts/fireworks/models/gpt-oss-120b",
+    ),
+    "cerebras": Preset("openai", "CEREBRAS_API_KEY", "https://api.cerebras.ai/v1", "gpt-oss-120b"),
+    "sambanova": Preset("openai", "SAMBANOVA_API_KEY", "https://api.sambanova.ai/v1", "Meta-Llama-3.3-70B-Instruct"),
+    "perplexity": Preset("openai", "PERPLEXITY_API_KEY", "https://api.perplexity.ai", "sonar-pro"),
+    "ollama": Preset("ollama", "OLLAMA_HOST", "http://localhost:11434", "gemma4"),
+}
+BASE_URL_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+
+
+@dataclass(slots=True)
+class Provider:
+    """A registered provider. wire: `openai`, `anthropic`, `gemini`, `ollama` or `sema` (then function answers)."""
+
+    name: str
+    wire: str
+    base_url: str = ""
+    default_model: str = "default"
+    api_key: str = ""
+    stream_usage: bool = False
+    function: Callable[..., Any] | None = None
+
+
+class Registry:
+    """Providers by name and the default among them."""
+
+    def __init__(self) -> None:
+        self.providers: dict[str, Provider] = {}
+        self.default_name: str | None = None
+
+    def register(self, provider: Provider, make_default: bool = False) -> None:
+        self.providers[provider.name] = provider
+        if make_default or self.default_name is None:
+            self.default_name = provider.name
+
+    def default(self) -> Provider | None:
+        return self.providers.get(self.default_name) if self.default_name else None
+
+    def require_default(self) -> Provider:
+        """Raises LlmError when there is none."""
+        found = self.default()
+        if found is None:
+            raise LlmError(NO_PROVIDER, hint=KEYS_HINT)
+        return found
+
+    def set_default(self, name: str) -> None:
+        if name not in self.providers:
+            known = ", ".join(sorted(self.providers)) or "none"
+            raise LlmError(f"provider not configured: {name}", hint=f"configured providers: {known}")
+        self.default_name = name
+
+
+_registry: Registry | None = None
+_auto = True
+
+
+def registry() -> Registry:
+    """The process's registry, configured from the environment on first use."""
+    global _registry
+    if _registry is None:
+        fresh = Registry()
+        if _auto:
+            auto_configure(fresh, os.environ)
+        _registry = fresh
+    return _registry
+
+
+def disable_auto() -> None:
+    """No provider from the environment, as with `--no-llm`."""
+    global _auto
+    _auto = False
+
+
+def reset() -> None:
+    """Forgets every provider, for a fresh start (tests, a new session)."""
+    global _registry, _auto
+    _registry = None
+    _auto = True
+
+
+def auto_configure(target: Registry, environment: Mapping[str, str]) -> None:
+    """Registers each provider whose key is set, then Ollama; the first one becomes the default unless one is forced."""
+    first = ""
+    for name, preset in PRESETS.items():
+        value = environment.get(preset.variable, "")
+        if not value and name != "ollama":
+            continue
+        first = first or name
+        base = environment.get(BASE_URL_VARIABLES.get(name, ""), "")
+        if name == "ollama":
+            target.register(preset_provider(name, "", value))
+        else:
+            target.register(preset_provider(name, value, base))
+    target.default_name = first
+    wanted = environment.get("SEMA_CHAT_PROVIDER", "").strip().lower()
+    if wanted:
+        if wanted not in target.providers:
+            raise LlmError(f"requested provider is not configured: {wanted}", hint=_missing_key_hint(wanted))
+        target.default_name = wanted
+    model = environment.get("SEMA_CHAT_MODEL", "")
+    if model and target.default_name:
+        target.providers[target.default_name].default_model = model
+
+
+def _missing_key_hint(name: str) -> str:
+    preset = PRESETS.get(name)
+    return f"SEMA_CHAT_PROVIDER asks for it; set {preset.variable}" if preset else f"known: {', '.join(PRESETS)}"
+
+
+def preset_provider(name: str, api_key: str, base_url: str = "", model: str = "") -> Provider:
+    """A provider we know, with what the user gave; empty texts mean the preset's."""
+    preset = PRESETS[name]
+    url = base_url or preset.base_url
+    if preset.wire == "anthropic":
+        url = _messages_url(url)
+    elif preset.wire == "ollama" and "://" not in url:
+        url = "http://" + url
+    return Provider(name, preset.wire, url, model or preset.model, api_key, preset.stream_usage)
+
+
+def _messages_url(base: str) -> str:
+    base = base.rstrip("/")
+    if base.endswith("/messages"):
+        return base
+    return base + ("/messages" if base.endswith("/v1") else "/v1/messages")
+
+
+def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:
+    """What `llm/configure` registers. Raises LlmError with what is missing."""
+    if name in PRESETS:
+        if not api_key and name != "ollama":
+            raise LlmError(
+                "missing :api-key", hint=f'(llm/configure :{name} {{:api-key "..."}}), or set {PRESETS[name].variable}'
+            )
+        return preset_provider(name, api_key, base_url, model)
+    if not base_url:
+        wanted = ":base-url" if api_key else ":api-key and :base-url"
+        raise LlmError(f"unknown provider '{name}': provide {wanted} to register as OpenAI-compatible")
+    if not api_key:
+        raise LlmError("missing :api-key", hint="a server that needs no key takes any text")
+    return Provider(name, "openai", base_url, model or "default", api_key)

@@ -1,0 +1,48 @@
+"""Trying again: up to 3 times on 429, status 500 and above and network errors; waits as the server says, or random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from sema_runtime.llm.errors import ProviderError
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+T = TypeVar("T")
+MAX_RETRIES = 3
+MAX_WAIT_MS = 30_000
+FIRST_WAIT_MS = 500
+MAX_EXPONENT = 6
+
+
+def wait_ms(attempt: int, hint_ms: int | None, uniform: Callable[[float, float], float] = random.uniform) -> float:
+    """How long to wait behind attempt (0 is the first call). hint_ms: what the server asked for."""
+    if hint_ms is not None:
+        return min(hint_ms, MAX_WAIT_MS)
+    return uniform(0, min(FIRST_WAIT_MS * 2 ** min(attempt, MAX_EXPONENT), MAX_WAIT_MS))
+
+
+def with_retries(call: Callable[[], T], sleep: Callable[[float], None] | None = None) -> T:
+    """The result of call, tried again as above. sleep: takes milliseconds; default: only the current task sleeps."""
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+    from sema_runtime import tasks
+
+    pause = sleep or tasks.sleep
+
+    def seconds(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        hint = error.wait_ms if isinstance(error, ProviderError) else None
+        return wait_ms(state.attempt_number - 1, hint) / 1000
+
+    retrying = Retrying(
+        stop=stop_after_attempt(MAX_RETRIES + 1),
+        wait=seconds,
+        retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
+        sleep=lambda waited: pause(waited * 1000),
+        reraise=True,
+    )
+    return retrying(call)

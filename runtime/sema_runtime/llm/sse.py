@@ -1,0 +1,74 @@
+"""Server-sent events: bytes in pieces of any size become events.
+
+Follows the WHATWG rules (BOM, comments, CR / LF / CRLF, multi-line data), except that what stands at the end of a
+stream without its closing blank line is delivered too: several compatible servers leave that line out.
+"""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from typing import NamedTuple
+
+_decoder = getincrementaldecoder("utf-8")
+
+
+class Event(NamedTuple):
+    """name: the `event:` field ("" without one). data: the `data:` lines joined with newlines."""
+
+    name: str
+    data: str
+
+
+class SseParser:
+    """`feed(bytes)` returns the events that these bytes complete; `close()` those that the end completes."""
+
+    def __init__(self) -> None:
+        self._decode = _decoder("replace").decode
+        self._text = ""
+        self._started = False
+        self._after_cr = False
+        self._name = ""
+        self._data: list[str] = []
+
+    def feed(self, piece: bytes) -> list[Event]:
+        return self._take(self._decode(piece))
+
+    def close(self) -> list[Event]:
+        events = self._take(self._decode(b"", True))
+        if self._text:
+            self._line(self._text, events)
+            self._text = ""
+        self._line("", events)
+        return events
+
+    def _take(self, text: str) -> list[Event]:
+        if text and not self._started:
+            self._started = True
+            text = text.removeprefix("\ufeff")
+        if self._after_cr and text:
+            self._after_cr = False
+            text = text.removeprefix("\n")
+        if not text:
+            return []
+        if text.endswith("\r"):
+            self._after_cr = True
+        lines = (self._text + text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._text = lines.pop()
+        events: list[Event] = []
+        for line in lines:
+            self._line(line, events)
+        return events
+
+    def _line(self, line: str, events: list[Event]) -> None:
+        if not line:
+            if self._data:
+                events.append(Event(self._name, "\n".join(self._data)))
+            self._data = []
+            self._name = ""
+            return
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            self._data.append(value)
+        elif field == "event":
+            self._name = value

@@ -1,0 +1,134 @@
+"""One request to one provider, without retries: the wire format's body out, a Reply or a ProviderError back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from sema_runtime import tasks
+from sema_runtime.llm import http, lisp_provider
+from sema_runtime.llm.errors import ProviderError
+from sema_runtime.llm.messages import Reply, Request
+from sema_runtime.llm.providers import KEYS_HINT, PRESETS, Provider
+from sema_runtime.llm.wire_common import status_error
+
+MAX_CORRECTIONS = 7
+
+OnChunk = Callable[[str], Any]
+
+
+def wire_of(provider: Provider) -> Any:
+    """The module of the provider's wire format: url, headers, body, parse, learn, splitter, StreamReader."""
+    return import_module(f"sema_runtime.llm.wire_{provider.wire}")
+
+
+def send(provider: Provider, request: Request, model: str) -> Reply:
+    """One completion. Raises ProviderError."""
+    request = replace(request, model=model)
+    if provider.wire == "sema":
+        reply = lisp_provider.complete(provider, request)
+        reply.provider = provider.name
+        return reply
+    return tasks.suspend(send_async(provider, request))  # type: ignore[no-any-return]
+
+
+async def send_async(provider: Provider, request: Request) -> Reply:
+    """As `send`, for a network provider and a request whose model is resolved."""
+    wire = wire_of(provider)
+    url = wire.url(provider, request, False)
+    for _ in range(MAX_CORRECTIONS + 1):
+        try:
+            answer = await http.post(
+                url, wire.headers(provider), wire.body(provider, request, False), request.timeout_ms
+            )
+        except ProviderError as error:
+            raise _advised(error, provider) from error.__cause__
+        if answer.status != 400 or not wire.learn(provider, request, answer.text):
+            break
+    if not 200 <= answer.status < 300:
+        raise _advised(wire_error(answer), provider)
+    reply: Reply = wire.parse(answer.text, request)
+    reply.provider = provider.name
+    return reply
+
+
+async def send_all(provider: Provider, requests: list[Request]) -> list[Reply | BaseException]:
+    """All requests at once; replies in the order of the requests."""
+    return await asyncio.gather(*(send_async(provider, request) for request in requests), return_exceptions=True)
+
+
+def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk) -> Reply:
+    """One streamed completion; on_chunk gets each piece of text, in the caller's task.
+
+    Raises ProviderError, and what on_chunk raises.
+    """
+    request = replace(request, model=model)
+    if provider.wire == "sema":
+        reply = send(provider, request, model)
+        if reply.content:
+            on_chunk(reply.content)
+        return reply
+    source = tasks.suspend(_open(provider, request))
+    reader = wire_of(provider).StreamReader(request)
+    splitter = wire_of(provider).splitter()
+    try:
+        while not reader.done:
+            piece = tasks.suspend(source.read())
+            for event in splitter.feed(piece) if piece else splitter.close():
+                if text := reader.feed(event):
+                    on_chunk(text)
+            if not piece:
+                break
+    finally:
+        tasks.suspend(source.close())
+    reply: Reply = reader.reply()
+    reply.provider = provider.name
+    return reply
+
+
+async def _open(provider: Provider, request: Request) -> http.ByteStream:
+    """A stream that has answered 200. Raises ProviderError."""
+    wire = wire_of(provider)
+    url = wire.url(provider, request, True)
+    corrections = 0
+    while True:
+        source = http.ByteStream(url, wire.headers(provider), wire.body(provider, request, True))
+        try:
+            refusal = await source.open()
+        except ProviderError as error:
+            raise _advised(error, provider) from error.__cause__
+        if refusal is None:
+            return source
+        await source.close()
+        corrections += 1
+        if refusal.status != 400 or corrections > MAX_CORRECTIONS or not wire.learn(provider, request, refusal.text):
+            raise _advised(wire_error(refusal), provider)
+
+
+def wire_error(answer: http.HttpReply) -> ProviderError:
+    """The error for a reply that is not 2xx."""
+    return status_error(answer.status, answer.text, answer.retry_after_ms)
+
+
+def _advised(error: ProviderError, provider: Provider) -> ProviderError:
+    """Adds what the user can do about it."""
+    if error.hint is None:
+        error.hint = _advice(error, provider)
+    return error
+
+
+def _advice(error: ProviderError, provider: Provider) -> str | None:
+    preset = PRESETS.get(provider.name)
+    if error.status in (401, 403):
+        where = f"check {preset.variable}" if preset else "check its :api-key"
+        return f"provider '{provider.name}' refused the key: {where}"
+    if error.status == 404:
+        return f"check the model's name and the base URL of provider '{provider.name}' ({provider.base_url})"
+    if error.message.startswith("HTTP error: could not connect"):
+        if provider.name == "ollama":
+            return f"no other provider is in use: {KEYS_HINT}"
+        return f"is the server of provider '{provider.name}' running, and is {provider.base_url} right?"
+    return None

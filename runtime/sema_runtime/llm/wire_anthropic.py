@@ -1,0 +1,188 @@
+"""The Anthropic messages wire. Pure functions from Request to body and from reply to Reply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.sse import Event, SseParser
+from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
+
+if TYPE_CHECKING:
+    from sema_runtime.llm.providers import Provider
+
+VERSION = "2023-06-01"
+THINKING_BUDGETS = {"low": 1024, "medium": 4096, "high": 12000, "xhigh": 24000, "max": 24000}
+STREAM_STATUS = {"rate_limit_error": 429, "api_error": 500, "overloaded_error": 529, "authentication_error": 401}
+splitter = SseParser
+
+
+def url(provider: Provider, request: Request, stream: bool) -> str:
+    return provider.base_url
+
+
+def headers(provider: Provider) -> dict[str, str]:
+    return {"x-api-key": provider.api_key, "anthropic-version": VERSION}
+
+
+def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
+    """The JSON body of a request whose model is resolved."""
+    made: dict[str, Any] = {
+        "model": request.model,
+        "messages": _messages(request.messages),
+        "max_tokens": request.max_tokens,
+    }
+    thinking = THINKING_BUDGETS.get(request.reasoning_effort or "")
+    if thinking is not None:
+        made["thinking"] = {"type": "enabled", "budget_tokens": thinking}
+        made["max_tokens"] = thinking + request.max_tokens
+    elif request.temperature is not None:
+        made["temperature"] = request.temperature
+    system = request.system_text()
+    if system:
+        made["system"] = system
+    if request.tools:
+        made["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in request.tools
+        ]
+    if stream:
+        made["stream"] = True
+    return made
+
+
+def _messages(messages: list[Message]) -> list[dict[str, Any]]:
+    """Results of the calls of one turn go into one user message: the API wants them all right behind the calls."""
+    made: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] | None = None
+    for message in without_system(messages):
+        if message.role == "tool":
+            if results is None:
+                results = []
+                made.append({"role": "user", "content": results})
+            results.append(
+                {"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.content}
+            )
+        else:
+            results = None
+            made.append(_message(message))
+    return made
+
+
+def _message(message: Message) -> dict[str, Any]:
+    blocks: list[dict[str, Any]] = [
+        {
+            "type": "image",
+            "source": {
+                "type": "base64",
+                "media_type": image.media_type or "application/octet-stream",
+                "data": image.base64(),
+            },
+        }
+        for image in message.images
+    ]
+    if not blocks and not message.tool_calls:
+        return {"role": message.role, "content": message.content}
+    if message.content:
+        blocks.append({"type": "text", "text": message.content})
+    blocks += [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.tool_calls
+    ]
+    return {"role": message.role, "content": blocks}
+
+
+def learn(provider: Provider, request: Request, text: str) -> bool:
+    """This wire has nothing to learn from a 400."""
+    return False
+
+
+def parse(text: str, request: Request) -> Reply:
+    """A whole reply. Raises a parse error when it has no content list."""
+    value = decode(text)
+    blocks = value.get("content")
+    if not isinstance(blocks, list):
+        raise parse_error("no content in response")
+    usage = value.get("usage")
+    return Reply(
+        content="\n".join(block.get("text") or "" for block in blocks if block.get("type") == "text"),
+        model=value.get("model") or request.model,
+        usage=_usage(usage),
+        tool_calls=[
+            ToolCall(block.get("id") or "", block.get("name") or "", arguments_of(block.get("input")))
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ],
+        stop_reason=value.get("stop_reason"),
+    )
+
+
+def _usage(usage: Any) -> Usage:
+    return Usage(
+        count(usage, "input_tokens"),
+        count(usage, "output_tokens"),
+        count(usage, "cache_read_input_tokens"),
+        count(usage, "cache_creation_input_tokens"),
+    )
+
+
+class StreamReader:
+    """Events in, text pieces out; `reply()` is what they add up to."""
+
+    def __init__(self, request: Request) -> None:
+        self.done = False
+        self._model = request.model
+        self._text: list[str] = []
+        self._calls: dict[int, dict[str, str]] = {}
+        self._stop: str | None = None
+        self._usage = Usage()
+
+    def feed(self, event: Event) -> str:
+        """The text that this event adds."""
+        value = decode(event.data)
+        kind = value.get("type")
+        if kind == "content_block_delta":
+            return self._delta(value.get("index") or 0, value.get("delta") or {})
+        if kind == "content_block_start":
+            block = value.get("content_block") or {}
+            if block.get("type") == "tool_use":
+                self._calls[value.get("index") or 0] = {
+                    "id": block.get("id") or "",
+                    "name": block.get("name") or "",
+                    "json": "",
+                }
+        elif kind == "message_start":
+            message = value.get("message") or {}
+            self._model = message.get("model") or self._model
+            self._usage = _usage(message.get("usage"))
+        elif kind == "message_delta":
+            self._stop = (value.get("delta") or {}).get("stop_reason") or self._stop
+            self._usage.completion = count(value.get("usage"), "output_tokens") or self._usage.completion
+            self._usage.prompt = count(value.get("usage"), "input_tokens") or self._usage.prompt
+        elif kind == "message_stop":
+            self.done = True
+        elif kind == "error":
+            raise _stream_error(value.get("error") or {})
+        return ""
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> str:
+        if index in self._calls:
+            self._calls[index]["json"] += delta.get("partial_json") or ""
+            return ""
+        text = delta.get("text") or ""
+        self._text.append(text)
+        return text if isinstance(text, str) else ""
+
+    def reply(self) -> Reply:
+        """Raises a network error when the stream was cut before the reply's end."""
+        if not self.done and self._stop is None:
+            raise network_error("the stream ended before the reply was complete")
+        calls = [
+            ToolCall(call["id"], call["name"], arguments_of(call["json"])) for _, call in sorted(self._calls.items())
+        ]
+        return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
+
+
+def _stream_error(error: dict[str, Any]) -> Exception:
+    status = STREAM_STATUS.get(str(error.get("type")), 200)
+    return rate_limited() if status == 429 else api_error(status, str(error.get("message") or error))

@@ -1,0 +1,65 @@
+"""What the wire formats share: reading error bodies, JSON of tool arguments, grouping of messages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sema_runtime.llm.errors import ProviderError, api_error, parse_error, rate_limited
+from sema_runtime.llm.messages import Message
+
+MESSAGE_LIMIT = 600  # characters of an error body worth showing
+
+
+def decode(text: str) -> dict[str, Any]:
+    """The JSON object of a reply. Raises a parse error that shows the beginning of what came instead."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise parse_error(f"reply is not JSON ({error}): {text[:120]!r}") from None
+    if not isinstance(value, dict):
+        raise parse_error(f"expected a JSON object, got {text[:120]!r}")
+    return value
+
+
+def error_text(body: str) -> str:
+    """The message in an error body: `error.message`, `error`, `message`, else the text itself."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return body.strip()[:MESSAGE_LIMIT] or "(empty reply)"
+    inner = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(inner, dict):
+        inner = inner.get("message", inner)
+    return (inner if isinstance(inner, str) else json.dumps(inner))[:MESSAGE_LIMIT]
+
+
+def status_error(status: int, body: str, retry_after_ms: int | None) -> ProviderError:
+    """The error for a reply that is not 2xx. retry_after_ms: from its header."""
+    if status == 429:
+        return rate_limited(retry_after_ms)
+    error = api_error(status, error_text(body))
+    error.wait_ms = retry_after_ms
+    return error
+
+
+def arguments_of(text: Any) -> Any:
+    """Tool arguments from their JSON text; {} when it can't be read or is empty."""
+    if not isinstance(text, str):
+        return text if isinstance(text, dict) else {}
+    try:
+        return json.loads(text) if text.strip() else {}
+    except ValueError:
+        return {}
+
+
+def count(usage: Any, *path: str) -> int:
+    """The token count at a path of a usage object, 0 where it is absent."""
+    for key in path:
+        usage = usage.get(key) if isinstance(usage, dict) else None
+    return usage if isinstance(usage, int) else 0
+
+
+def without_system(messages: list[Message]) -> list[Message]:
+    """For wires that send system text apart."""
+    return [message for message in messages if message.role != "system"]

@@ -1,0 +1,248 @@
+"""The OpenAI chat-completions wire, which most other providers speak too.
+
+Pure functions from Request to body and from reply to Reply. What differs between servers: the official endpoints want
+`max_completion_tokens` and refuse some options for some models; which ones is learned from their 400 replies.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.llm.errors import api_error, network_error, parse_error
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.sse import Event, SseParser
+from sema_runtime.llm.wire_common import arguments_of, count, decode
+
+if TYPE_CHECKING:
+    from sema_runtime.llm.providers import Provider
+
+OFFICIAL = ("api.openai.com", "openai.azure.com", "cognitiveservices.azure.com")
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+MAX_CORRECTIONS = 7
+splitter = SseParser
+
+
+class Quirks:
+    """What a model of an official endpoint turned out to refuse."""
+
+    def __init__(self) -> None:
+        self.no_temperature = False
+        self.no_effort_with_tools = False
+        self.efforts: tuple[str, ...] = ()
+
+
+_quirks: dict[str, Quirks] = {}
+
+
+def url(provider: Provider, request: Request, stream: bool) -> str:
+    return f"{provider.base_url.rstrip('/')}/chat/completions"
+
+
+def headers(provider: Provider) -> dict[str, str]:
+    return {"Authorization": f"Bearer {provider.api_key}"} if provider.api_key else {}
+
+
+def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
+    """The JSON body of a request whose model is resolved."""
+    official = _official(provider)
+    quirks = _quirks.get(request.model) if official else None
+    made: dict[str, Any] = {"model": request.model, "messages": _messages(request, provider.name == "mistral")}
+    made["max_completion_tokens" if official else "max_tokens"] = request.max_tokens
+    effort = _effort(request, quirks)
+    if effort is not None:
+        made["reasoning_effort"] = effort
+    if request.temperature is not None and not (official and _refuses_temperature(request.model, quirks)):
+        made["temperature"] = request.temperature
+    if request.tools:
+        made["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+            }
+            for tool in request.tools
+        ]
+    if stream:
+        made["stream"] = True
+        if provider.stream_usage:
+            made["stream_options"] = {"include_usage": True}
+    if request.json_mode:
+        made["response_format"] = {"type": "json_object"}
+    return made
+
+
+def _messages(request: Request, named_results: bool) -> list[dict[str, Any]]:
+    made = [_message(message, named_results) for message in request.messages]
+    if request.system is not None:
+        made.insert(0, {"role": "system", "content": request.system})
+    return made
+
+
+def _message(message: Message, named_results: bool) -> dict[str, Any]:
+    if message.role == "tool" and message.tool_call_id is not None:
+        made: dict[str, Any] = {"role": "tool", "content": message.content, "tool_call_id": message.tool_call_id}
+        if named_results and message.tool_name:
+            made["name"] = message.tool_name
+        return made
+    if message.tool_calls:
+        calls = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+            }
+            for call in message.tool_calls
+        ]
+        return {"role": "assistant", "content": message.content or None, "tool_calls": calls}
+    if message.images:
+        blocks: list[dict[str, Any]] = [
+            {
+                "type": "image_url",
+                "image_url": {"url": f"data:{image.media_type or 'application/octet-stream'};base64,{image.base64()}"},
+            }
+            for image in message.images
+        ]
+        if message.content:
+            blocks.append({"type": "text", "text": message.content})
+        return {"role": message.role, "content": blocks}
+    return {"role": message.role, "content": message.content}
+
+
+# Official endpoints and what their models refuse
+
+
+def _official(provider: Provider) -> bool:
+    return any(host in provider.base_url for host in OFFICIAL)
+
+
+def _refuses_temperature(model: str, quirks: Quirks | None) -> bool:
+    if quirks is not None and quirks.no_temperature:
+        return True
+    return model.startswith(("o1", "o3", "o4")) or (model.startswith("gpt-5") and "chat" not in model)
+
+
+def _effort(request: Request, quirks: Quirks | None) -> str | None:
+    effort = request.reasoning_effort
+    if quirks is None:
+        return effort
+    if quirks.no_effort_with_tools and request.tools:
+        return "none"
+    return _nearest(effort, quirks.efforts) if effort and quirks.efforts else effort
+
+
+def _nearest(effort: str, supported: tuple[str, ...]) -> str:
+    """The supported tier closest to effort; of two equally close ones the higher."""
+    if effort not in EFFORTS or effort in supported:
+        return effort
+    wanted = EFFORTS.index(effort)
+    return min(supported, key=lambda tier: (abs(EFFORTS.index(tier) - wanted), -EFFORTS.index(tier)))
+
+
+def learn(provider: Provider, request: Request, text: str) -> bool:
+    """Notes what a 400 reply says the model refuses. True when that changes the body of the next attempt."""
+    if not _official(provider):
+        return False
+    before = body(provider, request, False)
+    quirks = _quirks.setdefault(request.model, Quirks())
+    low = text.lower()
+    if "temperature" in low and any(s in low for s in ("not supported", "does not support", "unsupported")):
+        quirks.no_temperature = True
+    if "reasoning_effort" in low and "tool" in low and ("not supported" in low or "/v1/responses" in low):
+        quirks.no_effort_with_tools = True
+    elif "reasoning_effort" in low and "does not support" in low:
+        named = re.findall(r"['\"`](\w+)['\"`]", low.partition("supported values")[2])
+        quirks.efforts = tuple(tier for tier in named if tier in EFFORTS)
+    return body(provider, request, False) != before
+
+
+# Replies
+
+
+def parse(text: str, request: Request) -> Reply:
+    """A whole reply. Raises a parse error when it has no choices."""
+    value = decode(text)
+    choices = value.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise parse_error("no choices in response")
+    message = choices[0].get("message") or {}
+    calls = [
+        ToolCall(str(call.get("id") or ""), function.get("name") or "", arguments_of(function.get("arguments")))
+        for call in message.get("tool_calls") or []
+        if isinstance(function := call.get("function"), dict)
+    ]
+    return Reply(
+        content=message.get("content") or "",
+        model=value.get("model") or request.model,
+        usage=_usage(value.get("usage")),
+        tool_calls=calls,
+        stop_reason=choices[0].get("finish_reason"),
+    )
+
+
+def _usage(usage: Any) -> Usage:
+    return Usage(
+        count(usage, "prompt_tokens"),
+        count(usage, "completion_tokens"),
+        count(usage, "prompt_tokens_details", "cached_tokens"),
+        count(usage, "prompt_tokens_details", "cache_write_tokens"),
+    )
+
+
+class StreamReader:
+    """Events in, text pieces out; `reply()` is what they add up to."""
+
+    def __init__(self, request: Request) -> None:
+        self.done = False
+        self._model = request.model
+        self._text: list[str] = []
+        self._calls: dict[int, dict[str, str]] = {}
+        self._stop: str | None = None
+        self._usage = Usage()
+
+    def feed(self, event: Event) -> str:
+        """The text that this event adds."""
+        if event.data.strip() == "[DONE]":
+            self.done = True
+            return ""
+        value = decode(event.data)
+        if value.get("error"):
+            raise _stream_error(value["error"])
+        self._model = value.get("model") or self._model
+        if value.get("usage"):
+            self._usage = _usage(value["usage"])
+        choices = value.get("choices")
+        if not choices:
+            return ""
+        self._stop = choices[0].get("finish_reason") or self._stop
+        delta = choices[0].get("delta") or {}
+        for call in delta.get("tool_calls") or []:
+            self._add_call(call)
+        text = delta.get("content") or ""
+        self._text.append(text)
+        return text if isinstance(text, str) else ""
+
+    def _add_call(self, piece: dict[str, Any]) -> None:
+        call = self._calls.setdefault(piece.get("index") or 0, {"id": "", "name": "", "arguments": ""})
+        call["id"] = piece.get("id") or call["id"]
+        function = piece.get("function") or {}
+        call["name"] += function.get("name") or ""
+        call["arguments"] += function.get("arguments") or ""
+
+    def reply(self) -> Reply:
+        """Raises a network error when the stream was cut before the reply's end."""
+        if not self.done and self._stop is None:
+            raise network_error("the stream ended before the reply was complete")
+        calls = [
+            ToolCall(call["id"], call["name"], arguments_of(call["arguments"]))
+            for _, call in sorted(self._calls.items())
+            if call["name"]
+        ]
+        return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
+
+
+def _stream_error(error: Any) -> Exception:
+    if isinstance(error, dict):
+        code = error.get("code")
+        return api_error(code if isinstance(code, int) else 200, str(error.get("message") or error))
+    return api_error(200, str(error))
