@@ -61,6 +61,7 @@ class Unit:
         self.macro_files: list[str] = []
         self.module_name: str | None = None
         self.exports: list[str] | None = None
+        self.is_portable = True  # no value of this process stands in the code
         self.is_open = False  # code compiled elsewhere may call our functions: eval, load
         self.python_names: set[str] = set()  # globals bound by Python imports
 

@@ -42,6 +42,8 @@ class CompiledUnit:
         """The module as Python source."""
         from semac.output import module_text
 
+        if not self.unit.is_portable:
+            raise SemaError("a macro put a value into the program that can't be written down, like a function")
         return module_text(self, self.text)
 
     def dump(self, kind: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.embedded import embed
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import PLAIN, HashMap, Map
@@ -130,6 +131,10 @@ class Calls:
             return made
         if type(value) is List and not value.items:
             return self.runtime(LISTS + "EMPTY", loc)
+        if type(value) not in (List, tuple, Map, HashMap):
+            self.module.unit.is_portable = False
+            index = const(embed(value), loc)
+            return call(self.runtime("sema_runtime.values.embedded:embedded", loc), [index], loc)
         made = self.data(value, loc)
         return name(self.module.names.constant(("quoted", id(value)), "quoted", made), loc)
 

@@ -189,7 +189,8 @@ def code_of(path: str, source: bytes) -> CodeType:
     started = time.time()
     unit = compile_source(decode(source, path), filename, "module")
     code = unit.code
-    macro_files = cache.unchanged_since(unit.macro_files, started) if on_disk else None
+    storable = on_disk and unit.unit.is_portable
+    macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None
     if macro_files is not None:
         cache.store(path, source, code, macro_files)
     return code

@@ -8,6 +8,8 @@ from types import CodeType
 
 from semac.limits import deepen
 
+NOT_FOUND = "file not found: '{}' (not a file or command)\n\nRun 'sema --help' for available commands."
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,13 +24,13 @@ def run_file(path: str, arguments: Sequence[str] = ()) -> int:
     return guarded(lambda: _run(path, source, arguments), path)
 
 
-def read_source(path: str, what: str = "file not found: '{}' (not a file or command)") -> bytes | None:
+def read_source(path: str, missing: str = NOT_FOUND) -> bytes | None:
     """The bytes of a source file; None, and a message on stderr, when it can't be read."""
     try:
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        print(f"Error: {what.format(path)}\n\nRun 'sema --help' for available commands.", file=sys.stderr)
+        print(f"Error: {missing.format(path)}", file=sys.stderr)
     except OSError as error:
         print(f"Error: cannot read '{path}': {error.strerror}", file=sys.stderr)
     return None
@@ -68,15 +70,18 @@ def program_code(path: str, source: bytes) -> CodeType:
 
     unit = compile_source(decode(source, path), real, "program")
     code = unit.code
-    cache.store(key, source, code, {file: cache.file_hash(file) for file in unit.macro_files})
+    if unit.unit.is_portable:
+        cache.store(key, source, code, {file: cache.file_hash(file) for file in unit.macro_files})
     return code
 
 
-def guarded(action: Callable[[], Any], file: str = "<input>", sources: dict[str, str] | None = None) -> int:
+def guarded(
+    action: Callable[[], Any], file: str = "<input>", sources: dict[str, str] | None = None, prefix: str = ""
+) -> int:
     """Runs an action of the command line and turns what it raises into a message and an exit status.
 
-    0: it ended; 1: an error, shown on stderr, or Ctrl-C; 130: a second Ctrl-C during the clean-up; the status given to
-    `(exit N)`. A reader of our output that has gone away ends the program quietly.
+    prefix: a line to write above an error. 0: it ended; 1: an error, shown on stderr, or Ctrl-C; 130: a second Ctrl-C
+    during the clean-up; the status given to `(exit N)`. A reader of our output that has gone away ends the program quietly.
     """
     try:
         try:
@@ -94,6 +99,8 @@ def guarded(action: Callable[[], Any], file: str = "<input>", sources: dict[str,
         except BaseException as error:
             from semac.render import show_error
 
+            if prefix:
+                print(prefix, file=sys.stderr)
             show_error(error, file, sources)
             return 1
     except KeyboardInterrupt:

@@ -1,0 +1,23 @@
+"""Values that stand in compiled code although no text can say them: functions, promises and the like that a program
+put into a form for `eval`, or a macro into its expansion. Such code works in this process only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_values: list[Any] = []
+_places: dict[int, int] = {}  # id of a value → its index
+
+
+def embed(value: Any) -> int:
+    """The index under which compiled code finds the value again."""
+    index = _places.get(id(value))
+    if index is None:
+        index = _places[id(value)] = len(_values)
+        _values.append(value)
+    return index
+
+
+def embedded(index: int) -> Any:
+    """The value of an index that `embed` gave."""
+    return _values[index]
