@@ -185,10 +185,14 @@ def envelope(source: str, path: str, limit: int) -> dict[str, Any]:
     }
 
 
+def refusal(problem: str) -> dict[str, Any]:
+    """The same report for a program that was not run."""
+    return {"elapsedMs": 0, "error": {"message": problem}, "ok": False, "stderr": "", "stdout": "", "value": None}
+
+
 def run_limited(source: str, path: str, limit: int) -> Any:
     """The value of a program. Raises what it raises, and SemaError when its time is up."""
     from sema_runtime.values.errors import SemaError
-
     from semac import eval_worker
     from semac.session import Session
 

@@ -12,7 +12,6 @@ from typing import Any
 from sema_runtime.lib import output
 from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import pretty
-
 from semac.limits import grow_stack
 from semac.session import Session
 

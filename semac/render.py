@@ -29,14 +29,18 @@ def wants_colour(stream: TextIO) -> bool:
     return "NO_COLOR" not in os.environ and stream.isatty()
 
 
-def show_error(exc: BaseException, file: str = "<input>", sources: Mapping[str, str] | None = None) -> None:
+def show_error(
+    exc: BaseException, file: str = "<input>", sources: Mapping[str, str] | None = None, label: str = "Error:"
+) -> None:
     """Writes an error to stderr, after what the program printed."""
     sys.stdout.flush()
-    sys.stderr.write(render(exc, file, sources or {}, wants_colour(sys.stderr)) + "\n")
+    sys.stderr.write(render(exc, file, sources or {}, wants_colour(sys.stderr), label) + "\n")
     sys.stderr.flush()
 
 
-def render(exc: BaseException, file: str, sources: Mapping[str, str], colour: bool = False) -> str:
+def render(
+    exc: BaseException, file: str, sources: Mapping[str, str], colour: bool = False, label: str = "Error:"
+) -> str:
     """The lines for an error, without a final newline.
 
     file: what was being compiled or run, for errors that carry a position only. sources: texts of files that are not on
@@ -44,7 +48,7 @@ def render(exc: BaseException, file: str, sources: Mapping[str, str], colour: bo
     """
     shown = describe(exc)
     paint = Painter(colour)
-    lines = [paint("Error:", f"1;{RED}") + " " + shown.message]
+    lines = [paint(label, f"1;{RED}") + " " + shown.message]
     place = _place(shown, file)
     if place is not None:
         lines += _snippet(*place, sources, paint)
@@ -94,7 +98,8 @@ def _source_line(file: str, line: int, sources: Mapping[str, str]) -> str | None
 
 def _trace(frames: list[Frame], paint: Painter) -> list[str]:
     lines = [
-        f"  {paint('at', GRAY)} {one.name}" + (f" ({shown_path(one.file)}:{one.line}:{one.col or 1})" if one.line else "")
+        f"  {paint('at', GRAY)} {one.name}"
+        + (f" ({shown_path(one.file)}:{one.line}:{one.col or 1})" if one.line else "")
         for one in frames
     ]
     if len(lines) > MOST_FRAMES:
@@ -104,7 +109,9 @@ def _trace(frames: list[Frame], paint: Painter) -> list[str]:
 
 
 def shown_path(file: str) -> str:
-    """A path as short as it can be said from the current directory."""
+    """A path as short as the current directory allows; the numbered inputs of the REPL are all `<input>`."""
+    if file.startswith("<input "):
+        return "<input>"
     if not os.path.isabs(file):
         return file
     try:

@@ -103,9 +103,7 @@ def _catch_message(error: SemaError) -> str:
 def source_place(error: SemaError) -> tuple[int, int] | None:
     """(line, column) in the source text where the reader or the compiler found the error."""
     span = getattr(error, "span", None)
-    if span is None:
-        return None
-    return (span[0], span[1]) if isinstance(span, tuple) else (span.line, span.col)
+    return None if span is None else (span[0], span[1])
 
 
 def _trace(exc: BaseException, error: SemaError) -> List:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Call = tuple[CodeType, dict[str, Any], int, int | None]
 
 OURS = ("sema_runtime", "semac")
-TEXT_FILES = ("<input>", "<string>", "<stdin>")
+TEXT_FILES = ("<input", "<string>", "<stdin>")
 
 
 class Frame:
@@ -86,7 +86,7 @@ def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | No
     table: dict[str, str] | None = namespace.get("__sema_names__")
     if table is None:
         file = code.co_filename
-        if file.endswith(".sema") or file in TEXT_FILES:
+        if file.endswith(".sema") or file.startswith(TEXT_FILES):
             return {}
     return table
 
