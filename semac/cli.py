@@ -1,4 +1,4 @@
-"""The full command line: options, files, expressions, subcommands; `semac/entry.py` comes here unless it knows better."""
+"""The full command line: options, files, expressions, subcommands; `semac/entry.py` handles the plain cases."""
 
 from __future__ import annotations
 

@@ -81,7 +81,8 @@ def guarded(
     """Runs an action of the command line and turns what it raises into a message and an exit status.
 
     prefix: a line to write above an error. 0: it ended; 1: an error, shown on stderr, or Ctrl-C; 130: a second Ctrl-C
-    during the clean-up; the status given to `(exit N)`. A reader of our output that has gone away ends the program quietly.
+    during the clean-up; the status given to `(exit N)`. When nobody reads
+    our output any more the program ends quietly.
     """
     try:
         try:

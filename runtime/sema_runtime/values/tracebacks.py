@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Call = tuple[CodeType, dict[str, Any], int, int | None]
 
 OURS = ("sema_runtime", "semac")
+COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
 TEXT_FILES = ("<input", "<string>", "<stdin>")
 
 
@@ -86,7 +87,7 @@ def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | No
     table: dict[str, str] | None = namespace.get("__sema_names__")
     if table is None:
         file = code.co_filename
-        if file.endswith(".sema") or file.startswith(TEXT_FILES):
+        if file.endswith(".sema") or file.startswith(TEXT_FILES) or str(namespace.get("__doc__")).endswith(COMPILED):
             return {}
     return table
 
