@@ -11,6 +11,9 @@ from sema_runtime.values.records import Record, make_record_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["make_record_type", "record_accessor", "record_constructor", "record_modifier", "record_predicate"]
 
@@ -83,7 +86,7 @@ def _checked(record: Any, kind: type[Record]) -> Record:
     type_error(kind.tag, record)
 
 
-def _named(function: Any, name: str) -> Any:
-    function.__sema_name__ = name
+def _named(function: F, name: str) -> F:
+    function.__sema_name__ = name  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name.replace("-", "_")
     return function

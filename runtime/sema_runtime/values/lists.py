@@ -14,6 +14,7 @@ it grew from, so a list that is consed and measured in turn needs memory for one
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sema_runtime.values.equality import same_items, strict_hash
@@ -96,7 +97,7 @@ class List:
 
 EMPTY = List(())
 _new = List.__new__
-_items_of = List.items.__get__  # type: ignore[attr-defined]
+_items_of = List.items.__get__  # type: ignore[attr-defined, misc]
 
 
 def cons(head: Any, tail: List) -> List:
@@ -145,10 +146,8 @@ def _flatten(cell: List) -> Sequence[Any]:
             here = here.cdr
     if here.steps == CACHED:
         here.steps = 0
-        try:
+        with suppress(AttributeError):  # another thread was here
             del here.items
-        except AttributeError:  # another thread was here
-            pass
     cell.items = collected
     cell.steps = CACHED
     return collected

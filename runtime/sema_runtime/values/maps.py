@@ -224,7 +224,7 @@ class Map:
             return True
         if type(other) is not type(self):
             return NotImplemented
-        mine, theirs = self.stable(), other.stable()  # type: ignore[attr-defined]
+        mine, theirs = self.stable(), other.stable()
         if len(mine) != len(theirs):
             return False
         return all(equal(value, theirs.get(key, MISSING)) for key, value in mine.items())
@@ -251,7 +251,7 @@ class HashMap(Map):
     type_name = "hashmap"
 
 
-_dict_of = Map.d.__get__  # type: ignore[attr-defined]  # raises AttributeError when the dict was taken
+_dict_of = Map.d.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError when the dict was taken
 
 
 def _changed(old: M, key: Any, value: Any) -> M:

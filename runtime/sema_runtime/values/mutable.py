@@ -34,6 +34,10 @@ class MutableArray:
     def __iter__(self) -> Any:
         return iter(self.items)
 
+    def sema_contents(self) -> list[Any]:
+        """What orders it among its like."""
+        return self.items
+
     def sema_text(self) -> str:
         return f"<mutable-array {len(self.items)}>"
 
@@ -54,6 +58,10 @@ class MutableCell:
 
     def __hash__(self) -> int:
         return hash(MutableCell)
+
+    def sema_contents(self) -> list[Any]:
+        """What orders it among its like."""
+        return [self.value]
 
     def sema_text(self) -> str:
         return "<mutable-cell>"

@@ -59,6 +59,9 @@ def _other(value: Any) -> tuple[Any, ...]:
         return (RATIONAL, value)
     fields = getattr(value, "sema_parts", None)
     if fields is None:
+        contents = getattr(value, "sema_contents", None)
+        if contents is not None:
+            return (OTHER, kind.type_name, *map(order_key, contents()))
         return (OTHER, getattr(kind, "type_name", ""))
     opening, items, _ = fields()
     return (RECORD, opening, *map(order_key, items))

@@ -1,0 +1,350 @@
+"""Functions that take functions: map, filter, folds, and what groups or searches by a function.
+
+Each runs over a list, vector or mutable array, of which it sees the elements it had at the call. What isn't callable is
+reported when there is something to call it with, as in the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.sequences import elements, not_callable, size
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map, stored
+
+
+@builtin("map", "mapcar", returns="list", arity=(2, -1))
+def map_(function: Any, collection: Any, *more: Any) -> List:
+    """The results of calling function with each element; with several collections, with one element of each, up to the
+    end of the shortest.
+
+    (map + '(1 2) [10 20]) => (11 22)
+    """
+    items = collection.items if type(collection) is List else elements(collection, "map")
+    if more:
+        rows = [items, *[elements(one, "map") for one in more]]
+        if not callable(function) and all(rows):
+            not_callable(function)
+        return List([function(*row) for row in zip(*rows, strict=False)])
+    if not callable(function) and items:
+        not_callable(function)
+    return List([function(item) for item in items])
+
+
+@builtin("map-indexed", returns="list")
+def map_indexed(function: Any, collection: Any) -> List:
+    """The results of calling function with the index and the element.
+
+    (map-indexed list '(a b)) => ((0 a) (1 b))
+    """
+    items = collection.items if type(collection) is List else elements(collection, "map-indexed")
+    if not callable(function) and items:
+        not_callable(function)
+    return List([function(index, item) for index, item in enumerate(items)])
+
+
+@builtin("for-each", returns="nil")
+def for_each(function: Any, collection: Any) -> None:
+    """Calls function with each element, for its effect.
+
+    (for-each println '(1 2)) => nil
+    """
+    items = collection.items if type(collection) is List else elements(collection, "for-each")
+    if not callable(function) and items:
+        not_callable(function)
+    for item in items:
+        function(item)
+
+
+@builtin("filter", returns="list")
+def filter_(predicate: Any, collection: Any) -> List:
+    """The elements for which predicate holds.
+
+    (filter even? '(1 2 3 4)) => (2 4)
+    """
+    items = collection.items if type(collection) is List else elements(collection, "filter")
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    return List([item for item in items if (found := predicate(item)) is not None and found is not False])
+
+
+@builtin("list/reject", returns="list")
+def list_reject(predicate: Any, collection: Any) -> List:
+    """The elements for which predicate doesn't hold.
+
+    (list/reject even? '(1 2 3)) => (1 3)
+    """
+    items = collection.items if type(collection) is List else elements(collection, "list/reject")
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    return List([item for item in items if (found := predicate(item)) is None or found is False])
+
+
+@builtin("partition", returns="list")
+def partition(predicate: Any, collection: Any) -> List:
+    """A list of two lists: the elements for which predicate holds, and the others.
+
+    (partition even? '(1 2 3)) => ((2) (1 3))
+    """
+    items = collection.items if type(collection) is List else elements(collection, "partition")
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    held: list[Any] = []
+    others: list[Any] = []
+    for item in items:
+        found = predicate(item)
+        (others if found is None or found is False else held).append(item)
+    return List((List(held), List(others)))
+
+
+@builtin("foldl", "fold")
+def foldl(function: Any, initial: Any, collection: Any) -> Any:
+    """Calls (function acc element) from the left, acc being initial at first and then the last result.
+
+    (foldl list 0 '(1 2)) => ((0 1) 2)
+    """
+    items = collection.items if type(collection) is List else elements(collection, "foldl")
+    if not callable(function) and items:
+        not_callable(function)
+    acc = initial
+    for item in items:
+        acc = function(acc, item)
+    return acc
+
+
+@builtin("foldr")
+def foldr(function: Any, initial: Any, collection: Any) -> Any:
+    """Calls (function element acc) from the right, acc being initial at first and then the last result.
+
+    (foldr cons '() '(1 2)) => (1 2)
+    """
+    items = collection.items if type(collection) is List else elements(collection, "foldr")
+    if not callable(function) and items:
+        not_callable(function)
+    acc = initial
+    for item in reversed(items):
+        acc = function(item, acc)
+    return acc
+
+
+@builtin("reduce")
+def reduce(function: Any, collection: Any) -> Any:
+    """Folds from the left, starting with the first element. There must be one.
+
+    (reduce + '(1 2 3)) => 6
+    """
+    items = collection.items if type(collection) is List else elements(collection, "reduce")
+    if not items:
+        raise SemaError("reduce: empty list")
+    if not callable(function) and len(items) > 1:
+        not_callable(function)
+    rest = iter(items)
+    acc = next(rest)
+    for item in rest:
+        acc = function(acc, item)
+    return acc
+
+
+@builtin("apply", arity=(2, -1))
+def apply(function: Any, *args: Any) -> Any:
+    """Calls function with the arguments, the last of which is a list or vector of further ones.
+
+    (apply + 1 2 '(3 4)) => 10
+    """
+    last = args[-1] if args else None
+    items = last.items if type(last) is List else elements(last, "apply")
+    if not callable(function):
+        not_callable(function)
+    return function(*args[:-1], *items) if len(args) > 1 else function(*items)
+
+
+@builtin("any", "any?", "some?", returns="bool")
+def any_(predicate: Any, collection: Any) -> bool:
+    """Whether predicate holds for some element.
+
+    (any even? '(1 2)) => #t
+    """
+    items = collection.items if type(collection) is List else elements(collection, "any")
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    for item in items:
+        found = predicate(item)
+        if found is not None and found is not False:
+            return True
+    return False
+
+
+@builtin("every", "every?", returns="bool")
+def every(predicate: Any, collection: Any) -> bool:
+    """Whether predicate holds for all elements.
+
+    (every even? '(2 4)) => #t
+    """
+    items = collection.items if type(collection) is List else elements(collection, "every")
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    for item in items:
+        found = predicate(item)
+        if found is None or found is False:
+            return False
+    return True
+
+
+@builtin("list/find")
+def list_find(predicate: Any, collection: Any) -> Any:
+    """The first element for which predicate holds, or nil.
+
+    (list/find even? '(1 2 3)) => 2
+    """
+    items = collection.items if type(collection) is List else elements(collection, "list/find")
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    for item in items:
+        found = predicate(item)
+        if found is not None and found is not False:
+            return item
+    return None
+
+
+@builtin("list/sole")
+def list_sole(predicate: Any, collection: Any) -> Any:
+    """The only element for which predicate holds. None or several are an error.
+
+    (list/sole even? '(1 2 3)) => 2
+    """
+    items = collection.items if type(collection) is List else elements(collection, "list/sole")
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    matching: list[Any] = []
+    for item in items:
+        found = predicate(item)
+        if found is not None and found is not False:
+            matching.append(item)
+            if len(matching) > 1:
+                raise SemaError("list/sole: more than one matching item")
+    if not matching:
+        raise SemaError("list/sole: no matching item")
+    return matching[0]
+
+
+def _prefix_length(predicate: Any, items: Any) -> int:
+    """How many elements from the start satisfy predicate."""
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    for index, item in enumerate(items):
+        found = predicate(item)
+        if found is None or found is False:
+            return index
+    return len(items)
+
+
+@builtin("take-while", returns="list")
+def take_while(predicate: Any, collection: Any) -> List:
+    """The elements before the first for which predicate doesn't hold.
+
+    (take-while even? '(2 4 5 6)) => (2 4)
+    """
+    items = elements(collection, "take-while")
+    return List(items[: _prefix_length(predicate, items)])
+
+
+@builtin("drop-while", returns="list")
+def drop_while(predicate: Any, collection: Any) -> List:
+    """The elements from the first for which predicate doesn't hold on.
+
+    (drop-while even? '(2 4 5 6)) => (5 6)
+    """
+    items = elements(collection, "drop-while")
+    return List(items[_prefix_length(predicate, items) :])
+
+
+@builtin("list/take-while", returns="list")
+def list_take_while(predicate: Any, collection: Any) -> List:
+    """The elements before the first for which predicate doesn't hold.
+
+    (list/take-while even? '(2 4 5 6)) => (2 4)
+    """
+    items = elements(collection, "list/take-while")
+    return List(items[: _prefix_length(predicate, items)])
+
+
+@builtin("list/drop-while", returns="list")
+def list_drop_while(predicate: Any, collection: Any) -> List:
+    """The elements from the first for which predicate doesn't hold on.
+
+    (list/drop-while even? '(2 4 5 6)) => (5 6)
+    """
+    items = elements(collection, "list/drop-while")
+    return List(items[_prefix_length(predicate, items) :])
+
+
+@builtin("flat-map", returns="list")
+def flat_map(function: Any, collection: Any) -> List:
+    """The results of calling function with each element, lists and vectors among them joined.
+
+    (flat-map (fn (x) (list x x)) '(1 2)) => (1 1 2 2)
+    """
+    items = collection.items if type(collection) is List else elements(collection, "flat-map")
+    if not callable(function) and items:
+        not_callable(function)
+    joined: list[Any] = []
+    for item in items:
+        made = function(item)
+        if isinstance(made, List | tuple | list):
+            joined += made
+        else:
+            joined.append(made)
+    return List(joined)
+
+
+@builtin("list/times", returns="list")
+def list_times(count: Any, function: Any) -> List:
+    """The results of calling function with 0, 1, ... count - 1.
+
+    (list/times 3 (fn (i) (* i i))) => (0 1 4)
+    """
+    count = size(count, "list/times")
+    if not callable(function) and count:
+        not_callable(function)
+    return List([function(index) for index in range(count)])
+
+
+@builtin("list/group-by", returns="map")
+def list_group_by(function: Any, collection: Any) -> Map:
+    """A map from each result of function to the list of elements that gave it.
+
+    (list/group-by even? '(1 2 3)) => {#f (1 3) #t (2)}
+    """
+    items = collection.items if type(collection) is List else elements(collection, "list/group-by")
+    if not callable(function) and items:
+        not_callable(function)
+    groups: dict[Any, list[Any]] = {}
+    for item in items:
+        groups.setdefault(stored(function(item)), []).append(item)
+    return Map({key: List(group) for key, group in groups.items()})
+
+
+@builtin("list/key-by", returns="map")
+def list_key_by(function: Any, collection: Any) -> Map:
+    """A map from each result of function to the last element that gave it.
+
+    (list/key-by length '("a" "bb")) => {1 "a" 2 "bb"}
+    """
+    items = collection.items if type(collection) is List else elements(collection, "list/key-by")
+    if not callable(function) and items:
+        not_callable(function)
+    return Map({stored(function(item)): item for item in items})
+
+
+@builtin("tap")
+def tap(value: Any, function: Any) -> Any:
+    """Calls function with value for its effect; gives value.
+
+    (tap 42 println) => 42
+    """
+    if not callable(function):
+        not_callable(function)
+    function(value)
+    return value

@@ -1,0 +1,43 @@
+"""What may be a key of a map: anything but mutable containers and what holds one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.mutable import MutableArray, MutableCell
+from sema_runtime.values.records import Record
+
+if TYPE_CHECKING:
+    from typing import Any
+
+KEYS = frozenset((str, int, Keyword, Symbol, Char, bool, float, type(None), bytes))  # surely immutable
+
+
+def check_key(key: Any, function: str) -> None:
+    """Raises `expected immutable map key` for a mutable container, and for whatever has one inside."""
+    if type(key) not in KEYS and _is_mutable(key):
+        hint = f"{function}: freeze the key first (mutable-array/->vector or mutable-cell/get)"
+        type_error("immutable map key", key, hint)
+
+
+def _is_mutable(value: Any) -> bool:
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        kind = type(value)
+        if kind in KEYS:
+            continue
+        if kind is MutableArray or kind is MutableCell:
+            return True
+        if kind is List or kind is tuple:
+            todo += value
+        elif isinstance(value, Map):
+            for pair in value.pairs():
+                todo += pair
+        elif isinstance(value, Record):
+            todo += value.values
+    return False

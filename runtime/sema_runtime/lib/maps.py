@@ -1,0 +1,229 @@
+"""Maps: looking up, changing, merging. Every function takes sorted maps and hashmaps and keeps the kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.lists import assoc_entry
+from sema_runtime.lib.map_keys import KEYS, check_key
+from sema_runtime.lib.sequences import mapping, used_as_value
+from sema_runtime.values.errors import ArityError, SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import HashMap, Map
+
+if TYPE_CHECKING:
+    from sema_runtime.values.atoms import Keyword
+
+ASSOC = "assoc: expected a map as the first argument, then key/value pairs"
+
+
+def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
+    """(:key map): what the map has under key, or nil. Takes exactly one map."""
+    if len(args) != 1:
+        raise ArityError(key.name, "1", len(args))
+    found = args[0]
+    if type(found) is Map or type(found) is HashMap:
+        return found.d.get(key)
+    return mapping(found).lookup(key)
+
+
+@builtin("hash-map", "map/new", returns="map", pure=True)
+def hash_map(*keys_and_values: Any) -> Map:
+    """A map of the keys and values given in turn.
+
+    (hash-map :a 1 :b 2) => {:a 1 :b 2}
+    """
+    if len(keys_and_values) % 2:
+        raise SemaError("hash-map: requires even number of arguments")
+    for key in keys_and_values[::2]:
+        if type(key) not in KEYS:
+            check_key(key, "hash-map")
+    return Map.of(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+
+
+@builtin("get", "hash-ref", pure=True)
+def get(collection: Any, key: Any, default: Any = None) -> Any:
+    """What a map has under key; default (nil) when it has nothing.
+
+    (get {:a 1} :a) => 1
+    (get {:a 1} :b 0) => 0
+    """
+    if type(collection) is Map or type(collection) is HashMap:
+        return collection.lookup(key, default)
+    return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
+
+
+def _indexing_hint(value: Any, function: str) -> str:
+    if isinstance(value, List | tuple | list):
+        return f"{function} works on maps; use (nth coll i) to index a list or vector"
+    return f"{function}: expected a map as the first argument"
+
+
+@builtin("contains?", returns="bool", pure=True)
+def is_contains(collection: Any, key: Any) -> bool:
+    """Whether a map has something, be it nil, under key.
+
+    (contains? {:a nil} :a) => #t
+    """
+    if type(collection) is Map or type(collection) is HashMap:
+        return bool(collection.has(key))
+    if used_as_value():
+        hint = "contains?: argument 1 must be a map; checks for the given key"
+    else:
+        hint = _indexing_hint(collection, "contains?")
+    return mapping(collection, hint).has(key)
+
+
+@builtin("assoc", pure=True, arity=(0, -1))
+def assoc(*args: Any) -> Any:
+    """A map with further or changed entries: (assoc map key value ...). With two arguments, a key and a list of lists:
+    the first of those that starts with key, or #f.
+
+    (assoc {:a 1} :b 2) => {:a 1 :b 2}
+    (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
+    """
+    if len(args) == 3:
+        made, key, value = args
+        if type(key) in KEYS and (type(made) is Map or type(made) is HashMap):
+            return made.assoc(key, value)
+    elif len(args) == 2 and isinstance(args[1], List | list):
+        return assoc_entry(args[0], args[1].items if type(args[1]) is List else args[1])
+    if len(args) < 3 or len(args) % 2 == 0:
+        raise SemaError("assoc: requires (key alist) or (map key val ...)")
+    made = mapping(args[0], ASSOC)
+    for key in args[1::2]:
+        check_key(key, "assoc")
+    for key, value in zip(args[1::2], args[2::2], strict=True):
+        made = made.assoc(key, value)
+    return made
+
+
+@builtin("dissoc", returns="map", pure=True, arity=(2, -1))
+def dissoc(collection: Any, *keys: Any) -> Map:
+    """A map without the entries of those keys.
+
+    (dissoc {:a 1 :b 2} :a) => {:b 2}
+    """
+    found = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
+    return found.without(*keys)
+
+
+@builtin("merge", returns="map", pure=True)
+def merge(*maps: Any) -> Map:
+    """A map of the entries of all the maps; the last one to have a key decides its value. Of the kind of the first.
+
+    (merge {:a 1} {:a 2 :b 3}) => {:a 2 :b 3}
+    """
+    hint = "merge: every argument must be a map or hashmap"
+    if not maps:
+        return Map()
+    made = mapping(maps[0], hint)
+    for one in maps[1:]:
+        made = made.merged(mapping(one, hint))
+    return made
+
+
+@builtin("keys", returns="list", pure=True)
+def keys(collection: Any) -> List:
+    """The keys of a map, in order.
+
+    (keys {:b 1 :a 2}) => (:a :b)
+    """
+    return List(mapping(collection, "keys: expected a map; returns its keys as a list").sorted_keys())
+
+
+@builtin("vals", returns="list", pure=True)
+def vals(collection: Any) -> List:
+    """The values of a map, in the order of their keys.
+
+    (vals {:b 1 :a 2}) => (2 1)
+    """
+    return List(mapping(collection, "vals: expected a map; returns its values as a list").values())
+
+
+@builtin("count", returns="int", pure=True)
+def count(collection: Any) -> int:
+    """The number of elements, entries or characters; nil has none.
+
+    (count {:a 1 :b 2}) => 2
+    """
+    if type(collection) is List:
+        return len(collection.items)
+    if isinstance(collection, str | tuple | list | Map | dict):
+        return len(collection)
+    if collection is None:
+        return 0
+    type_error("collection", collection, "count: expected a list, vector, map, or string")
+
+
+@builtin("hashmap/new", returns="hashmap", pure=True)
+def hashmap_new(*keys_and_values: Any) -> HashMap:
+    """A hashmap of the keys and values given in turn.
+
+    (hashmap/new :a 1) => {:a 1}
+    """
+    if len(keys_and_values) % 2:
+        raise SemaError("hashmap/new: requires even number of arguments")
+    for key in keys_and_values[::2]:
+        check_key(key, "hashmap/new")
+    return HashMap.of(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+
+
+def _hashmap(value: Any, function: str) -> HashMap:
+    if type(value) is not HashMap:
+        type_error("hashmap", value, f"{function}: argument 1 must be a hashmap")
+    return value
+
+
+@builtin("hashmap/get", pure=True)
+def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
+    """What a hashmap or map has under key; default (nil) when it has nothing.
+
+    (hashmap/get (hashmap/new :a 1) :a) => 1
+    """
+    found = collection if type(collection) is Map else _hashmap(collection, "hashmap/get")
+    return found.lookup(key, default)
+
+
+@builtin("hashmap/assoc", returns="hashmap", pure=True, arity=(0, -1))
+def hashmap_assoc(*args: Any) -> HashMap:
+    """A hashmap with further or changed entries: (hashmap/assoc hashmap key value ...).
+
+    (hashmap/assoc (hashmap/new) :a 1) => {:a 1}
+    """
+    if len(args) < 3 or len(args) % 2 == 0:
+        raise SemaError("hashmap/assoc: requires hashmap and even number of key-value pairs")
+    made = _hashmap(args[0], "hashmap/assoc")
+    for key in args[1::2]:
+        check_key(key, "hashmap/assoc")
+    for key, value in zip(args[1::2], args[2::2], strict=True):
+        made = made.assoc(key, value)
+    return made
+
+
+@builtin("hashmap/contains?", returns="bool", pure=True)
+def hashmap_is_contains(collection: Any, key: Any) -> bool:
+    """Whether a hashmap has something under key.
+
+    (hashmap/contains? (hashmap/new :a 1) :a) => #t
+    """
+    return _hashmap(collection, "hashmap/contains?").has(key)
+
+
+@builtin("hashmap/keys", returns="list", pure=True)
+def hashmap_keys(collection: Any) -> List:
+    """The keys of a hashmap.
+
+    (hashmap/keys (hashmap/new :a 1)) => (:a)
+    """
+    return List(_hashmap(collection, "hashmap/keys").sorted_keys())
+
+
+@builtin("hashmap/to-map", returns="map", pure=True)
+def hashmap_to_map(collection: Any) -> Map:
+    """The (sorted) map with the entries of a hashmap.
+
+    (hashmap/to-map (hashmap/new :a 1)) => {:a 1}
+    """
+    return Map(_hashmap(collection, "hashmap/to-map").stable())

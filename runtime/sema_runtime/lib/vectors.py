@@ -1,0 +1,40 @@
+"""Vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.lists import List
+
+
+@builtin("vector", returns="vector", pure=True)
+def vector(*values: Any) -> tuple[Any, ...]:
+    """A vector of the arguments.
+
+    (vector 1 2) => [1 2]
+    """
+    return values
+
+
+@builtin("list->vector", returns="vector", pure=True)
+def list_to_vector(collection: Any) -> tuple[Any, ...]:
+    """The vector with the elements of a list.
+
+    (list->vector '(1 2)) => [1 2]
+    """
+    if type(collection) is List or isinstance(collection, list):
+        return tuple(collection)
+    type_error("list", collection, "list->vector: argument 1 must be a list")
+
+
+@builtin("vector->list", returns="list", pure=True)
+def vector_to_list(collection: Any) -> List:
+    """The list with the elements of a vector.
+
+    (vector->list [1 2]) => (1 2)
+    """
+    if isinstance(collection, tuple):
+        return List(collection)
+    type_error("vector", collection, "vector->list: argument 1 must be a vector")
