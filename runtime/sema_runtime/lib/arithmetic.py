@@ -1,8 +1,8 @@
 """The operators.
 
-Two families, because the language has two. Compiled code calls `add`, `lt`, ... for an operator between two operands of
-unknown type: these know strings, the whole tower of numbers, and (`num_eq`) every value. The declared builtins below are
-what `+` or `<` is as a value, and with any number of operands but two: those know numbers only.
+Two families, because the language has two. Compiled code calls `add`, `lt`, ... for an operator between two operands
+of unknown type: these know strings, the whole tower of numbers, and (`num_eq`) every value. The declared builtins below
+are what `+` or `<` is as a value, and with any number of operands but two: those know numbers only.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def negate(a: Any) -> Any:
 
 
 def mod(a: Any, b: Any) -> Any:
-    """`(mod a b)`: of ints with the sign of b, of floats with the sign of a. Ratios and big ints beside floats are refused."""
+    """`(mod a b)`: of ints with the sign of b, of floats with the sign of a. Ratios are refused."""
     if type(a) is int and type(b) is int:
         if b:
             return a % b
@@ -204,7 +204,7 @@ def _float_mod(a: Any, b: Any) -> float:
 
 @builtin("+", returns="number", pure=True)
 def plus(*numbers: Any) -> Any:
-    """The sum. With exactly two arguments, written out in a call, also joins two strings and adds ratios and complex numbers.
+    """The sum. Written out with two arguments, also joins two strings and adds ratios and complex numbers.
 
     (+ 1 2 3) => 6
     """

@@ -1,4 +1,7 @@
-"""Numbers: rounding, roots, powers, exactness, complex parts, integer arithmetic. Elementary functions are in `math_functions`."""
+"""Numbers: rounding, roots, powers, exactness, complex parts, integer arithmetic.
+
+Elementary functions are in `math_functions`.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,7 @@ def math_sign(number: Any) -> int:
         type_error("number", number)
     if type(number) in COMPLEX:
         return 0
-    return (number > 0) - (number < 0)
+    return int(number > 0) - int(number < 0)
 
 
 # Rounding

@@ -1,4 +1,4 @@
-"""Numbers beyond int and float: ratios in lowest terms, complex numbers with exact parts, conversions that never overflow.
+"""Numbers beyond int and float: ratios in lowest terms, complex numbers with exact parts, safe conversions.
 
 A ratio is a `Fraction` that is no integer; a complex number is a `Complex` whose imaginary part isn't the exact 0.
 `rational` and `rectangular` keep it so.
@@ -140,7 +140,7 @@ def to_float(value: Any) -> float:
 
 
 def divide(a: Any, b: Any) -> Any:
-    """a / b of numbers: exact on exact ones, IEEE on floats. Raises SemaError for an exact zero below an exact number."""
+    """a / b of numbers: exact on exact ones, IEEE on floats. Raises SemaError for an exact number over an exact 0."""
     if type(a) in COMPLEX or type(b) in COMPLEX:
         if type(b) is int and b == 0:
             division_by_zero()

@@ -1,0 +1,120 @@
+"""Numbers from text, text from numbers, ints from floats and back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.number_text import parse_float, parse_int, parse_number, parse_radix
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.numbers import COMPLEX, INT_LIMIT, NUMBERS, is_int64, shortest_text, to_float
+from sema_runtime.values.printer import to_text
+
+if TYPE_CHECKING:
+    from typing import Any
+
+DIGITS = {2: "b", 8: "o", 16: "x"}
+
+
+@builtin("string->number", "string/to-number", returns="number|bool", pure=True)
+def string_to_number(text: Any, radix: Any = 10) -> Any:
+    """The number that text denotes in the language, blanks around it aside; #f when none. radix: 2, 8, 10 or 16.
+
+    (string->number "ff" 16) => 255
+    """
+    if not isinstance(text, str):
+        type_error("string", text)
+    found = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
+    return False if found is None else found
+
+
+@builtin("string/number?", returns="bool", pure=True)
+def string_is_number(text: Any) -> bool:
+    """Whether `string->number` makes a number of text.
+
+    (string/number? "1/2") => #t
+    """
+    if not isinstance(text, str):
+        type_error("string", text)
+    return parse_number(text) is not None
+
+
+@builtin("number->string", "number/to-string", returns="string", pure=True)
+def number_to_string(number: Any, radix: Any = 10) -> str:
+    """The digits of a number. radix: 2, 8, 10 or 16; all but 10 are for ints only.
+
+    (number->string 255 16) => "ff"
+    """
+    if _radix("number->string", radix) == 10:
+        if type(number) not in NUMBERS:
+            type_error("number", number)
+        return to_text(number)
+    if type(number) is not int:
+        type_error("exact integer", number)
+    return format(number, DIGITS[radix])
+
+
+def _radix(function: str, radix: Any) -> int:
+    if not is_int64(radix):
+        type_error("integer", radix)
+    if radix not in (2, 8, 10, 16):
+        raise SemaError(f"{function}: unsupported radix {radix} (expected 2, 8, 10, or 16)")
+    return int(radix)
+
+
+@builtin("int", returns="int", pure=True)
+def int_(value: Any) -> int:
+    """A number without its fraction, or the int written in a string.
+
+    (int 3.7) => 3
+    """
+    kind = type(value)
+    if kind is int:
+        return int(value)
+    if kind is float:
+        if -INT_LIMIT <= value < INT_LIMIT:
+            return int(value)
+        raise SemaError(f"int: cannot convert {shortest_text(value)} to an integer (not finite or out of i64 range)")
+    if kind is Fraction:
+        return int(value)
+    if isinstance(value, str):
+        found = parse_int(value)
+        if found is None:
+            raise SemaError(f"cannot convert '{value}' to int")
+        return found
+    type_error("number or string", value)
+
+
+@builtin("float", returns="float", pure=True)
+def float_(value: Any) -> float:
+    """A real number as a float, or the float written in a string.
+
+    (float "1.5") => 1.5
+    """
+    if isinstance(value, str):
+        found = parse_float(value)
+        if found is None:
+            raise SemaError(f"cannot convert '{value}' to float")
+        return found
+    if type(value) not in NUMBERS:
+        type_error("number or string", value)
+    if type(value) in COMPLEX:
+        type_error("real number", value, "float: complex has no real projection")
+    return to_float(value)
+
+
+@builtin("string->float", "string/to-float", returns="float", pure=True)
+def string_to_float(value: Any) -> float:
+    """The float written in a string; an int or float as a float.
+
+    (string->float "2.5") => 2.5
+    """
+    if isinstance(value, str):
+        found = parse_float(value)
+        if found is None:
+            raise SemaError(f"cannot parse '{value}' as float")
+        return found
+    if type(value) is float or is_int64(value):
+        return float(value)
+    type_error("string or number", value)

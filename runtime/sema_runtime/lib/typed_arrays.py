@@ -1,0 +1,314 @@
+"""f64-array and i64-array: numbers of one type in machine words. What changes one returns a changed copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.numbers import INT_LIMIT, is_int64
+from sema_runtime.values.typed_arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sema_runtime.values.typed_arrays import TypedArray
+
+EMPTY_SUM = -0.0  # the sum of no floats, so that adding it to anything changes nothing
+
+
+def _float(value: Any, expected: str = "number") -> float:
+    if type(value) is float or is_int64(value):
+        return float(value)
+    type_error(expected, value)
+
+
+def _int(value: Any, expected: str = "integer") -> int:
+    if is_int64(value):
+        return int(value)
+    type_error(expected, value)
+
+
+def _floats(value: Any) -> FloatArray:
+    if type(value) is FloatArray:
+        return value
+    type_error("f64-array", value)
+
+
+def _ints(value: Any) -> IntArray:
+    if type(value) is IntArray:
+        return value
+    type_error("i64-array", value)
+
+
+def _items(values: Any) -> Any:
+    if isinstance(values, List | list):
+        return values
+    type_error("list", values)
+
+
+def _length(function: str, length: Any) -> int:
+    if _int(length) < 0:
+        raise SemaError(f"{function}: length must be non-negative, got {length}")
+    return int(length)
+
+
+def _index(array: TypedArray, index: Any) -> int:
+    """index, an int. Raises SemaError unless it is one of array's."""
+    if not 0 <= _int(index) < len(array):
+        raise SemaError(f"index {index} out of bounds (len {len(array)})")
+    return int(index)
+
+
+def _check_callable(function: Any) -> None:
+    if not callable(function):
+        type_error("callable", function)
+
+
+def _folded(function: Callable[[Any, Any], Any], initial: Any, array: TypedArray) -> Any:
+    result = initial
+    if len(array):
+        _check_callable(function)
+    for item in array.items:
+        result = function(result, item)
+    return result
+
+
+# f64-array
+
+
+@builtin("f64-array", pure=True)
+def f64_array(*numbers: Any) -> FloatArray:
+    """An array of floats.
+
+    (f64-array 1 2.5) => #f64(1 2.5)
+    """
+    return FloatArray(map(_float, numbers))
+
+
+@builtin("f64-array/make", pure=True)
+def f64_array_make(length: Any, fill: Any = 0.0) -> FloatArray:
+    """An array of length floats, all of them fill.
+
+    (f64-array/make 2 1.5) => #f64(1.5 1.5)
+    """
+    length = _length("f64-array/make", length)
+    return FloatArray([_float(fill)] * length)
+
+
+@builtin("f64-array/from-list", pure=True)
+def f64_array_from_list(numbers: Any) -> FloatArray:
+    """An array of the numbers of a list.
+
+    (f64-array/from-list '(1 2)) => #f64(1 2)
+    """
+    return FloatArray(map(_float, _items(numbers)))
+
+
+@builtin("f64-array/range", pure=True)
+def f64_array_range(start: Any, end: Any, step: Any = 1.0) -> FloatArray:
+    """The floats from start up to, not including, end, each step more than the one before.
+
+    (f64-array/range 0 1 0.25) => #f64(0 0.25 0.5 0.75)
+    """
+    start, end, step = _float(start), _float(end), _float(step)
+    if step == 0:
+        raise SemaError("f64-array/range: step cannot be zero")
+    items = []
+    here = start
+    while here < end if step > 0 else here > end:
+        items.append(here)
+        here += step
+    return FloatArray(items)
+
+
+@builtin("f64-array/length", returns="int", pure=True)
+def f64_array_length(array: Any) -> int:
+    """The number of items."""
+    return len(_floats(array))
+
+
+@builtin("f64-array/ref", returns="float", pure=True)
+def f64_array_ref(array: Any, index: Any) -> float:
+    """The item at index, counted from 0.
+
+    (f64-array/ref (f64-array 1 2) 1) => 2.0
+    """
+    array = _floats(array)
+    return float(array.items[_index(array, index)])
+
+
+@builtin("f64-array/set!", pure=True)
+def f64_array_set_mut(array: Any, index: Any, number: Any) -> FloatArray:
+    """A copy of an array with another number at index; the array itself stays as it is.
+
+    (f64-array/set! (f64-array 1 2) 0 9) => #f64(9 2)
+    """
+    array = _floats(array)
+    _int(index)
+    number = _float(number)
+    changed = FloatArray(array.items)
+    changed.items[_index(array, index)] = number
+    return changed
+
+
+@builtin("f64-array/map")
+def f64_array_map(function: Any, array: Any) -> FloatArray:
+    """An array of what a function makes of each item.
+
+    (f64-array/map (fn (x) (* x 2)) (f64-array 1 2)) => #f64(2 4)
+    """
+    array = _floats(array)
+    if len(array):
+        _check_callable(function)
+    expected = "number (f64-array/map callback must return number)"
+    return FloatArray(_float(function(item), expected) for item in array.items)
+
+
+@builtin("f64-array/fold")
+def f64_array_fold(function: Any, initial: Any, array: Any) -> Any:
+    """Calls a function with the result so far, at first initial, and each item in turn; gives the last result.
+
+    (f64-array/fold + 0 (f64-array 1 2)) => 3.0
+    """
+    return _folded(function, initial, _floats(array))
+
+
+@builtin("f64-array/sum", returns="float", pure=True)
+def f64_array_sum(array: Any) -> float:
+    """The sum of the items.
+
+    (f64-array/sum (f64-array 1 2.5)) => 3.5
+    """
+    return float(sum(_floats(array).items, EMPTY_SUM))
+
+
+@builtin("f64-array/dot", returns="float", pure=True)
+def f64_array_dot(a: Any, b: Any) -> float:
+    """The sum of the products of items at the same index.
+
+    (f64-array/dot (f64-array 1 2) (f64-array 3 4)) => 11.0
+    """
+    left, right = _floats(a).items, _floats(b).items
+    if len(left) != len(right):
+        raise SemaError(f"f64-array/dot: length mismatch ({len(left)} vs {len(right)})")
+    return float(sum((x * y for x, y in zip(left, right, strict=True)), EMPTY_SUM))
+
+
+@builtin("f64-array?", returns="bool", pure=True)
+def is_f64_array(value: Any) -> bool:
+    """Whether value is an array of floats."""
+    return type(value) is FloatArray
+
+
+# i64-array
+
+
+@builtin("i64-array", pure=True)
+def i64_array(*numbers: Any) -> IntArray:
+    """An array of 64-bit ints.
+
+    (i64-array 1 2) => #i64(1 2)
+    """
+    return IntArray(map(_int, numbers))
+
+
+@builtin("i64-array/make", pure=True)
+def i64_array_make(length: Any, fill: Any = 0) -> IntArray:
+    """An array of length ints, all of them fill.
+
+    (i64-array/make 2 7) => #i64(7 7)
+    """
+    length = _length("i64-array/make", length)
+    return IntArray([_int(fill)] * length)
+
+
+@builtin("i64-array/from-list", pure=True)
+def i64_array_from_list(numbers: Any) -> IntArray:
+    """An array of the ints of a list.
+
+    (i64-array/from-list '(1 2)) => #i64(1 2)
+    """
+    return IntArray(map(_int, _items(numbers)))
+
+
+@builtin("i64-array/range", pure=True)
+def i64_array_range(start: Any, end: Any, step: Any = 1) -> IntArray:
+    """The ints from start up to, not including, end, each step more than the one before.
+
+    (i64-array/range 0 5 2) => #i64(0 2 4)
+    """
+    start, end, step = _int(start), _int(end), _int(step)
+    if step == 0:
+        raise SemaError("i64-array/range: step cannot be zero")
+    return IntArray(range(start, end, step))
+
+
+@builtin("i64-array/length", returns="int", pure=True)
+def i64_array_length(array: Any) -> int:
+    """The number of items."""
+    return len(_ints(array))
+
+
+@builtin("i64-array/ref", returns="int", pure=True)
+def i64_array_ref(array: Any, index: Any) -> int:
+    """The item at index, counted from 0.
+
+    (i64-array/ref (i64-array 1 2) 1) => 2
+    """
+    array = _ints(array)
+    return int(array.items[_index(array, index)])
+
+
+@builtin("i64-array/set!", pure=True)
+def i64_array_set_mut(array: Any, index: Any, number: Any) -> IntArray:
+    """A copy of an array with another int at index; the array itself stays as it is.
+
+    (i64-array/set! (i64-array 1 2) 0 9) => #i64(9 2)
+    """
+    array = _ints(array)
+    _int(index)
+    number = _int(number)
+    changed = IntArray(array.items)
+    changed.items[_index(array, index)] = number
+    return changed
+
+
+@builtin("i64-array/map")
+def i64_array_map(function: Any, array: Any) -> IntArray:
+    """An array of what a function makes of each item.
+
+    (i64-array/map (fn (x) (* x 2)) (i64-array 1 2)) => #i64(2 4)
+    """
+    array = _ints(array)
+    if len(array):
+        _check_callable(function)
+    expected = "integer (i64-array/map callback must return integer)"
+    return IntArray(_int(function(item), expected) for item in array.items)
+
+
+@builtin("i64-array/fold")
+def i64_array_fold(function: Any, initial: Any, array: Any) -> Any:
+    """Calls a function with the result so far, at first initial, and each item in turn; gives the last result.
+
+    (i64-array/fold * 1 (i64-array 3 4)) => 12
+    """
+    return _folded(function, initial, _ints(array))
+
+
+@builtin("i64-array/sum", returns="int", pure=True)
+def i64_array_sum(array: Any) -> int:
+    """The sum of the items; beyond 64 bits it wraps around.
+
+    (i64-array/sum (i64-array 1 2)) => 3
+    """
+    total = int(sum(_ints(array).items))
+    return (total + INT_LIMIT) % (2 * INT_LIMIT) - INT_LIMIT
+
+
+@builtin("i64-array?", returns="bool", pure=True)
+def is_i64_array(value: Any) -> bool:
+    """Whether value is an array of 64-bit ints."""
+    return type(value) is IntArray
