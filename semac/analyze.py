@@ -29,13 +29,17 @@ MAX_DEPTH = 900
 INTERNAL = {
     "%list": "sema_runtime.values.lists:make_list",
     "%cons": "sema_runtime.lib.lists:cons",
-    "%append": "sema_runtime.lib.lists:append",
+    "%append": "sema_runtime.lib.lists:spliced",
     "%vector": "builtins:tuple",
 }
 # Special forms of ours that are macros in the reference: any definition of the name hides them.
 MACRO_LIKE = frozenset(("dotimes", "for-range", "guard", "if-let", "parameterize", "when-let", "with-stream"))
-# Direct calls of these ignore `set!` and inner definitions of the name, as in the reference.
-HOT = frozenset("+ - * / < > <= >= = not".split())
+# Direct calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`, as in the reference.
+OPERATORS = frozenset("+ - * / < > <= >= = not".split())
+INTRINSICS = OPERATORS | frozenset(
+    "car cdr cons length null? nth get append mod first rest string-length pair? list? number? string? symbol?"
+    " contains? string-ref".split()
+)
 
 
 def special(*names: str) -> Callable[[Handler], Handler]:
@@ -63,6 +67,7 @@ class Unit:
         self.exports: list[str] | None = None
         self.is_portable = True  # no value of this process stands in the code
         self.is_open = False  # code compiled elsewhere may call our functions: eval, load
+        self.reassigned: set[str] = set()
         self.python_names: set[str] = set()  # globals bound by Python imports
 
 
@@ -77,17 +82,21 @@ class Analyzer:
         prelude: Any,
         evaluate: Callable[[Any], Any],
         known: frozenset[str] = frozenset(),
+        reassigned: frozenset[str] = frozenset(),
     ) -> None:
         self.unit = Unit(filename)
         self.macros = macros
         self.prelude = prelude
         self.evaluate = evaluate
         self.known = known
+        self.reassigned = reassigned  # builtins that the unit changes with set!
+        self.unit.reassigned = set(reassigned)
         self.own: set[str] = set()  # what top-level forms of this unit define: no macro of such a name counts
         self.defined: set[str] = set(known)
         self.resolved_builtins: set[str] = set()
         self.depth = 0
         self.span: Any = None
+        self.form: Any = None  # the list form being analyzed
         self.top_level = True
 
     def program(self, forms: List) -> Unit:
@@ -109,8 +118,8 @@ class Analyzer:
             nodes.append(self.node(form, scope))
         self.unit.tree = TopLevel(nodes)
         late = {name for name, var in self.unit.globals.items() if var.defined} & self.resolved_builtins
-        if late - HOT:
-            raise LateDefinition(late)
+        if late - OPERATORS or self.unit.reassigned != self.reassigned:
+            raise LateDefinition(late, self.unit.reassigned)
         return self.unit
 
     # Forms
@@ -134,7 +143,8 @@ class Analyzer:
 
     def list_form(self, form: List, scope: Scope) -> Any:
         span = form.span
-        outer = self.span
+        outer, outer_form = self.span, self.form
+        self.form = form
         if span is not None:
             self.span = span
         self.depth += 1
@@ -148,7 +158,7 @@ class Analyzer:
             raise
         finally:
             self.depth -= 1
-            self.span = outer
+            self.span, self.form = outer, outer_form
 
     def _list_form(self, form: List, scope: Scope) -> Any:
         items = form.items
@@ -179,12 +189,14 @@ class Analyzer:
                 return CallBuiltin("str", self.arguments(items, scope), False, span=self.span)
             if name in INTERNAL:
                 return Runtime(INTERNAL[name], self.arguments(items, scope), span=self.span)
+            return self.named_call(name, items, scope)
         elif type(head) is Keyword:
             if len(items) == 2:
                 path = "sema_runtime.values.lookup:keyword_get"
                 return Runtime(path, [self.node(items[1], scope), Const(head)], span=self.span)
             return Call(Const(head), self.arguments(items, scope), False, None, span=self.span)
-        return self.call(self.node(head, scope), self.arguments(items, scope))
+        made = self.node(head, scope)
+        return Call(made, self.arguments(items, scope), False, None, span=self.span)
 
     def arguments(self, items: Any, scope: Scope) -> list[Any]:
         """The nodes of everything behind the head; bare atoms take their own spans."""
@@ -201,14 +213,16 @@ class Analyzer:
                 nodes.append(self.node(item, scope))
         return nodes
 
-    def call(self, head: Any, args: list[Any]) -> Any:
-        if type(head) is Builtin:
-            return CallBuiltin(head.name, args, False, span=self.span)
-        if type(head) is Ref:
-            head.var.uses += 1
-            if type(head.var.owner) is Function or head.var.is_global:
-                return Call(head, args, False, None, span=self.span)
-        return Call(head, args, False, None, span=self.span)
+    def named_call(self, name: str, items: Any, scope: Scope) -> Any:
+        """A call whose head is a symbol: of a builtin where the name means one."""
+        var = scope.find(name)
+        direct = name in INDEX and name not in self.defined
+        if direct and (var is None or (var.inner_define and name in OPERATORS)):
+            if name not in self.reassigned or name in INTRINSICS or scope.function is self.unit.main:
+                self.resolved_builtins.add(name)
+                return CallBuiltin(name, self.arguments(items, scope), False, span=self.span)
+        head = self.reference(name, scope)
+        return Call(head, self.arguments(items, scope), False, None, span=self.span)
 
     def reference(self, name: str, scope: Scope) -> Any:
         """A name as an expression."""
@@ -218,7 +232,7 @@ class Analyzer:
         if name not in self.defined:
             if name in self.macros:
                 return Const(self.macros[name], span=self.span)
-            if name in INDEX and (name not in self.unit.globals or not self.unit.globals[name].assigned or name in HOT):
+            if name in INDEX and name not in self.reassigned:
                 self.resolved_builtins.add(name)
                 return Builtin(name, span=self.span)
             if name in CONSTANTS:
@@ -265,8 +279,37 @@ class Analyzer:
 
         return self.node(expand_all(form, macro, find, self.span), scope)
 
-    def body(self, forms: Any, scope: Scope) -> Any:
-        """A sequence of forms in a scope of their own: inner defines become variables of the scope."""
+    def part(self, index: int, scope: Scope) -> Any:
+        """The node of one element of the list form being analyzed; an atom takes its own place."""
+        form = self.form.items[index]
+        spans = getattr(self.form.span, "children", ()) or ()
+        outer = self.span
+        if type(form) is not List and index < len(spans):
+            self.span = spans[index]
+        node = self.node(form, scope)
+        self.span = outer
+        return node
+
+    def located(self, forms: Any, scope: Scope, whole: Any) -> list[Any]:
+        """The nodes of forms; where they are the last elements of the list `whole`, atoms take their own places."""
+        spans = getattr(whole.span, "children", ()) if type(whole) is List else ()
+        first = len(spans) - len(forms)
+        if first < 0 or any(form is not item for form, item in zip(forms, whole.items[first:], strict=False)):
+            return [self.node(form, scope) for form in forms]
+        outer = self.span
+        nodes = []
+        for form, span in zip(forms, spans[first:], strict=True):
+            if type(form) is not List:
+                self.span = span
+            nodes.append(self.node(form, scope))
+            self.span = outer
+        return nodes
+
+    def body(self, forms: Any, scope: Scope, whole: Any = None) -> Any:
+        """A sequence of forms in a scope of their own: inner defines become variables of the scope.
+
+        whole: the list whose last elements the forms are; without it, the form being analyzed.
+        """
         names: list[str] = []
         for form in forms:
             names += inner_names(form, self)
@@ -274,7 +317,8 @@ class Analyzer:
         for name in dict.fromkeys(names):
             if scope.find_in_function(name) is None:
                 fresh.append(scope.declare(name))
-        nodes = [self.node(form, scope) for form in forms]
+                fresh[-1].inner_define = True
+        nodes = self.located(forms, scope, whole or self.form)
         inner = nodes[0] if len(nodes) == 1 else Seq(nodes, span=self.span)
         if not fresh:
             return inner
@@ -282,9 +326,9 @@ class Analyzer:
 
         return Define(fresh, inner, span=self.span)
 
-    def sequence(self, forms: Any, scope: Scope) -> Any:
-        """A sequence of forms that opens no scope."""
-        nodes = [self.node(form, scope) for form in forms]
+    def sequence(self, forms: Any, scope: Scope, whole: Any = None) -> Any:
+        """A sequence of forms that opens no scope. whole: as for `body`."""
+        nodes = self.located(forms, scope, whole or self.form)
         if len(nodes) == 1:
             return nodes[0]
         return Seq(nodes, span=self.span) if nodes else Const(None, span=self.span)
@@ -341,10 +385,11 @@ class Analyzer:
 
 
 class LateDefinition(Exception):
-    """A macro expanded to a global definition of a builtin that earlier code already used: analyze again."""
+    """A builtin that earlier code already used turned out to be defined or set by the program: analyze again."""
 
-    def __init__(self, names: set[str]) -> None:
+    def __init__(self, names: set[str], reassigned: set[str]) -> None:
         self.names = names
+        self.reassigned = frozenset(reassigned)
 
 
 DEFINERS = frozenset(("define", "def", "defn", "defun"))

@@ -16,8 +16,8 @@ def if_(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 3)
     test = a.node(parts[0], scope)
     live = constant_truth(test)
-    then = a.node(parts[1], scope if live is not False else scope.child())
-    otherwise = a.node(parts[2], scope if live is not True else scope.child()) if len(parts) == 3 else Const(None)
+    then = a.part(2, scope if live is not False else scope.child())
+    otherwise = a.part(3, scope if live is not True else scope.child()) if len(parts) == 3 else Const(None)
     return folded_if(test, then, otherwise, a.span)
 
 
@@ -47,11 +47,11 @@ def cond(a: Analyzer, form: List, scope: Scope) -> Any:
             raise a.error("cond: clause must not be empty", hint="each clause is (test body...) or (else body...)")
         test = clause.items[0]
         if type(test) is Symbol and test.name == "else":
-            result = a.sequence(clause.items[1:], scope) if len(clause.items) > 1 else Const(True)
+            result = a.sequence(clause.items[1:], scope, clause) if len(clause.items) > 1 else Const(True)
             break
         node = a.node(test, scope)
         inner = scope.child() if constant_truth(node) is False else scope
-        made.append((node, a.sequence(clause.items[1:], inner) if len(clause.items) > 1 else Const(True)))
+        made.append((node, a.sequence(clause.items[1:], inner, clause) if len(clause.items) > 1 else Const(True)))
     for test_node, body in reversed(made):
         result = folded_if(test_node, body, result, a.span)
     return result
@@ -71,7 +71,7 @@ def case(a: Analyzer, form: List, scope: Scope) -> Any:
         if not clause.items:
             raise a.error("case: clause must not be empty")
         keys, body = clause.items[0], clause.items[1:]
-        node = a.body(body, inner.child()) if body else Const(None)
+        node = a.body(body, inner.child(), clause) if body else Const(None)
         if type(keys) is Symbol and keys.name == "else":
             result = node
             break

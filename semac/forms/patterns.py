@@ -113,5 +113,5 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
         if len(body) >= 2 and type(body[0]) is Symbol and body[0].name == "when":
             guard = a.node(body[1], inner)
             body = body[2:]
-        made.append((shape, guard, a.body(body, inner.child()) if body else Const(None)))
+        made.append((shape, guard, a.body(body, inner.child(), clause) if body else Const(None)))
     return Match(value, made, what == "match*", span=a.span)
