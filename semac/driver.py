@@ -103,11 +103,12 @@ def analyze(forms: List, filename: str, macros: dict[str, Macro], known: frozens
     from semac.macro_env import evaluate, prelude
 
     before = dict(macros)
+    reassigned: frozenset[str] = frozenset()
     while True:
         try:
-            return Analyzer(filename, macros, prelude(), evaluator(macros, evaluate), known).program(forms)
+            return Analyzer(filename, macros, prelude(), evaluator(macros, evaluate), known, reassigned).program(forms)
         except LateDefinition as late:
-            known = known | late.names
+            known, reassigned = known | late.names, late.reassigned
             macros.clear()
             macros.update(before)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from sema_runtime.catalogue_index import INDEX
 from semac import ir
 from semac.analyze import Unit
 from semac.emit_calls import Calls, unbounded
@@ -59,9 +60,29 @@ class ModuleEmitter:
         for index, item in enumerate(items):
             last = result is not None and index == len(items) - 1
             self.top(item, Dest("assign", result or "") if last else DROP, body)
+        body[:0] = self.builtin_aliases()
         head = self.names.import_statements()
         tail = self.names.display_statement()
         return ast.Module([*head, *self.names.constant_statements, *tail, *body], [])
+
+    def builtin_aliases(self) -> list[ast.stmt]:
+        """`name = builtin` for builtins that the program changes later, or uses before it defines its own."""
+        made: list[ast.stmt] = []
+        for sema, var in self.unit.globals.items():
+            if sema in INDEX and (sema in self.unit.reassigned or (var.defined and self.used_early(var))):
+                module, python, *_ = INDEX[sema]
+                original = self.names.runtime(f"sema_runtime.{module}", python)
+                made.append(assign(var.py, name(original, NOWHERE), NOWHERE))
+        return made
+
+    def used_early(self, var: ir.Var) -> bool:
+        """Whether a top-level form before the definition of a global mentions it."""
+        for item in self.unit.tree.items:
+            if type(item) is ir.Set and item.var is var:
+                return False
+            if var in mentioned(item):
+                return True
+        return False
 
     def top(self, node: Any, dest: Dest, out: list[ast.stmt]) -> None:
         if type(node) is ir.Set and type(node.value) is ir.Lambda:

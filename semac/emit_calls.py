@@ -64,11 +64,14 @@ class Calls:
             args = self.exprs(node.args)
             return self.expr(head), args
         made = self.exprs([head, *node.args])
+        if not isinstance(made[0], ast.Name):
+            made[0] = self.save(made[0], "function", self.current)  # so that an error can show what was no function
         return made[0], made[1:]
 
     def late_head(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
         args = self.exprs(node.args)
-        if not all(isinstance(arg, ast.Constant | ast.Name) for arg in args):
+        may_be_unbound = any(type(arg) is ir.Ref and arg.var.is_global and not arg.var.defined for arg in node.args)
+        if may_be_unbound or not all(isinstance(arg, ast.Constant | ast.Name) for arg in args):
             args = [arg if isinstance(arg, ast.Constant) else self.save(arg, "value", self.current) for arg in args]
         return self.expr(node.head), args
 

@@ -297,6 +297,8 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
         return None
     source = iterable(e, node.args[1], node.name)
     loc = e.loc(node)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
+        source = e.save(source, "items", loc)  # Python forbids `:=` there
     var = function.params[0]
     target = e.bind(var)
     if node.name == "map":

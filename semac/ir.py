@@ -15,7 +15,7 @@ class Var:
     """A variable. `assigned` counts changes after its first binding; `function` is set when it names one function."""
 
     __slots__ = (
-        "assigned", "captured", "defined", "escapes", "fresh", "function", "is_global", "is_param", "loop", "name",
+        "assigned", "captured", "defined", "escapes", "function", "inner_define", "is_global", "is_param", "loop", "name",
         "owner", "py", "self_name", "span", "type", "uses",
     )  # fmt: skip
 
@@ -28,7 +28,7 @@ class Var:
         self.defined = 0
         self.captured = False  # used by a function nested in the owner
         self.escapes = False  # used otherwise than as the head of a call
-        self.fresh = False
+        self.inner_define = False  # made by a define inside a body
         self.function: Function | None = None
         self.loop: NamedLet | None = None
         self.py = ""

@@ -7,6 +7,7 @@ from typing import Any
 
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
+from semac.analyze import OPERATORS
 from semac.driver import RESULT, CompiledUnit, compile_forms, compile_source
 from semac.limits import deepen
 
@@ -37,7 +38,8 @@ class Session:
 
     def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
         deepen()
-        self.names.update(name for name, var in unit.unit.globals.items() if var.defined or var.assigned)
+        found = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
+        self.names |= found if drain else found - OPERATORS  # what `eval` defines never changes the operators
         exec(unit.code, self.globals)
         if drain:
             drain_tasks()

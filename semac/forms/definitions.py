@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, SemaTypeError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.typenames import type_name
-from semac.analyze import HOT, Analyzer, special
+from semac.analyze import Analyzer, special
 from semac.forms.binding import formals, note_function, values_items
 from semac.forms.functions import make_function
 from semac.forms.patterns import bind_pattern, pattern
@@ -137,7 +138,9 @@ def set_(a: Analyzer, form: List, scope: Scope) -> Any:
     var = scope.find(name)
     if var is None:
         var = a.global_var(name)
-        if name not in HOT:
+        if name in INDEX and name not in a.defined:
+            a.unit.reassigned.add(name)
+        else:
             a.defined.add(name)
     var.assigned += 1
     return Set(var, a.node(parts[1], scope), None, span=a.span)

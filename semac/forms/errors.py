@@ -18,7 +18,9 @@ def try_(a: Analyzer, form: List, scope: Scope) -> Any:
     if type(clause) is not List:
         raise a.error("try: expected a list")
     items = clause.items
-    if not items or type(items[0]) is not Symbol or items[0].name != "catch":
+    if not items:
+        raise a.error("try: catch form is empty")
+    if type(items[0]) is not Symbol or items[0].name != "catch":
         raise a.error("try: last argument must be (catch var handler...)")
     if len(items) < 3:
         raise a.error("try: catch needs (catch var handler...)")

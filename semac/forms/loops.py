@@ -6,14 +6,17 @@ from typing import Any
 
 from sema_runtime.values.lists import List
 from semac.analyze import Analyzer, special
-from semac.ir import CallBuiltin, Const, Let, Ref, Seq, Set, While
+from semac.ir import Call, CallBuiltin, Const, Let, Ref, Seq, Set, While
 from semac.scope import Scope
 
 
 @special("while")
 def while_(a: Analyzer, form: List, scope: Scope) -> Any:
     test, *body = a.expect(form, 2)
-    return While(a.node(test, scope), a.body(body, scope.child()), span=a.span)
+    condition = a.node(test, scope)
+    if type(a.reference("not", scope)) is Ref:  # the reference loops until `(not test)`, whatever `not` means
+        condition = CallBuiltin("not", [Call(a.reference("not", scope), [condition], False, None)], False)
+    return While(condition, a.body(body, scope.child()), span=a.span)
 
 
 @special("do")

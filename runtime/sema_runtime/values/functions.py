@@ -23,7 +23,8 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
     Emitted as `return tail_call(f, x)`. When the function that says so was itself called by a `tail_call`, the call is
     handed back to that one, which loops; otherwise this one becomes the loop. Chains of any length use three frames.
     """
-    if sys._getframe(2).f_code is _CODE:
+    caller = sys._getframe(2).f_code
+    if caller is _CODE or caller is _APPLY:
         return TailCall(function, args)
     result = function(*args)
     while type(result) is TailCall:
@@ -32,3 +33,19 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
 
 
 _CODE = tail_call.__code__
+
+
+def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
+    """`(apply f a b items)` in tail position, with the flat stack of `tail_call`."""
+    from sema_runtime.values.matching import iterate
+
+    arguments = (*args[:-1], *iterate(args[-1], "apply"))
+    if sys._getframe(2).f_code in (_CODE, _APPLY):
+        return TailCall(function, arguments)
+    result = function(*arguments)
+    while type(result) is TailCall:
+        result = result.function(*result.args)
+    return result
+
+
+_APPLY = tail_apply.__code__
