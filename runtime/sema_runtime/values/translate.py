@@ -190,7 +190,7 @@ def _arity(text: str, exc: TypeError) -> SemaError | None:
 def _arity_error(qualname: str, exc: TypeError, stated: str, given: int, missing: list[str] | None) -> SemaError | None:
     """stated: the expectation in Python's message, if any; given: the arguments, or minus how many are missing."""
     place = innermost(exc)
-    target = _find_target(qualname, place[0], missing) if place else None
+    target = _find_target(qualname, place[0], missing, stated) if place else None
     if target is None:
         if missing is not None:
             return None
@@ -216,17 +216,19 @@ def _declared(name: str, low: int, high: int) -> tuple[int, int]:
     return (entry[2], entry[3]) if entry is not None else (low, high)
 
 
-def _find_target(qualname: str, frame: FrameType, missing: list[str] | None) -> tuple[str, int, int] | None:
+def _find_target(
+    qualname: str, frame: FrameType, missing: list[str] | None, stated: str
+) -> tuple[str, int, int] | None:
     """(Sema name, least, most arguments or -1) of the function that a frame called wrongly."""
     for value in _values_near(frame):
         function = getattr(value, "__func__", value)
         if getattr(function, "__qualname__", None) != qualname:
             continue
         code = getattr(function, "__code__", None)
-        if code is not None and _misses(code, missing, len(function.__defaults__ or ())):
+        if code is not None and _misses(code, missing, len(function.__defaults__ or ())) and _takes(code, stated):
             return function_name(function), *_bounds(code, len(function.__defaults__ or ()), value is not function)
     for code, table in _codes_near(frame):
-        if code.co_qualname == qualname and _misses(code, missing, 0):
+        if code.co_qualname == qualname and _misses(code, missing, 0) and _takes(code, stated):
             return name_of_code(code.co_name, table), *_bounds(code, 0, False)
     return None
 
@@ -234,6 +236,11 @@ def _find_target(qualname: str, frame: FrameType, missing: list[str] | None) -> 
 def _misses(code: CodeType, missing: list[str] | None, defaults: int) -> bool:
     required = code.co_varnames[: code.co_argcount - defaults]
     return missing is None or list(required[len(required) - len(missing) :]) == missing
+
+
+def _takes(code: CodeType, stated: str) -> bool:
+    """Whether code can be the function of which Python says how many arguments it takes; many lambdas share a name."""
+    return not stated.isdigit() or code.co_argcount == int(stated)
 
 
 def _bounds(code: CodeType, defaults: int, bound: bool) -> tuple[int, int]:
