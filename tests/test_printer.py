@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+
 from sema_runtime.lib import output
 from sema_runtime.values.atoms import char, keyword, symbol
 from sema_runtime.values.lists import EMPTY, List, cons

@@ -39,6 +39,7 @@ TOO_MANY = re.compile(
 )
 MISSING = re.compile(r"(\S+)\(\) missing (\d+) required positional arguments?: (.+)")
 EXPECTED = re.compile(r"(\S+) expected (?:at (?:least|most) )?(\d+) arguments?, got (\d+)")
+FUNCTION = type(type_name)
 COUNTS = {"no": "0", "one": "1"}
 
 SEQUENCE_ATTRIBUTES = frozenset(("car", "cdr", "items", "steps"))
@@ -195,10 +196,10 @@ def _arity_error(qualname: str, exc: TypeError, stated: str, given: int, missing
         if missing is not None:
             return None
         return ArityError(qualname.rpartition(".")[2], stated, given)
-    name, low, high = target
+    name, least, (low, high) = target
     if missing is not None:
-        given += low
-    return ArityError(name, arity_text(*_declared(name, low, high)), given)
+        given += least
+    return ArityError(name, arity_text(low, high), given)
 
 
 def arity_text(low: int, high: int) -> str:
@@ -208,29 +209,33 @@ def arity_text(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _declared(name: str, low: int, high: int) -> tuple[int, int]:
+def _find_target(
+    qualname: str, frame: FrameType, missing: list[str] | None, stated: str
+) -> tuple[str, int, tuple[int, int]] | None:
+    """(Sema name, parameters without default, arity to show) of the function that a frame called wrongly."""
+    for value in _values_near(frame):
+        function = getattr(value, "__func__", value)
+        if getattr(function, "__qualname__", None) != qualname or isinstance(function, type):
+            continue
+        code = getattr(function, "__code__", None)
+        if code is not None and _takes(code, stated):
+            defaults = len(function.__defaults__ or ())
+            if _misses(code, missing, defaults):
+                bounds = _bounds(code, defaults, value is not function)
+                return function_name(function), bounds[0], _declared(function, bounds)
+    for code, table in _codes_near(frame):
+        if code.co_qualname == qualname and _misses(code, missing, 0) and _takes(code, stated):
+            bounds = _bounds(code, 0, False)
+            return name_of_code(code.co_name, table), bounds[0], bounds
+    return None
+
+
+def _declared(function: Any, bounds: tuple[int, int]) -> tuple[int, int]:
     """The arity of a builtin as it is declared, which can differ from the Python signature."""
     from sema_runtime.catalogue_index import INDEX
 
-    entry = INDEX.get(name)
-    return (entry[2], entry[3]) if entry is not None else (low, high)
-
-
-def _find_target(
-    qualname: str, frame: FrameType, missing: list[str] | None, stated: str
-) -> tuple[str, int, int] | None:
-    """(Sema name, least, most arguments or -1) of the function that a frame called wrongly."""
-    for value in _values_near(frame):
-        function = getattr(value, "__func__", value)
-        if getattr(function, "__qualname__", None) != qualname:
-            continue
-        code = getattr(function, "__code__", None)
-        if code is not None and _misses(code, missing, len(function.__defaults__ or ())) and _takes(code, stated):
-            return function_name(function), *_bounds(code, len(function.__defaults__ or ()), value is not function)
-    for code, table in _codes_near(frame):
-        if code.co_qualname == qualname and _misses(code, missing, 0) and _takes(code, stated):
-            return name_of_code(code.co_name, table), *_bounds(code, 0, False)
-    return None
+    entry = INDEX.get(getattr(function, "__sema_name__", ""))
+    return (entry[2], entry[3]) if entry is not None else bounds
 
 
 def _misses(code: CodeType, missing: list[str] | None, defaults: int) -> bool:
@@ -267,7 +272,7 @@ def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | N
     steps = 0
     while here is not None and steps < 100:
         table = sema_names(here.f_code, here.f_globals)
-        todo = [here.f_code, *(f.__code__ for f in tuple(here.f_globals.values()) if hasattr(f, "__code__"))]
+        todo = [here.f_code, *(f.__code__ for f in tuple(here.f_globals.values()) if type(f) is FUNCTION)]
         while todo:
             code = todo.pop()
             if code in seen:

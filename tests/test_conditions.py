@@ -1,0 +1,142 @@
+"""What `catch` binds and what an uncaught error shows: conditions, translated Python errors, hints, frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sema_runtime.hints import for_unbound, nearest
+from sema_runtime.values.conditions import condition_map, describe
+from sema_runtime.values.errors import IoError, PermissionDenied, ReaderError, SemaError, Thrown, type_error
+from sema_runtime.values.printer import to_text
+
+MODULE = """
+__sema_names__ = {"is_p": "p?", "lam": "<lambda>"}
+from sema_runtime.lib.truth import not_
+
+def is_p(a, b): return a
+def rest(a, *r): return a
+def total_over(): return 1
+def outer():
+    return (lambda x, y: x)(1)
+five = 5
+"""
+
+
+def error_of(expression: str) -> BaseException:
+    """What evaluating a Python expression in a compiled module raises."""
+    namespace: dict[str, Any] = {"__name__": "prog"}
+    exec(compile(MODULE, "/x/prog.sema", "exec"), namespace)
+    code = compile(f"def main():\n    return {expression}\nmain()", "/x/prog.sema", "exec")
+    try:
+        exec(code, namespace)
+    except Exception as error:
+        return error
+    raise AssertionError("no error")
+
+
+def caught(error: BaseException) -> str:
+    """The printed condition map without its trace."""
+    return to_text(condition_map(error).without(*[key for key in condition_map(error) if key.name == "stack-trace"]))
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("is_p(1)", "p? expects 2 arguments, got 1"),
+        ("is_p(1, 2, 3)", "p? expects 2 arguments, got 3"),
+        ("rest()", "rest expects 1 or more arguments, got 0"),
+        ("total_over(1)", "total-over expects no arguments, got 1"),
+        ("outer()", "<lambda> expects 2 arguments, got 1"),
+        ("not_()", "not expects 1 argument, got 0"),
+        ("len(1, 2)", "len expects 1 argument, got 2"),
+        ("five(3)", "not callable: 5 (int)"),
+        ("five(is_p(1, 2), total_over())", "not callable: 5 (int)"),
+        ("nope_here", "Unbound variable: nope-here"),
+        ("1 + 'a'", "expected number or string, got int and string"),
+        ("'a' + None", "expected number or string, got string and nil"),
+        ("(1,) + 2", "expected number or string, got vector and int"),
+        ("None * 2", "expected number, got nil and int"),
+        ("1 < 'a'", "expected comparable values, got int and string"),
+        ("1 > None", "expected comparable values, got nil and int"),
+        ("-'a'", "expected number, got string"),
+        ("1 / 0", "division by zero"),
+        ("1 % 0", "modulo by zero"),
+        ("None.car", "expected list or vector, got nil"),
+        ("int('z')", "ValueError: invalid literal for int() with base 10: 'z'"),
+    ],
+)
+def test_python_errors_read_as_sema_errors(expression: str, message: str) -> None:
+    assert describe(error_of(expression)).message == message
+
+
+def test_recursion_error_is_a_stack_overflow_with_advice() -> None:
+    shown = describe(RecursionError("maximum recursion depth exceeded"))
+    assert shown.message == "stack overflow: maximum call depth exceeded"
+    assert shown.hint is not None and "tail position" in shown.hint
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (SemaError("msg"), '{:message "msg" :type :eval}'),
+        (Thrown("boom"), r'{:message "\"boom\"" :type :user :value "boom"}'),
+        (ReaderError("unterminated list", (1, 3, 1, 4)), '{:message "unterminated list at 1:3" :type :reader}'),
+        (IoError("file/read x: No such file"), '{:message "file/read x: No such file" :type :io}'),
+        (
+            PermissionDenied("shell", "shell"),
+            '{:capability "shell" :function "shell" '
+            ":message \"Permission denied: shell requires 'shell' capability\" :type :permission-denied}",
+        ),
+        (KeyError("k"), '{:message "KeyError: k" :python-type "KeyError" :type :python}'),
+    ],
+)
+def test_condition_maps(error: Exception, text: str) -> None:
+    assert caught(error) == text
+
+
+def test_arity_and_type_maps_hold_what_was_expected() -> None:
+    text = caught(error_of("rest()"))
+    assert text == (
+        '{:expected "1+" :function "rest" :got 0 :message "rest expects 1 or more arguments, got 0" :type :arity}'
+    )
+    with pytest.raises(SemaError) as raised:
+        type_error("list or vector", 5)
+    assert ':expected "list or vector" :got "int"' in caught(raised.value)
+
+
+def test_a_rethrown_condition_map_restores_the_error() -> None:
+    condition = condition_map(error_of("five(1)"))
+    assert describe(Thrown(condition)).message == "not callable: 5 (int)"
+    assert condition_map(Thrown(condition)) is condition
+    assert describe(Thrown(condition.without())).message == "not callable: 5 (int)"
+    assert describe(Thrown(5)).message == "User exception: 5"
+
+
+def test_frames_carry_sema_names_and_columns() -> None:
+    frames = [(one.name, one.line, one.col) for one in describe(error_of("outer()")).frames]
+    assert frames == [("outer", 9, 12), ("main", 2, 12), ("<lambda>", 3, 1)]
+
+
+def test_a_failing_operator_is_shown_at_its_place() -> None:
+    assert [one.name for one in describe(error_of("1 + 'a'")).frames] == ["+", "main", "<lambda>"]
+
+
+def test_hints_for_unbound_names() -> None:
+    assert for_unbound("lenght") == "Did you mean 'length'?"
+    assert for_unbound("x") == "Did you mean '+'?"
+    assert for_unbound("lst") == "Did you mean 'list'?"
+    assert for_unbound("my-count", ["my-counter"]) == "Did you mean 'my-counter'?"
+    assert for_unbound("some-long-name-that-does-not-exist") is None
+    assert for_unbound("setq") == "Sema uses 'set!' for variable assignment"
+
+
+def test_nearest_respects_the_limit_of_a_third() -> None:
+    assert nearest("abc", ["abd"]) == "abd"
+    assert nearest("abc", ["ade"]) is None
+    assert nearest("abcdef", ["abcdef", "abcdxy"]) == "abcdxy"
+
+
+def test_the_hint_for_an_unbound_name_knows_the_program() -> None:
+    assert describe(error_of("total_ovre()")).hint == "Did you mean 'total-over'?"
