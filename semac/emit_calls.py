@@ -117,7 +117,8 @@ class Calls:
         if all(type(key) is ir.Const and type(key.value) in PLAIN for key in node.keys):
             return call(kind, [ast.Dict(list(keys), list(items), **loc)], loc)
         pairs: list[ast.expr] = [ast.Tuple([k, v], ast.Load(), **loc) for k, v in zip(keys, items, strict=True)]
-        return call(attribute(kind, "of", loc), [ast.List(pairs, ast.Load(), **loc)], loc)
+        literal = self.runtime("sema_runtime.values.map_keys:map_literal", loc)
+        return call(literal, [ast.List(pairs, ast.Load(), **loc)], loc)
 
     def constant_data(self: Emitter, value: Any, loc: Loc) -> ast.expr:  # type: ignore[misc]
         """An expression for any constant: quoted data is built once, in a module constant."""

@@ -15,7 +15,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, stored
 
 
-@builtin("map", "mapcar", returns="list", arity=(2, -1))
+@builtin("map", "mapcar", returns="list")
 def map_(function: Any, collection: Any, *more: Any) -> List:
     """The results of calling function with each element; with several collections, with one element of each, up to the
     end of the shortest.
@@ -147,17 +147,17 @@ def reduce(function: Any, collection: Any) -> Any:
     return acc
 
 
-@builtin("apply", arity=(2, -1))
-def apply(function: Any, *args: Any) -> Any:
+@builtin("apply")
+def apply(function: Any, first: Any, *more: Any) -> Any:
     """Calls function with the arguments, the last of which is a list or vector of further ones.
 
     (apply + 1 2 '(3 4)) => 10
     """
-    last = args[-1] if args else None
+    last = more[-1] if more else first
     items = last.items if type(last) is List else elements(last, "apply")
     if not callable(function):
         not_callable(function)
-    return function(*args[:-1], *items) if len(args) > 1 else function(*items)
+    return function(first, *more[:-1], *items) if more else function(*items)
 
 
 @builtin("any", "any?", "some?", returns="bool")

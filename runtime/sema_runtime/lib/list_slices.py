@@ -174,23 +174,23 @@ def flatten_deep(value: Any) -> List:
     return List(flat)
 
 
-@builtin("zip", returns="list", pure=True, arity=(2, -1))
-def zip_(*collections: Any) -> List:
+@builtin("zip", returns="list", pure=True)
+def zip_(first: Any, second: Any, *more: Any) -> List:
     """Lists of the first, second, ... elements of all the collections, up to the end of the shortest.
 
     (zip '(1 2) '(a b)) => ((1 a) (2 b))
     """
-    rows = [elements(collection, "zip") for collection in collections]
+    rows = [elements(collection, "zip") for collection in (first, second, *more)]
     return List(list(map(List, zip(*rows, strict=False))))
 
 
-@builtin("list/interleave", returns="list", pure=True, arity=(2, -1))
-def list_interleave(*collections: Any) -> List:
+@builtin("list/interleave", returns="list", pure=True)
+def list_interleave(first: Any, second: Any, *more: Any) -> List:
     """The first elements of all the collections, then the second ones, ..., up to the end of the shortest.
 
     (list/interleave '(1 2) '(a b)) => (1 a 2 b)
     """
-    rows = [elements(collection, "list/interleave") for collection in collections]
+    rows = [elements(collection, "list/interleave") for collection in (first, second, *more)]
     return List(list(chain.from_iterable(zip(*rows, strict=False))))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.map_keys import check_key
+from sema_runtime.values.map_keys import check_key
 from sema_runtime.lib.sequences import mapping, not_callable, seq
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
@@ -105,9 +105,9 @@ def map_select_keys(collection: Any, keys: Any) -> Map:
 
     (map/select-keys {:a 1 :b 2} '(:b :z)) => {:b 2}
     """
-    found = mapping(collection, "map/select-keys: argument 1 must be a map")
     if not isinstance(keys, List | tuple | list):
         type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
+    found = mapping(collection, "map/select-keys: argument 1 must be a map")
     wanted = [(key, found.lookup(key, MISSING)) for key in keys]
     return type(found).of([pair for pair in wanted if pair[1] is not MISSING])
 

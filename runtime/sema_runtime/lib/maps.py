@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.lists import assoc_entry
-from sema_runtime.lib.map_keys import KEYS, check_key
+from sema_runtime.values.map_keys import KEYS, check_key
 from sema_runtime.lib.sequences import mapping, used_as_value
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -75,7 +75,7 @@ def is_contains(collection: Any, key: Any) -> bool:
     return mapping(collection, hint).has(key)
 
 
-@builtin("assoc", pure=True, arity=(0, -1))
+@builtin("assoc", pure=True)
 def assoc(*args: Any) -> Any:
     """A map with further or changed entries: (assoc map key value ...). With two arguments, a key and a list of lists:
     the first of those that starts with key, or #f.
@@ -99,14 +99,14 @@ def assoc(*args: Any) -> Any:
     return made
 
 
-@builtin("dissoc", returns="map", pure=True, arity=(2, -1))
-def dissoc(collection: Any, *keys: Any) -> Map:
+@builtin("dissoc", returns="map", pure=True)
+def dissoc(collection: Any, key: Any, *more: Any) -> Map:
     """A map without the entries of those keys.
 
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """
     found = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
-    return found.without(*keys)
+    return found.without(key, *more)
 
 
 @builtin("merge", returns="map", pure=True)
@@ -186,7 +186,7 @@ def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
     return found.lookup(key, default)
 
 
-@builtin("hashmap/assoc", returns="hashmap", pure=True, arity=(0, -1))
+@builtin("hashmap/assoc", returns="hashmap", pure=True)
 def hashmap_assoc(*args: Any) -> HashMap:
     """A hashmap with further or changed entries: (hashmap/assoc hashmap key value ...).
 

@@ -148,7 +148,7 @@ def is_list(value: Any) -> bool:
 @builtin("pair?", returns="bool", pure=True)
 def is_pair(value: Any) -> bool:
     """Whether value is a list that isn't empty."""
-    return type(value) in LISTS and len(value) > 0
+    return type(value) in LISTS and bool(value)
 
 
 @builtin("vector?", returns="bool", pure=True)
@@ -196,7 +196,9 @@ def is_null(value: Any) -> bool:
 
     (null? '()) => #t
     """
-    return value is None or (type(value) in LISTS and not len(value))
+    if type(value) is List:
+        return value.empty
+    return value is None or (type(value) in LISTS and not value)
 
 
 @builtin("empty?", returns="bool", pure=True)

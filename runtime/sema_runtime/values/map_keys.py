@@ -17,11 +17,19 @@ if TYPE_CHECKING:
 KEYS = frozenset((str, int, Keyword, Symbol, Char, bool, float, type(None), bytes))  # surely immutable
 
 
-def check_key(key: Any, function: str) -> None:
+def map_literal(pairs: list[tuple[Any, Any]]) -> Map:
+    """What `{...}` makes of computed keys and their values."""
+    for key, _ in pairs:
+        if type(key) not in KEYS:
+            check_key(key)
+    return Map.of(pairs)
+
+
+def check_key(key: Any, function: str = "") -> None:
     """Raises `expected immutable map key` for a mutable container, and for whatever has one inside."""
     if type(key) not in KEYS and _is_mutable(key):
-        hint = f"{function}: freeze the key first (mutable-array/->vector or mutable-cell/get)"
-        type_error("immutable map key", key, hint)
+        who = f"{function}: " if function else ""
+        type_error("immutable map key", key, f"{who}freeze the key first (mutable-array/->vector or mutable-cell/get)")
 
 
 def _is_mutable(value: Any) -> bool:
