@@ -69,7 +69,7 @@ class SemaReporter(coverage.FileReporter):
         marked = {comment.span.line for comment in comments if PRAGMA in comment.text}
         excluded: set[int] = set()
         for span in _all_spans(forms.span):
-            if span is not forms.span and span.line in marked:
+            if span.line in marked:
                 excluded.update(range(span.line, span.end_line + 1))
         return excluded
 
@@ -85,8 +85,9 @@ def code_lines(code: CodeType) -> set[int]:
     return lines
 
 
-def _all_spans(span: Span) -> Iterable[Span]:
-    pending = [span]
+def _all_spans(program: Span) -> Iterable[Span]:
+    """The places of all forms of a program, inner ones too."""
+    pending = list(program.children)
     while pending:
         here = pending.pop()
         yield here

@@ -274,7 +274,7 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
     value = e.expr(node)
     if only(node.type, VECTOR | LIST):
         return value
-    loc = e.loc(node)
+    loc = e.current  # the loop's line, where debuggers are to stop in each round
     return call(e.runtime("sema_runtime.values.matching:iterate", loc), [value, const(who, loc)], loc)
 
 
