@@ -399,3 +399,24 @@ def assv(key: Any, alist: Any) -> Any:
     (assv 2 '((1 "one") (2 "two"))) => (2 "two")
     """
     return assoc_entry(key, alist.items if type(alist) is List else elements(alist, "assv"))
+
+
+# The reference makes these of car, cdr and list/repeat, which is what their arity errors name.
+for function, name in (
+    (first, "car"),
+    (rest, "cdr"),
+    (caar, "car"),
+    (cdar, "car"),
+    (cadar, "car"),
+    (cddar, "car"),
+    (caaar, "car"),
+    (cdaar, "car"),
+    (cadr, "cdr"),
+    (cddr, "cdr"),
+    (caadr, "cdr"),
+    (cdadr, "cdr"),
+    (caddr, "cdr"),
+    (cdddr, "cdr"),
+    (make_list, "list/repeat"),
+):
+    function.arity_name = name  # type: ignore[attr-defined]

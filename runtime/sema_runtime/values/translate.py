@@ -222,7 +222,8 @@ def _find_target(
             defaults = len(function.__defaults__ or ())
             if _misses(code, missing, defaults):
                 bounds = _bounds(code, defaults, value is not function)
-                return function_name(function), bounds[0], _declared(function, bounds)
+                name = getattr(function, "arity_name", None) or function_name(function)
+                return name, bounds[0], _declared(function, bounds)
     for code, table in _codes_near(frame):
         if code.co_qualname == qualname and _misses(code, missing, 0) and _takes(code, stated):
             bounds = _bounds(code, 0, False)
