@@ -8,7 +8,7 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
 from semac.analyze import Analyzer, special
 from semac.forms.definitions import record_set
-from semac.ir import Const, Runtime
+from semac.ir import Const, Ref, Runtime, Seq
 from semac.scope import Scope
 
 
@@ -18,7 +18,7 @@ def deftool(a: Analyzer, form: List, scope: Scope) -> Any:
     name = a.name_of(parts[0], "deftool")
     nodes = [a.node(part, scope) for part in parts[1:]]
     value = Runtime("sema_runtime.lib.tools:make_tool", [Const(name), *nodes], span=a.span)
-    return record_set(a, name, value, scope)
+    return defined(a, name, value, scope)
 
 
 @special("defagent")
@@ -26,7 +26,13 @@ def defagent(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 2)
     name = a.name_of(parts[0], "defagent")
     value = Runtime("sema_runtime.lib.agents:make_agent", [Const(name), a.node(parts[1], scope)], span=a.span)
-    return record_set(a, name, value, scope)
+    return defined(a, name, value, scope)
+
+
+def defined(a: Analyzer, name: str, value: Any, scope: Scope) -> Any:
+    """Sets the name and gives its value, which a plain definition at top level does not."""
+    target = record_set(a, name, value, scope)
+    return Seq([target, Ref(target.var, span=a.span)], span=a.span)
 
 
 @special("message")

@@ -25,7 +25,8 @@ def binding_pairs(a: Analyzer, form: Any, what: str) -> list[tuple[Any, Any]]:
         if type(binding) is not List:
             raise a.error(f"{what}: expected a list")
         if len(binding.items) != 2:
-            raise a.error(f"{what}: each binding must have 2 elements")
+            shape = "clause must be (formals producer)" if what.endswith("-values") else "binding must have 2 elements"
+            raise a.error(f"{what}: each {shape}")
         pairs.append((binding.items[0], binding.items[1]))
     return pairs
 
@@ -160,7 +161,7 @@ def formals(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:
     """The pattern of `(a b . rest)` or of a symbol that takes all values as a list."""
     if type(target) is Symbol:
         return ("sequence", [], ("var", scope.declare(target.name)))
-    if type(target) not in (List, tuple):
+    if type(target) is not List:
         raise a.error(f"{what}: expected a list")
     from semac.forms.functions import split_rest
 

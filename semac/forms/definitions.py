@@ -202,5 +202,6 @@ def defmulti(a: Analyzer, form: List, scope: Scope) -> Any:
 @special("defmethod")
 def defmethod(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 3, 3)
+    a.name_of(parts[0], "defmethod")
     nodes = [a.node(part, scope) for part in parts]
     return Runtime("sema_runtime.lib.multimethods:add_method", nodes, span=a.span)

@@ -18,9 +18,11 @@ def module(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
     a.unit.module_name = a.name_of(parts[0], "module")
     exports = parts[1]
-    if type(exports) is not List or not exports.items or exports.items[0] is not Symbol and not is_export(exports):
-        raise a.error("module: expected (export ...)")
-    a.unit.exports = [a.name_of(name, "export") for name in exports.items[1:]]
+    if type(exports) is not List:
+        raise a.error("module: expected a list")
+    if not exports.items or not is_export(exports):
+        raise a.error("module: second argument must start with 'export'")
+    a.unit.exports = [a.name_of(name, "module export") for name in exports.items[1:]]
     return Seq([a.node(part, scope) for part in parts[2:]] or [Const(None)], span=a.span)
 
 
