@@ -12,6 +12,7 @@ from sema_runtime.values.embedded import embed
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import PLAIN, HashMap, Map
+from sema_runtime.values.numbers import Complex
 from semac import ir
 from semac.emit_inline import inline, inline_statement
 from semac.emit_tests import KEYWORD_GET
@@ -126,8 +127,9 @@ class Calls:
             return const(value, loc)
         if type(value) in (Keyword, Symbol, Char, Fraction):
             return self.module.names.atom(value, loc)
-        if type(value) is complex:
-            return ast.Call(name("complex", loc), [const(value.real, loc), const(value.imag, loc)], [], **loc)
+        if type(value) is Complex:
+            halves = [self.constant_data(value.re, loc), self.constant_data(value.im, loc)]
+            return call(self.runtime("sema_runtime.values.numbers:Complex", loc), halves, loc)
         if type(value) is Macro:
             made = call(
                 self.runtime("sema_runtime.values.macros:Macro", loc), [const(value.name, loc), const(None, loc)], loc

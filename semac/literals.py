@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from sema_runtime.values.atoms import char, keyword, symbol
+from sema_runtime.values.numbers import Complex, parts, rational, rectangular
 
 ATOM, OPEN, CLOSE, PREFIX, DOT, FSTRING, PLACEHOLDER = range(7)
 CONTINUES = r"A-Za-z0-9_+\-*/!?<>=&%^~.#\x80-\U0010ffff"
@@ -130,12 +131,7 @@ def number_value(number: re.Match[str], start: int) -> Any:
         imaginary = _imaginary(number["imaginary"], start)
     else:
         real, imaginary = _real(number["real"]), _imaginary(number["plus"], start)
-    if type(imaginary) is int and imaginary == 0:
-        return real
-    try:
-        return complex(real, imaginary)
-    except OverflowError:
-        raise LexError("complex literal is out of range", start) from None
+    return rectangular(real, imaginary)
 
 
 def _real(digits: str) -> int | float:
@@ -180,12 +176,14 @@ def _prefixed_number(text: str, start: int) -> Found:
         value, end = _radix_digits(text, start, end, RADIX[radix])
     else:
         value, end = _decimal(text, start, end)
-    if exactness == "i" and type(value) is not complex:
-        value = _inexact(value)
-    elif exactness == "e" and type(value) is float and value - value == 0:
-        exact = Fraction(value)
-        value = exact.numerator if exact.denominator == 1 else exact
+    if exactness:
+        convert = _inexact if exactness == "i" else _exact
+        value = rectangular(*map(convert, parts(value))) if type(value) is Complex else convert(value)
     return ATOM, value, end
+
+
+def _exact(value: Any) -> Any:
+    return rational(Fraction(value)) if type(value) is float and value - value == 0 else value
 
 
 def _inexact(value: Any) -> float:

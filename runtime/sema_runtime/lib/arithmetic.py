@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import operator
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
@@ -23,6 +22,7 @@ from sema_runtime.values.numbers import (
     divide,
     is_int64,
     parts,
+    ratio,
     rational,
     to_float,
 )
@@ -44,7 +44,7 @@ def add(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return a + b
-    if kind in NUMBERS and type(b) in NUMBERS:
+    if NUMBERS[kind] and NUMBERS[type(b)]:
         return _combined(operator.add, a, b)
     if _is_foreign(a, b):
         return a + b
@@ -74,7 +74,7 @@ def div(a: Any, b: Any) -> Any:
     if kind is int and type(b) is int:
         if not b:
             raise SemaError("division by zero", DIVISION_HINT)
-        return Fraction(a, b) if a % b else a // b
+        return ratio(a, b) if a % b else a // b
     if kind is float and type(b) is float and b:
         return a / b
     return _arithmetic(divide, a, b)
@@ -83,7 +83,7 @@ def div(a: Any, b: Any) -> Any:
 def negate(a: Any) -> Any:
     """`(- a)`."""
     kind = type(a)
-    if kind is int or kind is float or kind in NUMBERS:
+    if kind is int or kind is float or NUMBERS[kind]:
         return -a
     if _is_foreign(a):
         return -a
@@ -138,7 +138,7 @@ def num_eq(a: Any, b: Any) -> bool:
         if kind is int or kind is str:
             return a == b  # type: ignore[no-any-return]
         return _same_number(a, b) if kind in COMPLEX or kind is float else equal(a, b)
-    if kind in NUMBERS and type(b) in NUMBERS:
+    if NUMBERS[kind] and NUMBERS[type(b)]:
         return _same_number(a, b)
     return equal(a, b)
 
@@ -147,7 +147,7 @@ def num_eq(a: Any, b: Any) -> bool:
 
 
 def _arithmetic(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    if type(a) in NUMBERS and type(b) in NUMBERS:
+    if NUMBERS[type(a)] and NUMBERS[type(b)]:
         return _combined(operation, a, b)
     if _is_foreign(a, b):
         return operation(a, b) if operation is not divide else a / b
@@ -169,9 +169,9 @@ def _is_foreign(*operands: Any) -> bool:
 
 def _before(a: Any, b: Any) -> Any:
     """a < b of any two values."""
-    if (type(a) in REALS and type(b) in REALS) or (type(a) is str and type(b) is str):
+    if (REALS[type(a)] and REALS[type(b)]) or (type(a) is str and type(b) is str):
         return a < b
-    if type(a) in NUMBERS and type(b) in NUMBERS:
+    if NUMBERS[type(a)] and NUMBERS[type(b)]:
         _refuse_order()
     if _is_foreign(a, b):
         return a < b
@@ -264,10 +264,10 @@ def over(first: Any, second: Any, *rest: Any) -> Any:
     (/ 6 4) => 3/2
     """
     total = first
-    if type(total) not in NUMBERS:
+    if not NUMBERS[type(total)]:
         type_error("number", total)
     for number in (second, *rest):
-        if type(number) not in NUMBERS:
+        if not NUMBERS[type(number)]:
             type_error("number", number)
         if type(number) is int and not number:
             raise SemaError("/: division by zero", DIVISION_HINT)
@@ -279,7 +279,7 @@ def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
     """Whether test holds between all neighbours; numbers behind the first failure aren't looked at."""
     left = numbers[0]
     for right in numbers[1:]:
-        if type(left) not in REALS or type(right) not in REALS:
+        if not REALS[type(left)] or not REALS[type(right)]:
             _check_order(left, right)
         if not test(left, right):
             return False
@@ -289,7 +289,7 @@ def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
 
 def _check_order(left: Any, right: Any) -> NoReturn:
     for one in (left, right):
-        if type(one) not in NUMBERS:
+        if not NUMBERS[type(one)]:
             type_error("number", one)
     _refuse_order()
 
@@ -343,7 +343,7 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
     left = first
     for right in (second, *rest):
         for one in (left, right):
-            if type(one) not in NUMBERS:
+            if not NUMBERS[type(one)]:
                 type_error("number", one)
         if not _same_number(left, right):
             return False

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.number_text import parse_float, parse_int, parse_number, parse_radix
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.numbers import COMPLEX, INT_LIMIT, NUMBERS, is_int64, shortest_text, to_float
+from sema_runtime.values.numbers import COMPLEX, INT_LIMIT, NUMBERS, REALS, is_int64, shortest_text, to_float
 from sema_runtime.values.printer import to_text
 
 if TYPE_CHECKING:
     from typing import Any
 
+LONGEST = 4000  # digits, zeros in front included, that Python converts at once
 DIGITS = {2: "b", 8: "o", 16: "x"}
 
 
@@ -25,6 +24,8 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
     """
     if not isinstance(text, str):
         type_error("string", text)
+    from sema_runtime.lib.number_text import parse_number, parse_radix
+
     found = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
     return False if found is None else found
 
@@ -37,6 +38,8 @@ def string_is_number(text: Any) -> bool:
     """
     if not isinstance(text, str):
         type_error("string", text)
+    from sema_runtime.lib.number_text import parse_number
+
     return parse_number(text) is not None
 
 
@@ -47,7 +50,7 @@ def number_to_string(number: Any, radix: Any = 10) -> str:
     (number->string 255 16) => "ff"
     """
     if _radix("number->string", radix) == 10:
-        if type(number) not in NUMBERS:
+        if not NUMBERS[type(number)]:
             type_error("number", number)
         return to_text(number)
     if type(number) is not int:
@@ -76,13 +79,13 @@ def int_(value: Any) -> int:
         if -INT_LIMIT <= value < INT_LIMIT:
             return int(value)
         raise SemaError(f"int: cannot convert {shortest_text(value)} to an integer (not finite or out of i64 range)")
-    if kind is Fraction:
-        return int(value)
     if isinstance(value, str):
         found = parse_int(value)
         if found is None:
             raise SemaError(f"cannot convert '{value}' to int")
         return found
+    if REALS[kind]:
+        return int(value)
     type_error("number or string", value)
 
 
@@ -97,7 +100,7 @@ def float_(value: Any) -> float:
         if found is None:
             raise SemaError(f"cannot convert '{value}' to float")
         return found
-    if type(value) not in NUMBERS:
+    if not NUMBERS[type(value)]:
         type_error("number or string", value)
     if type(value) in COMPLEX:
         type_error("real number", value, "float: complex has no real projection")
@@ -118,3 +121,22 @@ def string_to_float(value: Any) -> float:
     if type(value) is float or is_int64(value):
         return float(value)
     type_error("string or number", value)
+
+
+def parse_int(text: str) -> int | None:
+    """The 64-bit int of an optional sign and digits, nothing else; None for other text."""
+    bare = text[1:] if text[:1] in ("+", "-") else text
+    if not (bare.isascii() and bare.isdigit()) or len(bare) > LONGEST:
+        return None
+    value = int(text)
+    return value if -INT_LIMIT <= value < INT_LIMIT else None
+
+
+def parse_float(text: str) -> float | None:
+    """The float of decimal notation, or of inf, infinity, nan in any case; None for other text."""
+    if not text.isascii() or "_" in text or text.strip() != text:  # Python allows these
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -6,16 +6,27 @@ Elementary functions are in `math_functions`.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.numbers import COMPLEX, INFINITY, NAN, NUMBERS, REALS, parts, rational, rectangular, to_float
+from sema_runtime.values.numbers import (
+    COMPLEX,
+    INFINITY,
+    NAN,
+    NUMBERS,
+    REALS,
+    parts,
+    ratio,
+    rational,
+    rectangular,
+    to_float,
+)
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from typing import Any
 
 ORDER_HINT = "complex numbers (and NaN) have no ordering"
@@ -31,7 +42,7 @@ def abs_(number: Any) -> Any:
 
     (abs -5) => 5
     """
-    if type(number) in NUMBERS:
+    if NUMBERS[type(number)]:
         return abs(number)
     type_error("number", number)
 
@@ -42,7 +53,7 @@ def magnitude(number: Any) -> Any:
 
     (magnitude 3+4i) => 5.0
     """
-    if type(number) in NUMBERS:
+    if NUMBERS[type(number)]:
         return abs(number)
     type_error("number", number)
 
@@ -70,11 +81,11 @@ def min_(first: Any, *rest: Any) -> Any:
 
 
 def _extreme(function: str, first: Any, rest: tuple[Any, ...]) -> Any:
-    if type(first) not in NUMBERS:
+    if not NUMBERS[type(first)]:
         type_error("number", first)
     best, inexact = first, type(first) is float
     for number in rest:
-        if type(number) not in NUMBERS:
+        if not NUMBERS[type(number)]:
             type_error("number", number)
         if number != number or best != best or type(number) in COMPLEX or type(best) in COMPLEX:
             raise SemaError(f"{function}: cannot order these numbers", ORDER_HINT)
@@ -90,7 +101,7 @@ def math_sign(number: Any) -> int:
 
     (math/sign -2.5) => -1
     """
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     if type(number) in COMPLEX:
         return 0
@@ -102,7 +113,7 @@ def math_sign(number: Any) -> int:
 
 def _check_real(number: Any) -> None:
     """Raises the type error of the rounding functions for what can't be rounded."""
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     if type(number) in COMPLEX:
         type_error("real number", number)
@@ -183,7 +194,7 @@ def sqrt(number: Any) -> Any:
     (sqrt 16) => 4
     """
     kind = type(number)
-    if kind not in NUMBERS:
+    if not NUMBERS[kind]:
         type_error("number", number)
     if kind in COMPLEX:
         return _complex_root(number)
@@ -196,7 +207,7 @@ def _exact_root(number: Any) -> Any:
     """The root of an int or ratio that isn't negative."""
     over, under = math.isqrt(number.numerator), math.isqrt(number.denominator)
     if over * over == number.numerator and under * under == number.denominator:
-        return rational(Fraction(over, under))
+        return rational(ratio(over, under))
     return math.sqrt(to_float(number))
 
 
@@ -232,7 +243,7 @@ def pow_(base: Any, exponent: Any) -> Any:
     if type(base) is int and type(exponent) is int and 0 <= exponent < LARGEST_EXPONENT:
         return base**exponent
     for number in (base, exponent):
-        if type(number) not in NUMBERS:
+        if not NUMBERS[type(number)]:
             type_error("number", number)
     if type(exponent) is int and not any(type(part) is float for part in parts(base)):
         return _exact_power(base, exponent)
@@ -251,7 +262,7 @@ def _exact_power(base: Any, exponent: int) -> Any:
         if base in (0, 1, -1):
             return base**2 if exponent % 2 == 0 else base
         raise SemaError("expt: the result is too large")
-    return rational(Fraction(base) ** exponent)
+    return rational(ratio(base) ** exponent)
 
 
 def _float_power(base: float, exponent: float) -> float:
@@ -275,10 +286,10 @@ def exact(number: Any) -> Any:
     (exact 0.5) => 1/2
     """
     kind = type(number)
-    if kind not in NUMBERS:
+    if not NUMBERS[kind]:
         type_error("number", number)
     if kind is float:
-        return rational(Fraction(number)) if number - number == 0 else number
+        return rational(ratio(number)) if number - number == 0 else number
     if kind in COMPLEX:
         return rectangular(*map(exact, parts(number)))
     return number
@@ -290,7 +301,7 @@ def inexact(number: Any) -> Any:
 
     (inexact 1/4) => 0.25
     """
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     if type(number) in COMPLEX:
         return rectangular(*map(to_float, parts(number)))
@@ -303,8 +314,8 @@ def numerator(number: Any) -> int:
 
     (numerator 6/4) => 3
     """
-    if type(number) is int or type(number) is Fraction:
-        return number.numerator
+    if REALS[type(number)] and type(number) is not float:
+        return int(number.numerator)
     type_error("rational", number)
 
 
@@ -314,8 +325,8 @@ def denominator(number: Any) -> int:
 
     (denominator 6/4) => 2
     """
-    if type(number) is int or type(number) is Fraction:
-        return number.denominator
+    if REALS[type(number)] and type(number) is not float:
+        return int(number.denominator)
     type_error("rational", number)
 
 
@@ -328,13 +339,13 @@ def rationalize(number: Any, tolerance: Any) -> Any:
     for one in (number, tolerance):
         if type(one) in COMPLEX:
             type_error("real", one, "rationalize: complex numbers have no simplest-rational approximation")
-        if type(one) not in REALS:
+        if not REALS[type(one)]:
             type_error("real", one)
     if number - number != 0 or tolerance != tolerance:
         return number
     if tolerance in (INFINITY, -INFINITY):
         return 0.0
-    centre, reach = Fraction(number), abs(Fraction(tolerance))
+    centre, reach = ratio(number), abs(ratio(tolerance))
     found = _simplest(centre - reach, centre + reach)
     return to_float(found) if type(number) is float or type(tolerance) is float else rational(found)
 
@@ -342,14 +353,14 @@ def rationalize(number: Any, tolerance: Any) -> Any:
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
     """The fraction of the least denominator between low and high (Stern-Brocot)."""
     if low <= 0 <= high:
-        return Fraction(0)
+        return ratio(0)
     if high < 0:
         return -_simplest(-high, -low)
     whole = []
     while True:
         floor_of_low = math.floor(low)
         if floor_of_low == low or floor_of_low + 1 <= high:
-            found = Fraction(math.ceil(low))
+            found = ratio(math.ceil(low))
             break
         whole.append(floor_of_low)
         low, high = 1 / (high - floor_of_low), 1 / (low - floor_of_low)
@@ -368,7 +379,7 @@ def make_rectangular(real: Any, imaginary: Any) -> Any:
     (make-rectangular 3 4) => 3+4i
     """
     for part in (real, imaginary):
-        if type(part) not in REALS:
+        if not REALS[type(part)]:
             type_error("real", part)
     return rectangular(real, imaginary)
 
@@ -380,7 +391,7 @@ def make_polar(size: Any, angle: Any) -> Any:
     (make-polar 2 0) => 2.0+0.0i
     """
     for part in (size, angle):
-        if type(part) not in REALS:
+        if not REALS[type(part)]:
             type_error("real", part)
     size, angle = to_float(size), to_float(angle)
     if angle - angle != 0:
@@ -394,7 +405,7 @@ def real_part(number: Any) -> Any:
 
     (real-part 3+4i) => 3
     """
-    if type(number) in NUMBERS:
+    if NUMBERS[type(number)]:
         return parts(number)[0]
     type_error("number", number)
 
@@ -405,7 +416,7 @@ def imag_part(number: Any) -> Any:
 
     (imag-part 3+4i) => 4
     """
-    if type(number) in NUMBERS:
+    if NUMBERS[type(number)]:
         return parts(number)[1]
     type_error("number", number)
 
@@ -416,7 +427,7 @@ def angle(number: Any) -> float:
 
     (angle -1) => 3.141592653589793
     """
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     if type(number) in COMPLEX:
         re, im = map(to_float, parts(number))

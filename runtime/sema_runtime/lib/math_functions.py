@@ -18,7 +18,7 @@ def _real(function: str, number: Any) -> float:
     """The float nearest to a real number. Raises a type error for other values."""
     if type(number) is float:
         return float(number)
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     if type(number) in COMPLEX:
         type_error("real number", number, f"{function}: complex has no real projection")

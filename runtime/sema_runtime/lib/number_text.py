@@ -1,6 +1,6 @@
 """Reading numbers out of strings. Each function gives None for text that isn't such a number.
 
-`parse_number` follows the language's own notation, `parse_int` and `parse_float` are for data from elsewhere.
+They follow the notation of the language itself.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sema_runtime.values.numbers import INFINITY, INT_LIMIT, NAN, Complex, rational, rectangular, to_float
+from sema_runtime.values.numbers import INFINITY, NAN, Complex, rational, rectangular, to_float
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,9 +28,6 @@ COMPLEX = re.compile(rf"(?:(-?{REAL})([+\-]{PART}?)|(-?{REAL}|\+{PART}?|-))i")
 BARE_FRACTION = re.compile(r"\.[0-9]+(?:[eE][+\-]?[0-9]+)?")  # allowed behind a prefix only
 PREFIX = re.compile(r"#([xXbBoOdDeEiI])(?:#([xXbBoOdDeEiI]))?(.*)", re.DOTALL)
 RADIXES = {"x": 16, "b": 2, "o": 8, "d": 10}
-PLAIN_FLOAT = re.compile(
-    r"[+\-]?(?:inf|infinity|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+\-]?[0-9]+)?)", re.IGNORECASE | re.ASCII
-)
 DIGITS_AT_ONCE = 4000  # Python refuses to convert longer decimal texts in one go
 
 
@@ -116,20 +113,6 @@ def _in_radix(text: str, radix: int) -> int | None:
 def parse_radix(text: str, radix: int) -> int | None:
     """An int in base 2, 8 or 16: a sign, then digits; `_` may stand anywhere behind the first digit."""
     return None if text.lstrip("+-")[:1] == "_" else _in_radix(text.replace("_", ""), radix)
-
-
-def parse_int(text: str) -> int | None:
-    """A 64-bit int: an optional sign and digits, nothing else."""
-    bare = text[1:] if text[:1] in ("+", "-") else text
-    if not (bare.isascii() and bare.isdigit()):
-        return None
-    value = whole(text)
-    return value if -INT_LIMIT <= value < INT_LIMIT else None
-
-
-def parse_float(text: str) -> float | None:
-    """A float in decimal notation, or inf, infinity, nan in any case."""
-    return float(text) if PLAIN_FLOAT.fullmatch(text) else None
 
 
 def whole(digits: str) -> int:

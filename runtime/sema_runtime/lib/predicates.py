@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING
 
@@ -43,7 +42,7 @@ def type_(value: Any) -> Keyword:
 @builtin("number?", returns="bool", pure=True)
 def is_number(value: Any) -> bool:
     """Whether value is a number of any kind."""
-    return type(value) in NUMBERS
+    return NUMBERS[type(value)]
 
 
 @builtin("integer?", returns="bool", pure=True)
@@ -73,19 +72,19 @@ def is_rational(value: Any) -> bool:
 
     (rational? 1/2) => #t
     """
-    return type(value) is int or type(value) is Fraction
+    return REALS[type(value)] and type(value) is not float
 
 
 @builtin("real?", returns="bool", pure=True)
 def is_real(value: Any) -> bool:
     """Whether value is a number without an imaginary part."""
-    return type(value) in REALS
+    return REALS[type(value)]
 
 
 @builtin("complex?", returns="bool", pure=True)
 def is_complex(value: Any) -> bool:
     """Whether value is a number: every number is a complex one."""
-    return type(value) in NUMBERS
+    return NUMBERS[type(value)]
 
 
 @builtin("exact?", returns="bool", pure=True)
@@ -94,7 +93,7 @@ def is_exact(value: Any) -> bool:
 
     (exact? 1/2) => #t
     """
-    return type(value) in NUMBERS and all(type(part) is not float for part in parts(value))
+    return NUMBERS[type(value)] and all(type(part) is not float for part in parts(value))
 
 
 @builtin("inexact?", returns="bool", pure=True)
@@ -103,7 +102,7 @@ def is_inexact(value: Any) -> bool:
 
     (inexact? 1.0) => #t
     """
-    return type(value) in NUMBERS and any(type(part) is float for part in parts(value))
+    return NUMBERS[type(value)] and any(type(part) is float for part in parts(value))
 
 
 @builtin("string?", returns="bool", pure=True)
@@ -244,7 +243,7 @@ def is_zero(number: Any) -> bool:
 
     (zero? 0.0) => #t
     """
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     return bool(number == 0)
 
@@ -252,7 +251,7 @@ def is_zero(number: Any) -> bool:
 @builtin("positive?", returns="bool", pure=True)
 def is_positive(number: Any) -> bool:
     """Whether number is greater than 0; #f for NaN and complex numbers."""
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     return type(number) not in COMPLEX and bool(number > 0)
 
@@ -260,7 +259,7 @@ def is_positive(number: Any) -> bool:
 @builtin("negative?", returns="bool", pure=True)
 def is_negative(number: Any) -> bool:
     """Whether number is less than 0; #f for NaN and complex numbers."""
-    if type(number) not in NUMBERS:
+    if not NUMBERS[type(number)]:
         type_error("number", number)
     return type(number) not in COMPLEX and bool(number < 0)
 

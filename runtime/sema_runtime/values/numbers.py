@@ -1,16 +1,16 @@
 """Numbers beyond int and float: ratios in lowest terms, complex numbers with exact parts, safe conversions.
 
 A ratio is a `Fraction` that is no integer; a complex number is a `Complex` whose imaginary part isn't the exact 0.
-`rational` and `rectangular` keep it so.
+`rational` and `rectangular` keep it so. `fractions` is slow to load, so it is loaded with the first ratio.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from typing import Any, NoReturn
 
     Real = int | float | Fraction
@@ -30,6 +30,14 @@ class Complex:
     def __init__(self, re: Real, im: Real) -> None:
         self.re = re
         self.im = im
+
+    @property
+    def real(self) -> Real:
+        return self.re
+
+    @property
+    def imag(self) -> Real:
+        return self.im
 
     def __add__(self, other: Any) -> Any:
         re, im = parts(other)
@@ -98,15 +106,24 @@ class Complex:
         return f"{to_text(self.re)}{'' if text[0] == '-' else '+'}{text}i"
 
 
-NUMBERS = frozenset((int, float, Fraction, Complex, complex))
-REALS = frozenset((int, float, Fraction))
+class Kinds(dict[type, bool]):
+    """Which types are in: `kinds[type(x)]`. Ratios always are; what it was never told of is not."""
+
+    def __missing__(self, kind: type) -> bool:
+        found = kind.__module__ == "fractions" and kind.__name__ == "Fraction"
+        self[kind] = found
+        return found
+
+
+NUMBERS = Kinds({int: True, float: True, Complex: True, complex: True})
+REALS = Kinds({int: True, float: True})
 COMPLEX = frozenset((Complex, complex))
 
 
 def parts(value: Any) -> tuple[Any, Any]:
     """The real and the imaginary part of a number. Raises TypeError, as an operator does, for anything else."""
     kind = type(value)
-    if kind in REALS:
+    if REALS[kind]:
         return value, 0
     if kind is Complex:
         return value.re, value.im
@@ -123,7 +140,17 @@ def rectangular(re: Any, im: Any) -> Any:
 
 def rational(value: Any) -> Any:
     """A Fraction as the language has it: an int when it is whole. Other values stay as they are."""
-    return value.numerator if type(value) is Fraction and value.denominator == 1 else value
+    kind = type(value)
+    if kind is int or kind is float or kind in COMPLEX:
+        return value
+    return value.numerator if value.denominator == 1 else value
+
+
+def ratio(over: Any, under: Any = 1) -> Fraction:
+    """over / under of exact numbers, or over itself, exactly. Not brought to an int: that is what `rational` does."""
+    from fractions import Fraction
+
+    return Fraction(over, under) if under != 1 else Fraction(over)
 
 
 def to_float(value: Any) -> float:
@@ -149,7 +176,7 @@ def divide(a: Any, b: Any) -> Any:
         return divide_floats(to_float(a), to_float(b))
     if b == 0:
         division_by_zero()
-    return rational(Fraction(a, b))
+    return rational(ratio(a, b))
 
 
 def divide_floats(a: float, b: float) -> float:

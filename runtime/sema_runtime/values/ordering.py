@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.numbers import Complex
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,6 +35,7 @@ RANKS: dict[type, int] = {
     bytes: 13,
     bytearray: 13,
     complex: 21,
+    Complex: 21,
 }
 RECORD, OTHER, RATIONAL = 12, 14, 20
 INFINITY = float("inf")
