@@ -14,7 +14,7 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac import ir
 from semac.emit_flow import is_pure
 from semac.emit_tests import is_expression
-from semac.pyast import attribute, binop, call, compare, const, name, negate
+from semac.pyast import attribute, binop, call, compare, const, name, negate, walrus
 from semac.types import FLOAT, INT, LIST, NUMBER, STR, VECTOR, only
 
 if TYPE_CHECKING:
@@ -52,17 +52,20 @@ COMPARISONS: dict[str, tuple[type[ast.cmpop], str]] = {
     "<=": (ast.LtE, "le"),
     ">=": (ast.GtE, "ge"),
 }
+UNORDERED: dict[str, type[ast.cmpop]] = {"<=": ast.Gt, ">=": ast.Lt}  # `(<= a b)` is "not a > b": true of a NaN
 
 
 @inlines("+", "-", "*")
 def arithmetic(e: Emitter, node: Any) -> ast.expr | None:
     args = node.args
     op, checked = OPERATORS[node.name]
-    if len(args) == 1 and node.name == "-" and only(args[0].type, INT):
-        return ast.UnaryOp(ast.USub(), e.expr(args[0]), **e.loc(node))
+    if len(args) == 1 and node.name == "-":
+        if only(args[0].type, INT | FLOAT):
+            return ast.UnaryOp(ast.USub(), e.expr(args[0]), **e.loc(node))
+        return call(e.runtime(ARITHMETIC + "negate", e.loc(node)), e.exprs(args), e.loc(node))
     if len(args) < 2:
         return None
-    numbers = all(only(arg.type, NUMBER) for arg in args)
+    numbers = all(only(arg.type, INT | FLOAT) for arg in args)  # what is made of ratios must be brought to lowest terms
     strings = node.name == "+" and len(args) == 2 and all(only(arg.type, STR) for arg in args)
     if numbers or strings:
         made = e.exprs(args)
@@ -71,8 +74,42 @@ def arithmetic(e: Emitter, node: Any) -> ast.expr | None:
             result = binop(result, op(), operand, e.loc(node))
         return result
     if len(args) == 2:
-        return call(e.runtime(ARITHMETIC + checked, e.loc(node)), e.exprs(args), e.loc(node))
+        return guarded(e, node, op(), ARITHMETIC + checked)
+    if len(args) <= 4:
+        return guarded(e, node, op(), e.builtin_path(node.name))
     return None
+
+
+def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -> ast.expr:
+    """`a + b if type(a) is type(b) is int else add(a, b)`: the bare operator behind the cheapest test that permits it.
+
+    Operands that are known to be of the type aren't tested. Outside of functions it is just `add(a, b)`.
+    """
+    loc = e.loc(node)
+    made = e.exprs(node.args)
+    wanted = "float" if any(only(arg.type, FLOAT) for arg in node.args) else "int"
+    known = FLOAT if wanted == "float" else INT
+    unknown = [index for index, arg in enumerate(node.args) if not only(arg.type, known)]
+    if e.at_module or any(isinstance(one, ast.Constant) for index, one in enumerate(made) if index in unknown):
+        return call(e.runtime(checked, loc), made, loc)
+    tested: list[ast.expr] = []
+    for index in unknown:
+        value = made[index]
+        if not isinstance(value, ast.Name):
+            held = e.names.temporary("n")
+            tested.append(walrus(held, value, loc))
+            made[index] = name(held, loc)
+        else:
+            tested.append(value)
+    kinds: list[ast.expr] = [call(name("type", loc), [value], loc) for value in tested]
+    test = ast.Compare(kinds[0], [ast.Is() for _ in kinds], [*kinds[1:], name(wanted, loc)], **loc)
+    result: ast.expr = made[0]
+    if isinstance(op, ast.cmpop):
+        result = ast.Compare(made[0], [op for _ in made[1:]], made[1:], **loc)
+    else:
+        for operand in made[1:]:
+            result = binop(result, op, operand, loc)
+    return ast.IfExp(test, result, call(e.runtime(checked, loc), list(made), loc), **loc)
 
 
 @inlines("<", ">", "<=", ">=")
@@ -85,8 +122,12 @@ def comparison(e: Emitter, node: Any) -> ast.expr | None:
             only(left.type, STR) and only(right.type, STR)
         ):
             a, b = e.exprs(args)
+            if node.name in UNORDERED and (left.type | right.type) & FLOAT:
+                return negate(compare(a, UNORDERED[node.name](), b, e.loc(node)), e.loc(node))
             return compare(a, op(), b, e.loc(node))
-        return call(e.runtime(ARITHMETIC + checked, e.loc(node)), e.exprs(args), e.loc(node))
+        if node.name in UNORDERED and (only(left.type, FLOAT) or only(right.type, FLOAT)):
+            return call(e.runtime(ARITHMETIC + checked, e.loc(node)), e.exprs(args), e.loc(node))
+        return guarded(e, node, op(), ARITHMETIC + checked)
     if len(args) == 3 and all(only(arg.type, INT | FLOAT) for arg in args):
         first, *rest = e.exprs(args)
         return ast.Compare(first, [op() for _ in rest], rest, **e.loc(node))
@@ -122,7 +163,7 @@ def equality(e: Emitter, node: Any) -> ast.expr | None:
         a, b = e.exprs(args)
         return compare(a, ast.Eq(), b, e.loc(node))
     if loose:
-        return call(e.runtime(ARITHMETIC + "num_eq", e.loc(node)), e.exprs(args), e.loc(node))
+        return guarded(e, node, ast.Eq(), ARITHMETIC + "num_eq")
     return call(e.runtime("sema_runtime.values.equality:equal", e.loc(node)), e.exprs(args), e.loc(node))
 
 
@@ -154,8 +195,12 @@ def divide(e: Emitter, node: Any) -> ast.expr | None:
 
 @inlines("mod", "modulo")
 def modulo(e: Emitter, node: Any) -> ast.expr | None:
-    if len(node.args) != 2 or not all(only(arg.type, INT) for arg in node.args):
+    if len(node.args) != 2:
         return None
+    if any(only(arg.type, FLOAT) for arg in node.args):  # Python's % of floats takes another sign
+        return call(e.runtime(ARITHMETIC + "mod", e.loc(node)), e.exprs(node.args), e.loc(node))
+    if not all(only(arg.type, INT) for arg in node.args):
+        return guarded(e, node, ast.Mod(), ARITHMETIC + "mod")
     a, b = e.exprs(node.args)
     return binop(a, ast.Mod(), b, e.loc(node))
 
@@ -274,7 +319,7 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
     value = e.expr(node)
     if only(node.type, VECTOR | LIST):
         return value
-    loc = e.current  # the loop's line, where debuggers are to stop in each round
+    loc = e.loc(node)
     return call(e.runtime("sema_runtime.values.matching:iterate", loc), [value, const(who, loc)], loc)
 
 
@@ -340,13 +385,15 @@ def foldl(e: Emitter, node: Any) -> ast.expr | None:
     from semac.emit import Dest
 
     e.stmt(node.args[1], Dest("assign", target))
-    for_loop(e, node.args[2], item, function.body, Dest("assign", target), "foldl")
+    for_loop(e, node, node.args[2], item, function.body, Dest("assign", target))
     return name(target, e.loc(node))
 
 
-def for_loop(e: Emitter, source: Any, item: Any, body: Any, dest: Dest, who: str) -> None:
-    over = iterable(e, source, who)
-    loc = e.current
+def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Dest) -> None:
+    over = iterable(e, source, node.name)
+    loc = e.loc(node)
+    for field, value in loc.items():
+        setattr(over, field, value)  # debuggers stop in each round where the iterable stands: let it be the loop's line
     target = ast.Name(e.bind(item), ast.Store(), **loc)
     e.loops.append(None)
     _, block = e.in_block(lambda: e.stmt(body, dest))
@@ -363,6 +410,6 @@ def inline_statement(e: Emitter, node: Any, dest: Dest) -> bool:
         return False
     from semac.emit import DROP
 
-    for_loop(e, node.args[1], function.params[0], function.body, DROP, "for-each")
+    for_loop(e, node, node.args[1], function.params[0], function.body, DROP)
     e.finish(const(None, e.loc(node)), dest, e.loc(node), False)
     return True
