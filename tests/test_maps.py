@@ -1,0 +1,177 @@
+"""Maps against a model of copied dicts: whatever versions a program goes on with, each keeps its own entries."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sema_runtime.lib.map_entries import assoc_in, deep_merge, get_in, map_map_vals, map_update, update_in
+from sema_runtime.lib.maps import assoc, dissoc, get, is_contains, keys, merge
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.map_keys import map_literal
+from sema_runtime.values.maps import SMALL, HashMap, Map
+from sema_runtime.values.mutable import MutableArray, MutableCell
+
+Step = tuple[str, int, int, int]
+KEYS: list[Any] = [*range(SMALL + 20), "a", "b", List([1]), (1, 2), 1.5, True, None, keyword("k")]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(SMALL - 3, SMALL + 10),
+    st.lists(
+        st.tuples(st.sampled_from("saddrme"), st.integers(0, 60), st.integers(0, len(KEYS) - 1), st.integers(0, 9))
+    ),
+)
+def test_every_version_keeps_its_entries(size: int, steps: list[Step]) -> None:
+    versions: list[tuple[Map, dict[str, Any]]] = [
+        (Map.of((key, 0) for key in KEYS[:size]), {repr(key): 0 for key in KEYS[:size]})
+    ]
+    for kind, which, place, value in steps:
+        made, model = versions[which % len(versions)]
+        key = KEYS[place]
+        if kind in "sa":
+            versions.append((made.assoc(key, value), {**model, repr(key): value}))
+        elif kind == "d":
+            versions.append((made.without(key), {k: v for k, v in model.items() if k != repr(key)}))
+        elif kind == "m":
+            versions.append((made.merged(Map.of([(key, value)])), {**model, repr(key): value}))
+        elif kind == "r":
+            assert made.lookup(key, "none") == model.get(repr(key), "none")
+        else:
+            assert len(made) == len(model)
+            assert made.has(key) == (repr(key) in model)
+    for made, model in versions:
+        assert {repr(key): value for key, value in made.pairs()} == model
+        assert made == Map.of(made.pairs())
+
+
+def test_building_a_large_map_is_linear() -> None:
+    def build(count: int) -> float:
+        made = Map()
+        start = time.perf_counter()
+        for index in range(count):
+            made = made.assoc(index, index)
+        for index in range(0, count, 2):
+            made = made.without(index)
+        assert len(made) == count // 2
+        return time.perf_counter() - start
+
+    build(1000)
+    assert build(100_000) < 50 * max(build(10_000), 0.005)
+
+
+def test_an_old_version_does_not_keep_all_its_successors_alive() -> None:
+    base = Map.of((index, 0) for index in range(100))
+    made = base
+    for index in range(10_000):
+        made = made.assoc(index % 100, index)
+    alive = 0
+    here = base
+    while True:
+        try:
+            here = here.undo[0]
+        except AttributeError:
+            break
+        alive += 1
+    assert alive <= 101
+    assert base.lookup(7) == 0
+    assert made.lookup(7) == 9907
+
+
+def test_threads_share_versions() -> None:
+    base = Map.of((List([index]), index) for index in range(200))
+    failures: list[Any] = []
+
+    def work(seed: int) -> None:
+        mine = base
+        for step in range(400):
+            index = (seed * 7 + step) % 200
+            mine = mine.assoc(List([index]), seed)
+            if base.lookup(List([index])) != index or mine.lookup(List([index])) != seed or len(base) != 200:
+                failures.append((seed, step))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1000, 1006)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert all(base.lookup(List([index])) == index for index in range(200))
+
+
+def test_a_pinned_dict_stays_as_it_was() -> None:
+    made = Map.of((index, 0) for index in range(SMALL + 5))
+    entries = made.pinned()
+    changed = made.assoc(1, "changed").assoc(2, "changed")
+    assert entries[1] == 0
+    assert changed.lookup(1) == "changed"
+
+
+def test_keys_that_python_confuses_are_different() -> None:
+    made = Map.of([(1, "int"), (1.0, "float"), (True, "bool"), ((1,), "vector"), (List([1]), "list")])
+    assert len(made) == 5
+    assert made.lookup(1.0) == "float"
+    assert made.lookup((1,)) == "vector"
+    assert repr(Map.of([(-0.0, 1), (0.0, 2), (float("nan"), 3), (float("nan"), 4)])) == "{-0.0 2 NaN 4}"
+
+
+def test_python_sees_a_mapping() -> None:
+    made = Map.of([(keyword("name"), "Ada"), ("plain", 1)])
+    assert made["name"] == "Ada"
+    assert made["plain"] == 1
+    assert made.get("nothing", 7) == 7
+    assert "name" in made
+    assert dict(made.items()) == {"plain": 1, keyword("name"): "Ada"}
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_kinds_differ_and_are_kept() -> None:
+    hashed = HashMap.of([(1, 2)])
+    assert hashed != Map.of([(1, 2)])
+    assert type(assoc(hashed, 3, 4)) is HashMap
+    assert type(merge(hashed, Map())) is HashMap
+    assert type(map_map_vals(str, hashed)) is HashMap
+
+
+def test_python_dicts_are_maps() -> None:
+    assert get({"a": 1}, "a") == 1
+    assert list(keys({"b": 1, "a": 2})) == ["a", "b"]
+    assert dissoc({"a": 1}, "a") == Map()
+    assert get_in({"a": {"b": 3}}, ("a", "b")) == 3
+
+
+def test_mutable_keys_are_refused_where_maps_are_made() -> None:
+    array = MutableArray([])
+    with pytest.raises(SemaError, match="expected immutable map key, got mutable-array") as caught:
+        assoc(Map(), array, 1)
+    assert caught.value.hint == "assoc: freeze the key first (mutable-array/->vector or mutable-cell/get)"
+    with pytest.raises(SemaError, match="got vector"):
+        map_literal([((1, (array,)), 1)])
+    with pytest.raises(SemaError, match="got mutable-cell"):
+        map_update(Map(), MutableCell(1), str)
+    assert get(Map.of([(1, 2)]), array) is None
+
+
+def test_paths() -> None:
+    nested = Map.of([("a", (1, 2))])
+    assert assoc_in(nested, ("a", 0), 9) == Map.of([("a", Map.of([(0, 9)]))])
+    assert update_in(None, ("x",), lambda old: [old]) == Map.of([("x", [None])])
+    assert get_in(nested, ("a", 0), "none") == "none"
+    assert deep_merge(Map.of([(1, Map.of([(2, 3)]))]), Map.of([(1, Map.of([(4, 5)]))])) == Map.of(
+        [(1, Map.of([(2, 3), (4, 5)]))]
+    )
+
+
+def test_contains_has_two_hints() -> None:
+    with pytest.raises(SemaError) as caught:
+        is_contains(List([1]), 1)
+    assert caught.value.hint == "contains? works on maps; use (nth coll i) to index a list or vector"
