@@ -14,8 +14,9 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac import ir
 from semac.emit_flow import is_pure
 from semac.emit_tests import is_expression
-from semac.pyast import attribute, binop, call, compare, const, name, negate, walrus
-from semac.types import FLOAT, INT, LIST, NUMBER, STR, VECTOR, only
+from semac.pyast import assign, attribute, binop, call, compare, const, name, negate, walrus
+from semac.tails import inlined_function
+from semac.types import FLOAT, INT, LIST, NUMBER, STR, VECTOR, element, only
 
 if TYPE_CHECKING:
     from semac.emit import Dest
@@ -225,7 +226,7 @@ def sign(e: Emitter, node: Any) -> ast.expr | None:
 @inlines("min", "max")
 def extreme(e: Emitter, node: Any) -> ast.expr | None:
     args = node.args
-    if len(args) == 2 and (all(only(a.type, INT) for a in args) or all(only(a.type, FLOAT) for a in args)):
+    if len(args) == 2 and all(only(a.type, INT) for a in args):  # floats could be NaN, which is refused
         made = e.exprs(args)
         if all(isinstance(one, ast.Name | ast.Constant) for one in made):
             op = ast.Lt() if node.name == "min" else ast.Gt()
@@ -314,8 +315,13 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
         made = comprehension(e, node)
         if made is not None:
             return made
+        if node.name in ("list", "vector"):
+            return ast.Tuple(e.exprs(node.args), ast.Load(), **e.loc(node))
         if node.name == "range" and 1 <= len(node.args) <= 3 and all(only(arg.type, INT) for arg in node.args):
-            return call(name("range", e.loc(node)), e.exprs(node.args), e.loc(node))
+            limits = e.exprs(node.args)
+            if len(limits) == 2 and isinstance(limits[0], ast.Constant) and limits[0].value == 0:
+                limits = limits[1:]
+            return call(name("range", e.loc(node)), limits, e.loc(node))
     value = e.expr(node)
     if only(node.type, VECTOR | LIST):
         return value
@@ -325,8 +331,13 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
 
 def comprehension(e: Emitter, node: Any) -> ast.expr | None:
     """`map` or `filter` with a short lambda as a list comprehension."""
-    if node.name not in ("map", "filter") or len(node.args) != 2 or type(node.args[0]) is not ir.Lambda:
+    if node.name not in ("map", "filter") or e.at_module:
         return None
+    known = inlined_function(node)
+    if known is None:
+        return None
+    if type(node.args[0]) is ir.Ref:
+        return known_comprehension(e, node, known)
     function = node.args[0].function
     from semac.emit import is_short
 
@@ -366,6 +377,22 @@ def map_filter(e: Emitter, node: Any) -> ast.expr | None:
     return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [made], e.loc(node))
 
 
+def known_comprehension(e: Emitter, node: Any, function: ir.Function) -> ast.expr:
+    """`[f(x) for x in xs]` for a function of the program."""
+    head = e.expr(node.args[0])
+    source = iterable(e, node.args[1], node.name)
+    loc = e.loc(node)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
+        source = e.save(source, "items", loc)
+    target = e.names.temporary("item")
+    applied = call(head, [name(target, loc)], loc)
+    item = ast.Name(target, ast.Store(), **loc)
+    if node.name == "map":
+        return ast.ListComp(applied, [ast.comprehension(item, source, [], 0)], **loc)
+    test = e.truth_of(applied, function.returns)
+    return ast.ListComp(name(target, loc), [ast.comprehension(item, source, [test], 0)], **loc)
+
+
 def fold_parts(node: Any) -> Any:
     """The Function of a foldl over a two-parameter lambda, or None."""
     if node.name != "foldl" or len(node.args) != 3 or type(node.args[0]) is not ir.Lambda:
@@ -377,6 +404,11 @@ def fold_parts(node: Any) -> Any:
 @inlines("foldl")
 def foldl(e: Emitter, node: Any) -> ast.expr | None:
     """A fold with a lambda as a `for` loop over an accumulator."""
+    if len(node.args) == 3 and type(node.args[0]) is ir.Builtin and node.args[0].name == "+":
+        return sum_of(e, node)
+    known = inlined_function(node)
+    if known is not None and type(node.args[0]) is ir.Ref and not e.at_module:
+        return fold_known(e, node)
     function = fold_parts(node)
     if function is None or e.at_module or function.self_tail:
         return None
@@ -389,11 +421,40 @@ def foldl(e: Emitter, node: Any) -> ast.expr | None:
     return name(target, e.loc(node))
 
 
+def sum_of(e: Emitter, node: Any) -> ast.expr | None:
+    """`(foldl + 0 xs)` as `sum`, where all numbers are integers."""
+    start, source = node.args[1], node.args[2]
+    loc = e.loc(node)
+    if not only(start.type, INT) or not only(source.type, LIST | VECTOR) or not only(element(source.type), INT):
+        return None
+    first = e.expr(start)
+    over = iterable(e, source, "foldl")
+    args = [over] if isinstance(first, ast.Constant) and first.value == 0 else [over, first]
+    return call(name("sum", loc), args, loc)
+
+
+def fold_known(e: Emitter, node: Any) -> ast.expr:
+    """A fold with a function of the program: a loop that calls it."""
+    from semac.emit import Dest
+
+    target = e.names.temporary("acc")
+    e.stmt(node.args[1], Dest("assign", target))
+    over = iterable(e, node.args[2], "foldl")
+    loc = e.loc(node)
+    item = e.names.temporary("item")
+    step = call(e.expr(node.args[0]), [name(target, loc), name(item, loc)], loc)
+    body: list[ast.stmt] = [assign(target, step, loc)]
+    e.append(ast.For(ast.Name(item, ast.Store(), **loc), over, body, [], **loc))
+    return name(target, loc)
+
+
 def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Dest) -> None:
     over = iterable(e, source, node.name)
     loc = e.loc(node)
-    for field, value in loc.items():
-        setattr(over, field, value)  # debuggers stop in each round where the iterable stands: let it be the loop's line
+    for part in (over, *getattr(over, "args", ())):
+        if part is over or isinstance(part, ast.Name):
+            for field, value in loc.items():  # debuggers stop in each round where the iterable stands
+                setattr(part, field, value)
     target = ast.Name(e.bind(item), ast.Store(), **loc)
     e.loops.append(None)
     _, block = e.in_block(lambda: e.stmt(body, dest))

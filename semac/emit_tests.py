@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from semac import ir
 from semac.pyast import boolop, compare, const, name, negate, walrus
+from semac.tails import inlined_function
 from semac.types import ANY, BOOL, NIL, TAGS, only
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ def is_expression(node: Any, budget: int = 80) -> bool:
         if kind is ir.Call and type(here.head) is ir.Ref and here.head.var.is_global and here.args:
             if not here.head.var.defined or here.head.var.defined > 1 or here.head.var.assigned:
                 return False  # such a function is looked up after its arguments
-        if kind is ir.CallBuiltin and here.name in ("foldl", "for-each", "map", "filter"):
-            if any(type(arg) is ir.Lambda for arg in here.args):
-                return False
+        if kind is ir.CallBuiltin and inlined_function(here) is not None:
+            return False
         if kind is ir.Lambda:
             from semac.emit import is_short
 
@@ -74,7 +74,18 @@ class Tests:
         if (kind is ir.And or kind is ir.Or) and all(map(is_expression, node.items[1:])):
             op: ast.boolop = ast.And() if kind is ir.And else ast.Or()
             return boolop(op, [self.test(item) for item in node.items], loc)
+        if kind is ir.If and is_expression(node.then) and is_expression(node.otherwise):
+            return self.test_of_if(node)
         return self.truth_of(self.expr(node), node.type)
+
+    def test_of_if(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+        """`(if a b #f)` tests `a and b`, `(if a #t b)` tests `a or b`."""
+        test, loc = self.test(node.test), self.loc(node)
+        if type(node.otherwise) is ir.Const and (node.otherwise.value is None or node.otherwise.value is False):
+            return boolop(ast.And(), [test, self.test(node.then)], loc)
+        if type(node.then) is ir.Const and node.then.value is True:
+            return boolop(ast.Or(), [test, self.test(node.otherwise)], loc)
+        return ast.IfExp(test, self.test(node.then), self.test(node.otherwise), **loc)
 
     def truth_of(self: Emitter, value: ast.expr, mask: int) -> ast.expr:  # type: ignore[misc]
         """The Python truth of an emitted value."""

@@ -15,6 +15,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac import ir
 from semac.analyze import Unit
+from semac.tails import inlined_function
 from semac.types import (
     ANY, BOOL, CHAR, ELEMENTS, FLOAT, FUNCTION, INT, KEYWORD, LIST, MAP, NIL, NUMBER, OTHER, OTHER_NUMBER, STR, SYMBOL,
     TAGS, VECTOR, element, only, parse, sequence_of,
@@ -411,20 +412,26 @@ def _range(i: Inference, node: Any) -> int:
 @rule("map")
 def _map(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args[1:]]
-    if node.args and type(node.args[0]) is ir.Lambda:
+    function = applied(i, node, masks)
+    return sequence_of(LIST, ANY if function is None else function.returns)
+
+
+def applied(i: Inference, node: Any, masks: list[int]) -> ir.Function | None:
+    """The function that a higher-order builtin applies directly, its parameters widened by elements of the masks."""
+    function = inlined_function(node)
+    if function is None and node.args and type(node.args[0]) is ir.Lambda:
         function = node.args[0].function
+    if function is not None:
         give_elements(i, function, masks)
-        result = i.visit(node.args[0]) and function.returns
-        return sequence_of(LIST, result)
     for arg in node.args[:1]:
         i.visit(arg)
-    return sequence_of(LIST, ANY)
+    return function
 
 
 def give_elements(i: Inference, function: ir.Function, masks: list[int]) -> None:
     """A lambda written as an argument of map and friends gets elements of the sequences as parameters."""
     for var, mask in zip(function.params, masks, strict=False):
-        if var not in i.noted:
+        if var not in i.noted and function.var is None:  # a lambda written as the argument: nobody else calls it
             i.noted.add(var)
             var.type = 0
         if mask & TAGS:
@@ -434,10 +441,7 @@ def give_elements(i: Inference, function: ir.Function, masks: list[int]) -> None
 @rule("filter")
 def _filter(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args[1:]]
-    if node.args and type(node.args[0]) is ir.Lambda:
-        give_elements(i, node.args[0].function, masks)
-    for arg in node.args[:1]:
-        i.visit(arg)
+    applied(i, node, masks)
     known = len(masks) == 1 and (only(masks[0], LIST | VECTOR) or not masks[0] & TAGS)
     return sequence_of(LIST, masks[0] >> ELEMENTS) if known else sequence_of(LIST, ANY)
 
@@ -445,10 +449,7 @@ def _filter(i: Inference, node: Any) -> int:
 @rule("for-each")
 def _for_each(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args[1:]]
-    if node.args and type(node.args[0]) is ir.Lambda:
-        give_elements(i, node.args[0].function, masks)
-    for arg in node.args[:1]:
-        i.visit(arg)
+    applied(i, node, masks)
     return NIL
 
 
@@ -460,13 +461,14 @@ def _foldl(i: Inference, node: Any) -> int:
         return ANY
     start, source = i.visit(node.args[1]), i.visit(node.args[2])
     head = node.args[0]
-    function = head.function if type(head) is ir.Lambda else head.var.known_function if type(head) is ir.Ref else None
-    if function is not None and len(function.params) == 2 and function.rest is None and type(head) is ir.Lambda:
-        give_elements(i, function, [sequence_of(LIST, start), source])
-        i.visit(head)
+    function = inlined_function(node)
+    if function is not None:
+        applied(i, node, [sequence_of(LIST, start) if start & TAGS else 0, source])
         i.widen(function.params[0], function.returns)
         return start | function.returns
     i.visit(head)
+    if not start & TAGS or (only(source, LIST | VECTOR) and not element(source)):
+        return start
     if type(head) is ir.Builtin and head.name in ("+", "*", "-") and only(element(source), NUMBER) and only(start, NUMBER):
         return (start | element(source)) & TAGS
     return ANY

@@ -52,11 +52,10 @@ def run_file(path: str, arguments: list[str]) -> None:
 
 def debug_file(path: str, arguments: list[str]) -> None:
     """Runs a file under pdb, stopped at its first form; the debugger passes over the runtime."""
-    import pdb
+    from semac.debugger import Debugger
 
     code, module = _main_module(path, arguments)
-    debugger = pdb.Pdb(skip=["semac", "semac.*", "sema_runtime", "sema_runtime.*"])
-    debugger.run(code, module.__dict__, module.__dict__)
+    Debugger().run(code, module.__dict__, module.__dict__)
     _finish()
 
 

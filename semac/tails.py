@@ -21,6 +21,33 @@ IMMEDIATE = frozenset(
 )
 
 
+# Builtins whose function argument is called on the spot in emitted code → how many arguments it gets.
+INLINED = {"map": 1, "filter": 1, "for-each": 1, "foldl": 2, "file/fold-lines": 2}
+
+
+def function_argument(node: Any) -> Any:
+    """The argument that holds the function of `map`, `foldl`, `file/fold-lines`, ..."""
+    position = 1 if node.name == "file/fold-lines" else 0
+    return node.args[position] if len(node.args) > position else None
+
+
+def inlined_function(node: Any) -> Function | None:
+    """The function that a call of `map`, `foldl`, ... applies directly: a lambda written there, or a known function."""
+    count = INLINED.get(node.name)
+    if count is None or len(node.args) != (3 if count == 2 else 2):
+        return None
+    head = function_argument(node)
+    if type(head) is ir.Lambda:
+        function: Function | None = head.function
+    elif type(head) is ir.Ref:
+        function = head.var.known_function
+    else:
+        function = None
+    if function is None or function.rest is not None or len(function.params) != count:
+        return None
+    return function
+
+
 def mark(unit: Unit) -> None:
     """Fills in tail flags, escapes, loops and recurring calls of a unit."""
     Tails(unit).run()
@@ -68,6 +95,9 @@ class Tails:
         elif kind is ir.CallBuiltin:
             node.tail = tail
             for arg in node.args:
+                if type(arg) is ir.Ref and arg is function_argument(node) and inlined_function(node) is not None:
+                    self.uses.append((arg.var, fn))  # comes out as a direct call
+                    continue
                 if node.name in IMMEDIATE and type(arg) is ir.Lambda:
                     self.immediate.add(arg.function)
                 self.visit(arg, False, fn)

@@ -62,7 +62,7 @@ def concerns_sema(exc: BaseException | None) -> bool:
 
 
 def _is_sema(frame: FrameType) -> bool:
-    return sema_names(frame.f_code, frame.f_globals) is not None
+    return "__sema_names__" in frame.f_globals or frame.f_code.co_filename.endswith((".sema", "<input>"))
 
 
 def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
@@ -85,9 +85,8 @@ def _shown(frame: FrameType, line: traceback.FrameSummary) -> bool:
     """Whether the user wants to see a frame; gives a Sema function its Sema name."""
     if is_ours(frame.f_globals) or line.filename.startswith(HIDDEN):
         return False
-    table = sema_names(frame.f_code, frame.f_globals)
-    if table is not None and frame.f_code.co_name != "<module>":
-        line.name = shown_name(frame.f_code, table)
+    if _is_sema(frame) and frame.f_code.co_name != "<module>":
+        line.name = shown_name(frame.f_code, sema_names(frame.f_code, frame.f_globals))
     return True
 
 
