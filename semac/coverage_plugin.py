@@ -62,7 +62,7 @@ class SemaReporter(coverage.FileReporter):
 
         forms, _, _ = read_recovering(self.source())
         starts = {span.line for span in _all_spans(forms.span)}
-        return code_lines(SemaLoader("", self.filename).get_code()) & starts
+        return (code_lines(SemaLoader("", self.filename).get_code()) & starts) - self.excluded_lines()
 
     def excluded_lines(self) -> set[int]:
         forms, _, comments = read_recovering(self.source())

@@ -1,4 +1,4 @@
-"""pdb for Sema programs: `step` goes from Sema function to Sema function, past the runtime and what the runtime calls."""
+"""pdb for Sema programs: `step` goes from Sema function to Sema function, past the runtime and what that calls."""
 
 from __future__ import annotations
 

@@ -451,8 +451,8 @@ def fold_known(e: Emitter, node: Any) -> ast.expr:
 def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Dest) -> None:
     over = iterable(e, source, node.name)
     loc = e.loc(node)
-    for part in (over, *getattr(over, "args", ())):
-        if part is over or isinstance(part, ast.Name):
+    for part in (over, getattr(over, "func", None), *getattr(over, "args", ())):
+        if part is over or isinstance(part, ast.Name | ast.Constant):
             for field, value in loc.items():  # debuggers stop in each round where the iterable stands
                 setattr(part, field, value)
     target = ast.Name(e.bind(item), ast.Store(), **loc)

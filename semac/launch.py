@@ -60,7 +60,7 @@ def debug_file(path: str, arguments: list[str]) -> None:
 
 
 def _main_module(path: str, arguments: list[str]) -> tuple[CodeType, ModuleType]:
-    from semac.session import deepen
+    from semac.limits import deepen
 
     if not os.path.isfile(path):
         raise SystemExit(f"Error: file not found: '{path}'")
