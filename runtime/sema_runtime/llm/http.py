@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -92,7 +93,7 @@ def encode(body: Any) -> bytes:
 
 
 def _with_type(headers: dict[str, str]) -> dict[str, str]:
-    return {"content-type": "application/json", **headers}
+    return {"content-type": "application/json", "user-agent": "semac", **headers}
 
 
 def _client() -> Any:
@@ -132,8 +133,8 @@ def _cause(error: BaseException) -> str:
     while cause is not None:
         if isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
-        if isinstance(cause, OSError) and cause.strerror and "All connection attempts" not in str(cause):
-            return f" ({cause.strerror})"
+        if isinstance(cause, OSError) and cause.errno:
+            return f" ({os.strerror(cause.errno) if cause.errno > 0 else cause.strerror})"
         cause = cause.__cause__ or cause.__context__
     return ""
 

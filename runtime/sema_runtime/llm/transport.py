@@ -10,10 +10,10 @@ from typing import Any
 
 from sema_runtime import tasks
 from sema_runtime.llm import http, lisp_provider
-from sema_runtime.llm.errors import ProviderError
+from sema_runtime.llm.errors import ProviderError, api_error
 from sema_runtime.llm.messages import Reply, Request
 from sema_runtime.llm.providers import KEYS_HINT, PRESETS, Provider
-from sema_runtime.llm.wire_common import status_error
+from sema_runtime.llm.wire_common import error_text, status_error
 
 MAX_CORRECTIONS = 7
 
@@ -49,7 +49,7 @@ async def send_async(provider: Provider, request: Request) -> Reply:
         if answer.status != 400 or not wire.learn(provider, request, answer.text):
             break
     if not 200 <= answer.status < 300:
-        raise _advised(wire_error(answer), provider)
+        raise _advised(wire_error(provider, answer), provider)
     reply: Reply = wire.parse(answer.text, request)
     reply.provider = provider.name
     return reply
@@ -84,9 +84,9 @@ def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk) 
                 break
     finally:
         tasks.suspend(source.close())
-    reply: Reply = reader.reply()
-    reply.provider = provider.name
-    return reply
+    finished: Reply = reader.reply()
+    finished.provider = provider.name
+    return finished
 
 
 async def _open(provider: Provider, request: Request) -> http.ByteStream:
@@ -105,11 +105,13 @@ async def _open(provider: Provider, request: Request) -> http.ByteStream:
         await source.close()
         corrections += 1
         if refusal.status != 400 or corrections > MAX_CORRECTIONS or not wire.learn(provider, request, refusal.text):
-            raise _advised(wire_error(refusal), provider)
+            raise _advised(wire_error(provider, refusal), provider)
 
 
-def wire_error(answer: http.HttpReply) -> ProviderError:
-    """The error for a reply that is not 2xx."""
+def wire_error(provider: Provider, answer: http.HttpReply) -> ProviderError:
+    """The error for a reply that is not 2xx. Ollama's 429 is one like any other."""
+    if provider.wire == "ollama":
+        return api_error(answer.status, error_text(answer.text))
     return status_error(answer.status, answer.text, answer.retry_after_ms)
 
 

@@ -17,6 +17,8 @@ THINKING_BUDGETS = {"low": 1024, "medium": 4096, "high": 12000, "xhigh": 24000, 
 STREAM_STATUS = {"rate_limit_error": 429, "api_error": 500, "overloaded_error": 529, "authentication_error": 401}
 splitter = SseParser
 
+_no_temperature: set[str] = set()  # models that turned out to refuse it
+
 
 def url(provider: Provider, request: Request, stream: bool) -> str:
     return provider.base_url
@@ -37,7 +39,7 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     if thinking is not None:
         made["thinking"] = {"type": "enabled", "budget_tokens": thinking}
         made["max_tokens"] = thinking + request.max_tokens
-    elif request.temperature is not None:
+    elif request.temperature is not None and request.model not in _no_temperature:
         made["temperature"] = request.temperature
     system = request.system_text()
     if system:
@@ -93,8 +95,11 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """This wire has nothing to learn from a 400."""
-    return False
+    """Notes that a 400 reply refuses temperature, as newer models do. True when the next attempt differs."""
+    if request.temperature is None or request.model in _no_temperature or "temperature" not in text.lower():
+        return False
+    _no_temperature.add(request.model)
+    return True
 
 
 def parse(text: str, request: Request) -> Reply:

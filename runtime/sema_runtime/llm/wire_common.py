@@ -1,4 +1,4 @@
-"""What the wire formats share: reading error bodies, JSON of tool arguments, grouping of messages."""
+"""What the wire formats share: reading error bodies, JSON of tool arguments, lines of a stream."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Message
+from sema_runtime.llm.sse import Event
 
 MESSAGE_LIMIT = 600  # characters of an error body worth showing
 
@@ -63,3 +64,17 @@ def count(usage: Any, *path: str) -> int:
 def without_system(messages: list[Message]) -> list[Message]:
     """For wires that send system text apart."""
     return [message for message in messages if message.role != "system"]
+
+
+class LineSplitter:
+    """Streams of one JSON object a line: `feed(bytes)` and `close()` give the lines as events."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> list[Event]:
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        return [Event("", line.decode("utf-8", "replace")) for line in lines if line.strip()]
+
+    def close(self) -> list[Event]:
+        return self.feed(b"\n") if self._rest.strip() else []

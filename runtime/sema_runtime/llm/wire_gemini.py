@@ -1,0 +1,164 @@
+"""Google's generateContent wire. Pure functions from Request to body and from reply to Reply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.llm.errors import api_error, config_error, network_error
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.sse import Event, SseParser
+from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
+
+if TYPE_CHECKING:
+    from sema_runtime.llm.providers import Provider
+
+THINKING_BUDGETS = {"low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576}
+splitter = SseParser
+
+
+def url(provider: Provider, request: Request, stream: bool) -> str:
+    """Raises a configuration error for a model name that would change the path."""
+    model = request.model
+    if not model or ".." in model or any(char in "/?#:" or not char.isprintable() for char in model):
+        raise config_error(f"invalid model name: {model}")
+    action = "streamGenerateContent?alt=sse" if stream else "generateContent"
+    return f"{provider.base_url.rstrip('/')}/models/{model}:{action}"
+
+
+def headers(provider: Provider) -> dict[str, str]:
+    return {"x-goog-api-key": provider.api_key}
+
+
+def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
+    """The JSON body of a request whose model is resolved. JSON mode is ignored."""
+    settings: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
+    if request.temperature is not None:
+        settings["temperature"] = request.temperature
+    if request.reasoning_effort is not None:
+        settings["thinkingConfig"] = {"thinkingBudget": THINKING_BUDGETS.get(request.reasoning_effort, 0)}
+    made: dict[str, Any] = {"contents": _contents(request.messages), "generationConfig": settings}
+    system = request.system_text()
+    if system:
+        made["systemInstruction"] = {"parts": [{"text": system}]}
+    if request.tools:
+        declarations = [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in request.tools
+        ]
+        made["tools"] = [{"function_declarations": declarations}]
+    return made
+
+
+def _contents(messages: list[Message]) -> list[dict[str, Any]]:
+    """Results of the calls of one turn go into one user turn, as the API wants them."""
+    made: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] | None = None
+    for message in without_system(messages):
+        if message.role == "tool":
+            if results is None:
+                results = []
+                made.append({"role": "user", "parts": results})
+            response = {"name": message.tool_name or "", "response": {"result": message.content}}
+            results.append({"functionResponse": response})
+        else:
+            results = None
+            role = "model" if message.role == "assistant" else "user"
+            made.append({"role": role, "parts": _parts(message)})
+    return made
+
+
+def _parts(message: Message) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = [
+        {"inlineData": {"mimeType": image.media_type or "application/octet-stream", "data": image.base64()}}
+        for image in message.images
+    ]
+    if message.content or not (parts or message.tool_calls):
+        parts.append({"text": message.content})
+    for call in message.tool_calls:
+        part: dict[str, Any] = {"functionCall": {"name": call.name, "args": call.arguments}}
+        if call.thought_signature is not None:
+            part["thoughtSignature"] = call.thought_signature
+        parts.append(part)
+    return parts
+
+
+def learn(provider: Provider, request: Request, text: str) -> bool:
+    """This wire has nothing to learn from a 400."""
+    return False
+
+
+def parse(text: str, request: Request) -> Reply:
+    """A whole reply. Raises an API error when all tokens went into thinking."""
+    value = decode(text)
+    candidate, parts = _candidate(value)
+    content = "\n".join(part["text"] for part in parts if _is_text(part))
+    calls = _calls(parts, 0)
+    thoughts = count(value, "usageMetadata", "thoughtsTokenCount")
+    if not content and not calls and (candidate.get("finishReason") == "MAX_TOKENS" or thoughts > 0):
+        raise api_error(200, "the reply is empty: raise :max-tokens or lower :reasoning-effort")
+    return Reply(
+        content, value.get("modelVersion") or request.model, _usage(value), calls, "tool_use" if calls else "stop"
+    )
+
+
+def _candidate(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The first candidate and its parts."""
+    candidates = value.get("candidates") or [{}]
+    return candidates[0], (candidates[0].get("content") or {}).get("parts") or []
+
+
+def _is_text(part: dict[str, Any]) -> bool:
+    return isinstance(part.get("text"), str) and not part.get("thought")
+
+
+def _calls(parts: list[dict[str, Any]], first: int) -> list[ToolCall]:
+    asked = [part for part in parts if isinstance(part.get("functionCall"), dict)]
+    return [
+        ToolCall(
+            f"gemini-call-{index}",
+            part["functionCall"].get("name") or "",
+            arguments_of(part["functionCall"].get("args")),
+            part.get("thoughtSignature"),
+        )
+        for index, part in enumerate(asked, first)
+    ]
+
+
+def _usage(value: dict[str, Any]) -> Usage:
+    used = value.get("usageMetadata")
+    return Usage(
+        count(used, "promptTokenCount"),
+        count(used, "candidatesTokenCount"),
+        count(used, "cachedContentTokenCount"),
+    )
+
+
+class StreamReader:
+    """Events in, text pieces out; `reply()` is what they add up to."""
+
+    def __init__(self, request: Request) -> None:
+        self.done = False
+        self._reply = Reply("", request.model)
+        self._finished = False
+
+    def feed(self, event: Event) -> str:
+        """The text that this event adds."""
+        value = decode(event.data)
+        if isinstance(error := value.get("error"), dict):
+            raise api_error(count(error, "code") or 200, str(error.get("message") or error))
+        candidate, parts = _candidate(value)
+        self._finished = self._finished or bool(candidate.get("finishReason"))
+        self._reply.tool_calls += _calls(parts, len(self._reply.tool_calls))
+        self._reply.model = value.get("modelVersion") or self._reply.model
+        if value.get("usageMetadata"):
+            self._reply.usage = _usage(value)
+        text = "".join(part["text"] for part in parts if _is_text(part))
+        self._reply.content += text
+        return text
+
+    def reply(self) -> Reply:
+        """Raises a network error when the stream was cut before the reply's end."""
+        if not self._finished:
+            raise network_error("the stream ended before the reply was complete")
+        self._reply.stop_reason = "tool_use" if self._reply.tool_calls else "stop"
+        return self._reply

@@ -1,0 +1,125 @@
+"""Ollama's own chat wire (`/api/chat`); streams are one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from sema_runtime.llm.errors import network_error, parse_error
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.sse import Event
+from sema_runtime.llm.wire_common import LineSplitter, arguments_of, count, decode
+
+if TYPE_CHECKING:
+    from sema_runtime.llm.providers import Provider
+
+splitter = LineSplitter
+
+
+def url(provider: Provider, request: Request, stream: bool) -> str:
+    return f"{provider.base_url.rstrip('/')}/api/chat"
+
+
+def headers(provider: Provider) -> dict[str, str]:
+    return {"Authorization": f"Bearer {provider.api_key}"} if provider.api_key else {}
+
+
+def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
+    """The JSON body of a request whose model is resolved. Effort and JSON mode are ignored."""
+    messages = [_message(message) for message in request.messages]
+    if request.system is not None:
+        messages.insert(0, {"role": "system", "content": request.system})
+    options: dict[str, Any] = {"num_predict": request.max_tokens}
+    if request.temperature is not None:
+        options["temperature"] = request.temperature
+    made = {"model": request.model, "messages": messages, "stream": stream, "options": options}
+    if request.tools:
+        made["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+            }
+            for tool in request.tools
+        ]
+    return made
+
+
+def _message(message: Message) -> dict[str, Any]:
+    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.images:
+        made["images"] = [image.base64() for image in message.images]
+    if message.tool_calls:
+        made["tool_calls"] = [
+            {"function": {"name": call.name, "arguments": call.arguments}} for call in message.tool_calls
+        ]
+    if message.role == "tool" and message.tool_name:
+        made["tool_name"] = message.tool_name
+    return made
+
+
+def learn(provider: Provider, request: Request, text: str) -> bool:
+    """This wire has nothing to learn from a 400."""
+    return False
+
+
+def parse(text: str, request: Request) -> Reply:
+    """A whole reply. Raises a parse error when it has no message."""
+    value = decode(text)
+    message = value.get("message")
+    if not isinstance(message, dict):
+        raise parse_error("no message in response")
+    calls = _calls(message, 0)
+    return Reply(
+        content=message.get("content") or "",
+        model=value.get("model") or request.model,
+        usage=_usage(value),
+        tool_calls=calls,
+        stop_reason=value.get("done_reason"),
+    )
+
+
+def _calls(message: dict[str, Any], first: int) -> list[ToolCall]:
+    functions = [call.get("function") or {} for call in message.get("tool_calls") or []]
+    return [
+        ToolCall(f"ollama-call-{index}", function.get("name") or "", arguments_of(function.get("arguments")))
+        for index, function in enumerate(functions, first)
+    ]
+
+
+def _usage(value: dict[str, Any]) -> Usage:
+    return Usage(count(value, "prompt_eval_count"), count(value, "eval_count"))
+
+
+class StreamReader:
+    """Lines in, text pieces out; `reply()` is what they add up to."""
+
+    def __init__(self, request: Request) -> None:
+        self.done = False
+        self._reply = Reply("", request.model)
+
+    def feed(self, event: Event) -> str:
+        """The text that this line adds."""
+        try:
+            value = json.loads(event.data)
+        except ValueError:
+            print(f"ollama: skipped a line that is not JSON: {event.data[:80]!r}", file=sys.stderr)
+            return ""
+        if value.get("error"):
+            raise network_error(str(value["error"]))
+        message = value.get("message") or {}
+        self._reply.tool_calls += _calls(message, len(self._reply.tool_calls))
+        self._reply.model = value.get("model") or self._reply.model
+        if value.get("done"):
+            self.done = True
+            self._reply.stop_reason = value.get("done_reason")
+            self._reply.usage = _usage(value)
+        text = str(message.get("content") or "")
+        self._reply.content += text
+        return text
+
+    def reply(self) -> Reply:
+        """Raises a network error when the stream was cut before the reply's end."""
+        if not self.done:
+            raise network_error("the stream ended before the reply was complete")
+        return self._reply
