@@ -175,3 +175,11 @@ def test_contains_has_two_hints() -> None:
     with pytest.raises(SemaError) as caught:
         is_contains(List([1]), 1)
     assert caught.value.hint == "contains? works on maps; use (nth coll i) to index a list or vector"
+
+
+def test_assoc_of_several_pairs_leaves_older_versions_alone() -> None:
+    for size in (3, SMALL - 1, SMALL, SMALL + 1, SMALL + 5):
+        base = Map.of((index, 0) for index in range(size))
+        made = assoc(base, 0, 1, "new", 2, 1, 3)
+        assert (made.lookup(0), made.lookup("new"), made.lookup(1), len(made)) == (1, 2, 3, size + 1)
+        assert base.pairs() == [(index, 0) for index in range(size)]

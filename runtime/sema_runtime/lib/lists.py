@@ -419,4 +419,4 @@ for function, name in (
     (cdddr, "cdr"),
     (make_list, "list/repeat"),
 ):
-    function.arity_name = name  # type: ignore[attr-defined]
+    setattr(function, "arity_name", name)  # noqa: B010

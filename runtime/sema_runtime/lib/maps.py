@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Any
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.lists import assoc_entry
 from sema_runtime.values.map_keys import KEYS, check_key
-from sema_runtime.lib.sequences import mapping, used_as_value
+from sema_runtime.lib.sequences import mapping, seq, used_as_value
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
 
 if TYPE_CHECKING:
     from sema_runtime.values.atoms import Keyword
 
 ASSOC = "assoc: expected a map as the first argument, then key/value pairs"
+ASSOC_ARGUMENTS = "assoc: requires (key alist) or (map key val ...)"
 
 
 def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
     """(:key map): what the map has under key, or nil. Takes exactly one map."""
     if len(args) != 1:
         raise ArityError(key.name, "1", len(args))
-    found = args[0]
+    (found,) = args
     if type(found) is Map or type(found) is HashMap:
         return found.d.get(key)
     return mapping(found).lookup(key)
@@ -50,7 +51,7 @@ def get(collection: Any, key: Any, default: Any = None) -> Any:
     (get {:a 1} :b 0) => 0
     """
     if type(collection) is Map or type(collection) is HashMap:
-        return collection.lookup(key, default)
+        return collection.d.get(key, default) if type(key) in ATOMIC else collection.lookup(key, default)
     return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
 
 
@@ -67,7 +68,7 @@ def is_contains(collection: Any, key: Any) -> bool:
     (contains? {:a nil} :a) => #t
     """
     if type(collection) is Map or type(collection) is HashMap:
-        return bool(collection.has(key))
+        return key in collection.d if type(key) in ATOMIC else bool(collection.has(key))
     if used_as_value():
         hint = "contains?: argument 1 must be a map; checks for the given key"
     else:
@@ -75,28 +76,30 @@ def is_contains(collection: Any, key: Any) -> bool:
     return mapping(collection, hint).has(key)
 
 
-@builtin("assoc", pure=True)
-def assoc(*args: Any) -> Any:
+@builtin("assoc", pure=True, arity=(0, -1))
+def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *more: Any) -> Any:
     """A map with further or changed entries: (assoc map key value ...). With two arguments, a key and a list of lists:
     the first of those that starts with key, or #f.
 
     (assoc {:a 1} :b 2) => {:a 1 :b 2}
     (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
     """
-    if len(args) == 3:
-        made, key, value = args
-        if type(key) in KEYS and (type(made) is Map or type(made) is HashMap):
-            return made.assoc(key, value)
-    elif len(args) == 2 and isinstance(args[1], List | list):
-        return assoc_entry(args[0], args[1].items if type(args[1]) is List else args[1])
-    if len(args) < 3 or len(args) % 2 == 0:
-        raise SemaError("assoc: requires (key alist) or (map key val ...)")
-    made = mapping(args[0], ASSOC)
-    for key in args[1::2]:
+    if value is MISSING:
+        if isinstance(key, List | list):
+            return assoc_entry(collection, seq(key))
+        raise SemaError(ASSOC_ARGUMENTS)
+    kind = type(collection)
+    if not more and type(key) in KEYS and (kind is Map or kind is HashMap):
+        return collection.assoc(key, value)
+    if len(more) % 2:
+        raise SemaError(ASSOC_ARGUMENTS)
+    made = mapping(collection, ASSOC)
+    if type(key) not in KEYS:
         check_key(key, "assoc")
-    for key, value in zip(args[1::2], args[2::2], strict=True):
-        made = made.assoc(key, value)
-    return made
+    for other in more[::2]:
+        if type(other) not in KEYS:
+            check_key(other, "assoc")
+    return made.assoc(key, value).assoc_own(more) if more else made.assoc(key, value)
 
 
 @builtin("dissoc", returns="map", pure=True)

@@ -31,8 +31,9 @@ class Keyword:
         return ":" + self.name
 
     def __call__(self, *args: Any) -> Any:
-        from sema_runtime.lib.maps import keyword_call
-
+        global keyword_call
+        if keyword_call is None:
+            from sema_runtime.lib.maps import keyword_call
         return keyword_call(self, args)
 
     def __reduce__(self) -> tuple[Callable[[str], Keyword], tuple[str]]:
@@ -55,6 +56,7 @@ class Char:
         return char, (self.value,)
 
 
+keyword_call: Any = None  # of lib/maps.py, which needs this module first
 _symbols: dict[str, Symbol] = {}
 _keywords: dict[str, Keyword] = {}
 _chars: dict[str, Char] = {}

@@ -116,9 +116,24 @@ class Map:
         d = self.d
         if len(d) > SMALL:
             return _changed(self, key, value)
-        d = d.copy()
+        kind = type(self)
+        made: M = kind.__new__(kind)
+        made.d = d = d.copy()
         d[key] = value
-        return type(self)(d)
+        return made
+
+    def assoc_own(self: M, more: tuple[Any, ...]) -> M:
+        """As `assoc` with the keys and values of more in turn, on a map that `assoc` has just made and nobody has."""
+        d = self.d
+        if len(d) <= SMALL:  # not taken from an older map
+            for index in range(0, len(more), 2):
+                key = more[index]
+                d[key if type(key) in PLAIN else _wrapped(key)] = more[index + 1]
+            return self
+        made = self
+        for index in range(0, len(more), 2):
+            made = made.assoc(more[index], more[index + 1])
+        return made
 
     def without(self: M, *keys: Any) -> M:
         made = self
@@ -139,6 +154,8 @@ class Map:
         return type(self)(self.stable() | theirs)
 
     def has(self, key: Any) -> bool:
+        if type(key) in ATOMIC:
+            return key in self.d
         return self._searched(stored(key), MISSING) is not MISSING
 
     def stable(self) -> dict[Any, Any]:

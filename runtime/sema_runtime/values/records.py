@@ -50,12 +50,24 @@ class Record:
         return f"#<record {self.tag}{' ' if self.values else ''}", self.values, ">"
 
 
+_types: dict[tuple[str, tuple[str, ...]], type[Record]] = {}
+
+
 def make_record_type(tag: str, fields: Sequence[str]) -> type[Record]:
-    """A new record class. tag: the type's name; fields: the parameters of its constructor."""
+    """The record class of that tag (the type's name) and those fields (the parameters of its constructor).
+
+    A type that is defined again in the same way is the same type, so its older records stay equal to new ones.
+    """
+    key = tag, tuple(fields)
+    found = _types.get(key)
+    if found is None:
+        found = _types.setdefault(key, _new_type(*key))
+    return found
+
+
+def _new_type(tag: str, fields: tuple[str, ...]) -> type[Record]:
     name = "".join(part.capitalize() for part in tag.strip("<>").split("-"))
-    return type(
-        name if name.isidentifier() else "Record", (Record,), {"__slots__": (), "tag": tag, "fields": tuple(fields)}
-    )
+    return type(name if name.isidentifier() else "Record", (Record,), {"__slots__": (), "tag": tag, "fields": fields})
 
 
 def _restored(tag: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Record:
