@@ -14,7 +14,8 @@ ATOM, OPEN, CLOSE, PREFIX, DOT, FSTRING, PLACEHOLDER = range(7)
 CONTINUES = r"A-Za-z0-9_+\-*/!?<>=&%^~.#\x80-\U0010ffff"
 CONSTANTS: dict[str, Any] = {
     "true": True, "false": False, "nil": None, "inf": float("inf"), "+inf": float("inf"), "-inf": float("-inf"),
-    "nan": float("nan"), "+nan": float("nan"), "-nan": float("nan"),
+    "Inf": float("inf"), "Infinity": float("inf"), "-Infinity": float("-inf"),
+    "nan": float("nan"), "+nan": float("nan"), "-nan": float("nan"), "NaN": float("nan"), "NAN": float("nan"),
 }  # fmt: skip
 WORD = re.compile(rf"[{CONTINUES}]*")
 REAL = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?"

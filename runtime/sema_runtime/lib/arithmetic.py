@@ -242,18 +242,33 @@ def minus(first: Any, *rest: Any) -> Any:
 
 
 def _folded(operation: Callable[[Any, Any], Any], empty: int, numbers: tuple[Any, ...]) -> Any:
+    """numbers combined from left to right; empty for none."""
     if not numbers:
         return empty
     total = numbers[0]
     if type(total) is not int and type(total) is not float:
-        type_error("number", total)
-    for number in numbers[1:]:
-        if type(number) is not int and type(number) is not float:
-            type_error("number", number)
-        try:
+        return _folded_carefully(operation, numbers)
+    try:
+        for number in numbers[1:]:
+            if type(number) is not int and type(number) is not float:
+                return _folded_carefully(operation, numbers)
             total = operation(total, number)
-        except OverflowError:
-            total = operation(to_float(total), to_float(number))
+    except OverflowError:
+        return _folded_carefully(operation, numbers)
+    return total
+
+
+def _folded_carefully(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> Any:
+    """As `_folded`. Ratios and complex numbers are refused until an int of more than 64 bits turns up."""
+    total = None
+    wide = False
+    for number in numbers:
+        if type(number) is not float and not is_int64(number):
+            wide = wide or type(number) is int
+            if not wide or not NUMBERS[type(number)]:
+                type_error("number", number)
+        total = number if total is None else _combined(operation, total, number)
+        wide = wide or (type(total) is int and not is_int64(total))
     return total
 
 

@@ -64,8 +64,13 @@ def max_(first: Any, *rest: Any) -> Any:
 
     (max 3 7 2) => 7
     """
-    if type(first) is int and len(rest) == 1 and type(rest[0]) is int:
-        return first if first >= rest[0] else rest[0]
+    if len(rest) == 1:
+        second = rest[0]
+        if type(first) is type(second) and (type(first) is int or type(first) is float):
+            if first >= second:
+                return first
+            if second > first:  # neither holds for NaN
+                return second
     return _extreme("max", first, rest)
 
 
@@ -75,8 +80,13 @@ def min_(first: Any, *rest: Any) -> Any:
 
     (min 3 7 2) => 2
     """
-    if type(first) is int and len(rest) == 1 and type(rest[0]) is int:
-        return first if first <= rest[0] else rest[0]
+    if len(rest) == 1:
+        second = rest[0]
+        if type(first) is type(second) and (type(first) is int or type(first) is float):
+            if first <= second:
+                return first
+            if second < first:  # neither holds for NaN
+                return second
     return _extreme("min", first, rest)
 
 
@@ -337,10 +347,11 @@ def rationalize(number: Any, tolerance: Any) -> Any:
     (rationalize 3/10 1/10) => 1/3
     """
     for one in (number, tolerance):
+        if not NUMBERS[type(one)]:
+            type_error("real", one)
+    for one in (number, tolerance):
         if type(one) in COMPLEX:
             type_error("real", one, "rationalize: complex numbers have no simplest-rational approximation")
-        if not REALS[type(one)]:
-            type_error("real", one)
     if number - number != 0 or tolerance != tolerance:
         return number
     if tolerance in (INFINITY, -INFINITY):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 BLANK = " \t\n\r"
 NAMED = {
-    "inf": INFINITY, "Inf": INFINITY, "+inf": INFINITY, "Infinity": INFINITY, "-inf": -INFINITY,
+    "inf": INFINITY, "Inf": INFINITY, "+inf": INFINITY, "Infinity": INFINITY,
+    "-inf": -INFINITY, "-Infinity": -INFINITY,
     "nan": NAN, "NaN": NAN, "NAN": NAN, "+nan": NAN, "-nan": NAN,
 }  # fmt: skip
 REAL = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?"

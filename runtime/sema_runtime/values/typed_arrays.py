@@ -37,6 +37,10 @@ class TypedArray:
     def __repr__(self) -> str:
         return self.sema_text()
 
+    def sema_contents(self) -> Iterable[float]:
+        """What the total order of values compares."""
+        return self.items
+
     def sema_text(self) -> str:
         return f"#{self.type_name[:3]}({' '.join(map(self.item_text, self.items))})"
 
