@@ -18,11 +18,15 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "runtime")]
 
+from sema_runtime.values.atoms import symbol  # noqa: E402
 from sema_runtime.values.errors import ReaderError, SemaError  # noqa: E402
+from sema_runtime.values.lists import List  # noqa: E402
+from sema_runtime.values.printer import to_text  # noqa: E402
 from semac.driver import compile_source  # noqa: E402
 from semac.reader import read_program, read_recovering  # noqa: E402
 
@@ -34,6 +38,18 @@ PIECES = [
     "defmacro", "define-syntax", "syntax-rules", "try", "catch", "throw", "module", "export", "import", "named",
     "loop", "=>", "else", "_", ".", "x)", "xs", "(+", "(list", "(map", "(str", "\n", " ", "\t", "\r\n", "²",
 ]  # fmt: skip
+ATOMS: list[Any] = [
+    1,
+    -1,
+    1.5,
+    None,
+    True,
+    False,
+    "s",
+    (),
+    List(),
+    *map(symbol, ("x", "a", "f", "_", ".", "else", "=>")),
+]
 SEEDS = [
     "(define (f x . more) (let loop ((i 0) (acc '())) (if (< i x) (loop (+ i 1) (cons i acc)) acc)))",
     "(defmacro swap (a b) `(let ((tmp# ,a)) (set! ,a ,b) (set! ,b tmp#)))",
@@ -151,6 +167,45 @@ def swapped(text: str, source: random.Random) -> str:
     return text.replace(source.choice(words), source.choice([*words, *PIECES]), 1)
 
 
+def random_program(source: random.Random, programs: list[str]) -> str:
+    """A program with some of its forms replaced by others: the brackets are right, the meaning rarely is."""
+    try:
+        forms = list(read_program(source.choice(programs)))
+        others = list(read_program(source.choice(programs)))
+    except ReaderError:
+        return random_text(source, programs)
+    spare = [part for form in (*forms, *others) for part in parts_of(form)] + ATOMS
+    for _ in range(source.randrange(1, 4)):
+        index = source.randrange(len(forms)) if forms else 0
+        forms[index : index + 1] = [changed(form, source, spare) for form in forms[index : index + 1]]
+    return "\n".join(map(to_text, forms))
+
+
+def parts_of(form: Any) -> list[Any]:
+    """A form and every form in it."""
+    inner = form.items if type(form) is List else form if type(form) is tuple else ()
+    return [form, *(part for child in inner for part in parts_of(child))]
+
+
+def changed(form: Any, source: random.Random, spare: list[Any]) -> Any:
+    """The form with one random form in it replaced, left out, doubled, or moved."""
+    if type(form) not in (List, tuple) or not len(form) or source.random() < 0.15:
+        return source.choice(spare)
+    items = list(form)
+    index = source.randrange(len(items))
+    choice = source.randrange(8)
+    if choice == 0:
+        del items[index]
+    elif choice == 1:
+        items.insert(index, source.choice(spare))
+    elif choice == 2:
+        other = source.randrange(len(items))
+        items[index], items[other] = items[other], items[index]
+    else:
+        items[index] = changed(items[index], source, spare)
+    return List(items) if type(form) is List else tuple(items)
+
+
 def corpus_programs(folder: str | None) -> list[str]:
     programs = list(SEEDS)
     for path in sorted(Path(folder).glob("*.jsonl")) if folder else ():
@@ -164,12 +219,12 @@ def corpus_programs(folder: str | None) -> list[str]:
 
 
 def run(part: str, inputs: int, seed: int, programs: list[str]) -> Findings:
-    check = check_reader if part == "reader" else check_compiler
+    check, make = (check_reader, random_text) if part == "reader" else (check_compiler, random_program)
     findings = Findings()
     source = random.Random(seed)
     start = time.process_time()
     for _ in range(inputs):
-        text = random_text(source, programs)
+        text = make(source, programs)
         kind = check(text)
         if kind is not None:
             findings.add(kind, text)
