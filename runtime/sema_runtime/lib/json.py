@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
         items = value.items
         return items if type(items) is list else list(items)
     if kind is Map or kind is HashMap:
-        entries = value.d
+        entries = value.stable()
         try:
             texts = {key.name: item for key, item in entries.items()}
         except AttributeError:
