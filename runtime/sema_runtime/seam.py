@@ -76,6 +76,11 @@ def macroexpand(form: Any, namespace: dict[str, Any]) -> Any:
     return form if macro is None else macro.transformer(*form.items[1:])
 
 
+def install_importer() -> None:
+    """Makes .sema files importable from Python in this interpreter."""
+    _compiler("importer", "imports of .sema files").install()
+
+
 # Files
 
 

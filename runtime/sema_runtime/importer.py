@@ -1,0 +1,10 @@
+"""Imports of `.sema` files for programs that know the runtime only; the work is done by `semac.importer`."""
+
+from __future__ import annotations
+
+
+def install() -> None:
+    """Makes .sema files importable in this interpreter. Raises SemaError where the compiler isn't installed."""
+    from sema_runtime.seam import install_importer
+
+    install_importer()
