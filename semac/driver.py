@@ -84,14 +84,16 @@ def compile_forms(
     known: frozenset[str] = frozenset(),
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
-    from semac import infer, mutual, tails
+    from semac import infer, mutual, owned, tails
     from semac.emit import emit_module
 
     try:
         unit = analyze(forms, filename, {} if macros is None else macros, known)
         tails.mark(unit)
         mutual.inline_cycles(unit)
-        infer.infer(unit, closed=mode == "program" and not unit.is_open)
+        closed = mode == "program" and not unit.is_open
+        infer.infer(unit, closed)
+        owned.find(unit, closed)
         tree = emit_module(unit, RESULT if result else None)
     except RecursionError:
         raise SemaError("expression nested too deeply", "split it with define or let") from None

@@ -18,6 +18,7 @@ from semac.emit_match import Matches
 from semac.emit_names import LocalNames, ModuleNames
 from semac.emit_tests import Tests
 from semac.pyast import NOWHERE, Loc, assign, const, loc_of, name
+from semac.tails import inlined_function
 from semac.types import OTHER
 
 ATOMS = (int, float, str, bool, bytes, type(None))
@@ -126,7 +127,7 @@ def has_locals(node: Any) -> bool:
     stack = [node]
     while stack:
         here = stack.pop()
-        if isinstance(here, LOCAL_NODES) or (type(here) is ir.CallBuiltin and here.name in ("foldl", "for-each")):
+        if isinstance(here, LOCAL_NODES) or (type(here) is ir.CallBuiltin and inlined_function(here) is not None):
             return True
         if type(here) is not ir.Lambda:
             stack.extend(ir.children(here))
@@ -209,6 +210,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
     def stmt(self, node: Any, dest: Dest) -> None:
         """Emits node so that its value reaches dest."""
         kind = type(node)
+        if node in self.module.unit.leaving:
+            self.wrap_owned(node)
         method = STATEMENTS.get(kind)
         if method is not None:
             method(self, node, dest)
@@ -359,6 +362,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
 
     def expr(self, node: Any) -> ast.expr:
         """Emits node as an expression; statements it needs go to the current block first."""
+        if node in self.module.unit.leaving:
+            self.wrap_owned(node)
         return EXPRESSIONS[type(node)](self, node)  # type: ignore[no-any-return]
 
     def exprs(self, nodes: list[Any]) -> list[ast.expr]:
@@ -385,7 +390,23 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             return const(value, loc)
         return self.constant_data(value, loc)
 
+    def wrap_owned(self, node: Any) -> None:
+        """Wraps owned maps before the last expression that uses them; from here on they are ordinary values."""
+        loc = self.loc(node)
+        for var in self.module.unit.leaving[node]:
+            self.append(assign(var.py, self.wrap(name(var.py, loc), var.owned), loc))
+
+    def wrap(self, value: ast.expr, kind: str) -> ast.expr:
+        """A Map or HashMap around a raw dict."""
+        return ast.Call(self.runtime(f"sema_runtime.values.maps:{kind}", self.current), [value], [], **self.current)
+
+    def is_owned(self, node: Any) -> bool:
+        """Whether a node is a variable that holds a raw dict here."""
+        return type(node) is ir.Ref and bool(node.var.owned) and node not in self.module.unit.wrapped
+
     def expr_ref(self, node: Any) -> ast.expr:
+        if self.is_owned(node) and node not in self.module.unit.raw:
+            return self.wrap(name(node.var.py, self.loc(node)), node.var.owned)
         if not node.var.py:  # declared, but nothing that runs ever defines it
             return const(None, self.loc(node))
         return name(node.var.py, self.loc(node))

@@ -15,6 +15,7 @@ from sema_runtime.values.maps import PLAIN, HashMap, Map
 from sema_runtime.values.numbers import Complex
 from semac import ir
 from semac.emit_inline import inline, inline_statement
+from semac.emit_owned import owned_operation, read_owned
 from semac.emit_tests import KEYWORD_GET
 from semac.pyast import Loc, attribute, call, const, name
 
@@ -45,7 +46,7 @@ class Calls:
         if node.recur is not None:
             self.recur(node)
             return
-        if node.tail and dest.kind == "return" and needs_tail_call(node, self.function):
+        if node.tail and dest.kind == "return" and not is_raw_call(self, node) and needs_tail_call(node, self.function):
             head, args = self.call_parts(node)
             loc = self.loc(node)
             self.finish(call(self.runtime(TAIL_CALL, loc), [head, *args], loc), dest, loc)
@@ -54,7 +55,11 @@ class Calls:
 
     def expr_call(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
         head, args = self.call_parts(node)
-        return call(head, args, self.loc(node))
+        made = call(head, args, self.loc(node))
+        target = node.head.var.known_function if type(node.head) is ir.Ref else None
+        if target is not None and target.owned and node not in self.module.unit.raw:
+            return self.wrap(made, target.owned)
+        return made
 
     def call_parts(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
         """(function, arguments). A global that nothing here defines is looked up after its arguments."""
@@ -89,7 +94,7 @@ class Calls:
             self.finish(value, dest, self.loc(node), not isinstance(value, ast.Constant))
 
     def expr_call_builtin(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
-        made = inline(self, node)
+        made = owned_operation(self, node) or inline(self, node)
         if made is not None:
             return made
         args = self.exprs(node.args)
@@ -100,6 +105,8 @@ class Calls:
         if node.path == KEYWORD_GET and type(node.args[0]) is ir.Ref and node.args[0].var in self.errors:
             loc = self.loc(node)
             return call(self.runtime(CONDITION_FIELD, loc), self.exprs(node.args), loc)
+        if node.path == KEYWORD_GET and self.is_owned(node.args[0]):
+            return read_owned(self, node, "get", node.args[1:])
         args = self.exprs(node.args)
         loc = self.loc(node)
         return call(self.runtime(node.path, loc), args, loc)
@@ -114,6 +121,8 @@ class Calls:
         values = self.exprs([part for pair in zip(node.keys, node.values, strict=True) for part in pair])
         loc = self.loc(node)
         keys, items = values[0::2], values[1::2]
+        if node in self.module.unit.raw:
+            return ast.Dict(list(keys), list(items), **loc)
         kind = self.runtime(MAPS + "Map", loc)
         if all(type(key) is ir.Const and type(key.value) in PLAIN for key in node.keys):
             return call(kind, [ast.Dict(list(keys), list(items), **loc)], loc)
@@ -204,6 +213,12 @@ class Calls:
         names: list[ast.expr] = [const(one, loc) for one in node.names]
         scope = ast.Call(name("globals", loc), [], [], **loc)
         return call(self.runtime("sema_runtime.seam:import_file", loc), [path, scope, *names], loc)
+
+
+def is_raw_call(e: Emitter, node: Any) -> bool:
+    """Whether a call's result is a raw dict: it is wrapped or owned here, so it is no tail call."""
+    target = node.head.var.known_function if type(node.head) is ir.Ref else None
+    return target is not None and bool(target.owned)
 
 
 def import_alias(module: str, local: str, loc: Loc) -> ast.alias:

@@ -187,8 +187,17 @@ class Flow:
                 self.stmt(arg, Dest("assign", var.py))
             return
         values = self.exprs([arg for _, arg in pairs])
-        targets = store_tuple([var.py for var, _ in pairs], loc)
-        self.append(ast.Assign([targets], tuple_of(values, loc), **loc))
+        targets = [var.py for var, _ in pairs]
+        kept = [
+            (target, value)
+            for target, value in zip(targets, values, strict=True)
+            if not (isinstance(value, ast.Name) and value.id == target)
+        ]
+        if len(kept) == 1:
+            self.append(assign(kept[0][0], kept[0][1], loc))
+        elif kept:
+            made = tuple_of([value for _, value in kept], loc)
+            self.append(ast.Assign([store_tuple([target for target, _ in kept], loc)], made, **loc))
 
     # try, with
 

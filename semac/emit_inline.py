@@ -418,7 +418,13 @@ def foldl(e: Emitter, node: Any) -> ast.expr | None:
 
     e.stmt(node.args[1], Dest("assign", target))
     for_loop(e, node, node.args[2], item, function.body, Dest("assign", target))
-    return name(target, e.loc(node))
+    return folded(e, name(target, e.loc(node)), function)
+
+
+def folded(e: Emitter, value: ast.expr, function: ir.Function) -> ast.expr:
+    """The result of a fold; the raw dict that its accumulator owned becomes a map."""
+    kind = function.params[0].owned
+    return e.wrap(value, kind) if kind else value
 
 
 def sum_of(e: Emitter, node: Any) -> ast.expr | None:
@@ -437,15 +443,50 @@ def fold_known(e: Emitter, node: Any) -> ast.expr:
     """A fold with a function of the program: a loop that calls it."""
     from semac.emit import Dest
 
+    function = inlined_function(node)
+    assert function is not None
+    lines = node.name == "file/fold-lines"
     target = e.names.temporary("acc")
-    e.stmt(node.args[1], Dest("assign", target))
-    over = iterable(e, node.args[2], "foldl")
+    e.stmt(node.args[2 if lines else 1], Dest("assign", target))
+    over = file_lines(e, node) if lines else iterable(e, node.args[2], "foldl")
     loc = e.loc(node)
-    item = e.names.temporary("item")
-    step = call(e.expr(node.args[0]), [name(target, loc), name(item, loc)], loc)
+    item = e.names.temporary("line" if lines else "item")
+    step: ast.expr = call(e.expr(node.args[1 if lines else 0]), [name(target, loc), name(item, loc)], loc)
+    if function.owned and not function.params[0].owned:
+        step = e.wrap(step, function.owned)
     body: list[ast.stmt] = [assign(target, step, loc)]
     e.append(ast.For(ast.Name(item, ast.Store(), **loc), over, body, [], **loc))
-    return name(target, loc)
+    return folded(e, name(target, loc), function)
+
+
+def file_lines(e: Emitter, node: Any) -> ast.expr:
+    path = e.expr(node.args[0])
+    return call(e.runtime("sema_runtime.lib.files:lines_of", e.loc(node)), [path, const(node.name, e.loc(node))], e.loc(node))
+
+
+@inlines("file/fold-lines")
+def fold_lines(e: Emitter, node: Any) -> ast.expr | None:
+    """A fold over the lines of a file as a `for` loop."""
+    function = inlined_function(node)
+    if function is None or e.at_module or function.self_tail and type(node.args[1]) is ir.Lambda:
+        return None
+    if type(node.args[1]) is ir.Ref:
+        return fold_known(e, node)
+    if function.has_closures:
+        return None
+    from semac.emit import Dest
+
+    accumulator, item = function.params
+    target = e.bind(accumulator)
+    over = file_lines(e, node)
+    e.stmt(node.args[2], Dest("assign", target))
+    loc = e.loc(node)
+    e.loops.append(None)
+    line = ast.Name(e.bind(item), ast.Store(), **loc)
+    _, block = e.in_block(lambda: e.stmt(function.body, Dest("assign", target)))
+    e.loops.pop()
+    e.append(ast.For(line, over, block or [ast.Pass(**loc)], [], **loc))
+    return folded(e, name(target, loc), function)
 
 
 def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Dest) -> None:

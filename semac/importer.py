@@ -151,7 +151,9 @@ class SemaLoader(importlib.abc.InspectLoader):
             return code_of(self.path, self.get_data(self.path))
         except OSError as error:
             raise ImportError(f"can't read {self.path}: {error}", name=self.name, path=self.path) from error
-        except SemaError as error:
+        except Exception as error:
+            if not isinstance(error, SemaError) and getattr(error, "span", None) is None:
+                raise
             raise _syntax_error(error, self.path) from None
 
     def is_package(self, fullname: str | None = None) -> bool:
@@ -206,14 +208,17 @@ def decode(source: bytes, path: str) -> str:
         raise ReaderError(f"{path} is not UTF-8 text", (line, col, line, col + 1)) from None
 
 
-def _syntax_error(error: SemaError, path: str) -> SemaSyntaxError:
+def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
     """The same error as Python's tools show it: with file, line, column and the line's text."""
+    from sema_runtime.values.conditions import describe
+
     span = getattr(error, "span", None)
     line, col, end_line, end_col = tuple(span) if span is not None else (1, 1, 1, 1)
     text = None
     with contextlib.suppress(OSError, ImportError, SemaError, IndexError):
         text = SemaLoader("", path).get_source().split("\n")[line - 1]
-    message = error.display() + (f" (hint: {error.hint})" if error.hint else "")
+    described = describe(error)
+    message = described.message + (f" (hint: {described.hint})" if described.hint else "")
     made = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
     made.sema_error = error
     return made

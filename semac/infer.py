@@ -15,7 +15,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac import ir
 from semac.analyze import Unit
-from semac.tails import inlined_function
+from semac.tails import function_argument, inlined_function
 from semac.types import (
     ANY, BOOL, CHAR, ELEMENTS, FLOAT, FUNCTION, INT, KEYWORD, LIST, MAP, NIL, NUMBER, OTHER, OTHER_NUMBER, STR, SYMBOL,
     TAGS, VECTOR, element, only, parse, sequence_of,
@@ -472,6 +472,29 @@ def _foldl(i: Inference, node: Any) -> int:
     if type(head) is ir.Builtin and head.name in ("+", "*", "-") and only(element(source), NUMBER) and only(start, NUMBER):
         return (start | element(source)) & TAGS
     return ANY
+
+
+@rule("file/fold-lines")
+def _fold_lines(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args if arg is not function_argument(node)]
+    function = inlined_function(node)
+    head = function_argument(node)
+    if function is None:
+        if head is not None:
+            i.visit(head)
+        return ANY
+    start = masks[1]
+    give_elements(i, function, [sequence_of(LIST, start) if start & TAGS else 0, sequence_of(LIST, STR)])
+    i.visit(head)
+    i.widen(function.params[0], function.returns)
+    return start | function.returns
+
+
+@rule("assoc")
+def _assoc(i: Inference, node: Any) -> int:
+    for arg in node.args:
+        i.visit(arg)
+    return MAP if len(node.args) >= 3 else ANY
 
 
 @rule("string/split")

@@ -16,7 +16,7 @@ class Var:
 
     __slots__ = (
         "assigned", "captured", "defined", "escapes", "function", "inner_define", "is_global", "is_param", "loop", "name",
-        "owner", "py", "self_name", "span", "type", "uses",
+        "owned", "owner", "py", "self_name", "span", "type", "uses",
     )  # fmt: skip
 
     def __init__(self, name: str, owner: Function | None, is_global: bool = False) -> None:
@@ -31,6 +31,7 @@ class Var:
         self.inner_define = False  # made by a define inside a body
         self.function: Function | None = None
         self.loop: NamedLet | None = None
+        self.owned = ""  # "Map" or "HashMap": holds a raw dict that nobody else has (owned.py)
         self.py = ""
         self.self_name = ""
         self.span: Any = None
@@ -52,7 +53,7 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "calls", "children", "doc", "globals_used", "has_closures", "locals", "name", "params",
+        "anonymous", "body", "calls", "children", "doc", "globals_used", "has_closures", "locals", "name", "owned", "params",
         "parent", "py", "rest", "returns", "self_tail", "span", "var",
     )  # fmt: skip
 
@@ -67,6 +68,7 @@ class Function:
         self.locals: list[Var] = []
         self.globals_used: set[str] = set()
         self.var: Var | None = None
+        self.owned = ""  # returns a raw dict that its caller owns
         self.self_tail = False
         self.has_closures = False
         self.returns = 0

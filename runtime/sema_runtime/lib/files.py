@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sema_runtime.capabilities import check_path
@@ -138,6 +138,26 @@ def _lines(function: str, path: str, file: Any) -> Any:
         yield from file
     except (OSError, UnicodeError) as error:
         raise failed(function, path, error) from None
+
+
+def lines_of(path: Any, function: str) -> Iterator[str]:
+    """The lines of a file without their ends, a block of the file in memory at a time: what emitted loops run over."""
+    with _opened(function, path) as file:
+        rest = ""
+        while True:
+            try:
+                block = file.read(BUFFER)
+            except (OSError, UnicodeError) as error:
+                raise failed(function, path, error) from None
+            if not block:
+                break
+            lines = (rest + block).split("\n")
+            rest = lines.pop()
+            if "\r" in block:
+                lines = [line.rstrip("\r") for line in lines]
+            yield from lines
+        if rest:
+            yield rest.rstrip("\r")
 
 
 # Writing
