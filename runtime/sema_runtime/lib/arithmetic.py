@@ -12,8 +12,10 @@ import operator
 from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.maps import MISSING
 from sema_runtime.values.numbers import (
     COMPLEX,
     DIVISION_HINT,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
+PLAIN = frozenset((int, float))
+ATOMS = frozenset((Keyword, Symbol, Char, bool, type(None)))  # two of them are equal when they are the same object
 STRINGS_HINT = "+: cannot mix strings with other types; use (str a b ...) to build a string"
 ORDER_HINT = "complex numbers have no ordering; use = or zero? instead"
 
@@ -44,6 +48,11 @@ def add(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return a + b
+    if kind in PLAIN and type(b) in PLAIN:
+        try:
+            return a + b
+        except OverflowError:  # the int is too large for a float
+            return to_float(a) + to_float(b)
     if NUMBERS[kind] and NUMBERS[type(b)]:
         return _combined(operator.add, a, b)
     if _is_foreign(a, b):
@@ -57,6 +66,11 @@ def sub(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float):
         return a - b
+    if kind in PLAIN and type(b) in PLAIN:
+        try:
+            return a - b
+        except OverflowError:  # the int is too large for a float
+            return to_float(a) - to_float(b)
     return _arithmetic(operator.sub, a, b)
 
 
@@ -65,6 +79,11 @@ def mul(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float):
         return a * b
+    if kind in PLAIN and type(b) in PLAIN:
+        try:
+            return a * b
+        except OverflowError:  # the int is too large for a float
+            return to_float(a) * to_float(b)
     return _arithmetic(operator.mul, a, b)
 
 
@@ -104,6 +123,8 @@ def lt(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return a < b
+    if kind in PLAIN and type(b) in PLAIN:
+        return a < b
     return _before(a, b)
 
 
@@ -112,22 +133,28 @@ def gt(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return a > b
+    if kind in PLAIN and type(b) in PLAIN:
+        return a > b
     return _before(b, a)
 
 
 def le(a: Any, b: Any) -> Any:
     """`(<= a b)`, which is "not b < a": true when one is NaN."""
     kind = type(a)
-    if kind is type(b) and (kind is int or kind is str):
-        return a <= b
+    if kind is type(b) and (kind is int or kind is float or kind is str):
+        return not a > b
+    if kind in PLAIN and type(b) in PLAIN:
+        return not a > b
     return not _before(b, a)
 
 
 def ge(a: Any, b: Any) -> Any:
     """`(>= a b)`, which is "not a < b": true when one is NaN."""
     kind = type(a)
-    if kind is type(b) and (kind is int or kind is str):
-        return a >= b
+    if kind is type(b) and (kind is int or kind is float or kind is str):
+        return not a < b
+    if kind in PLAIN and type(b) in PLAIN:
+        return not a < b
     return not _before(a, b)
 
 
@@ -135,9 +162,15 @@ def num_eq(a: Any, b: Any) -> bool:
     """`(= a b)`: numbers by value whatever their type, other values as `equal?`."""
     kind = type(a)
     if kind is type(b):
-        if kind is int or kind is str:
+        if kind is int or kind is str or kind is float:
             return a == b  # type: ignore[no-any-return]
-        return _same_number(a, b) if kind in COMPLEX or kind is float else equal(a, b)
+        if kind in ATOMS:
+            return a is b
+        return _same_number(a, b) if kind in COMPLEX else equal(a, b)
+    if kind in ATOMS or type(b) in ATOMS:
+        return False
+    if kind in PLAIN and type(b) in PLAIN:
+        return a == b  # type: ignore[no-any-return]
     if NUMBERS[kind] and NUMBERS[type(b)]:
         return _same_number(a, b)
     return equal(a, b)
@@ -203,59 +236,54 @@ def _float_mod(a: Any, b: Any) -> float:
 
 
 @builtin("+", returns="number", pure=True)
-def plus(*numbers: Any) -> Any:
+def plus(first: Any = 0, second: Any = MISSING, *rest: Any) -> Any:
     """The sum. Written out with two arguments, also joins two strings and adds ratios and complex numbers.
 
     (+ 1 2 3) => 6
     """
-    if len(numbers) == 2:
-        a, b = numbers
-        if type(a) is int and type(b) is int:
-            return a + b
-    return _folded(operator.add, 0, numbers)
+    if type(first) is int and type(second) is int and not rest:
+        return first + second
+    return _folded(operator.add, first, second, rest)
 
 
 @builtin("*", returns="number", pure=True)
-def times(*numbers: Any) -> Any:
+def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
     """The product.
 
     (* 2 3 4) => 24
     """
-    if len(numbers) == 2:
-        a, b = numbers
-        if type(a) is int and type(b) is int:
-            return a * b
-    return _folded(operator.mul, 1, numbers)
+    if type(first) is int and type(second) is int and not rest:
+        return first * second
+    return _folded(operator.mul, first, second, rest)
 
 
 @builtin("-", returns="number", pure=True)
-def minus(first: Any, *rest: Any) -> Any:
+def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
     """The first number less all others; with one argument, its opposite.
 
     (- 10 3 2) => 5
     """
-    if rest:
-        return _folded(operator.sub, 0, (first, *rest))
+    if second is not MISSING:
+        return _folded(operator.sub, first, second, rest)
     if type(first) is int or type(first) is float:
         return -first
     type_error("number", first)
 
 
-def _folded(operation: Callable[[Any, Any], Any], empty: int, numbers: tuple[Any, ...]) -> Any:
-    """numbers combined from left to right; empty for none."""
-    if not numbers:
-        return empty
-    total = numbers[0]
-    if type(total) is not int and type(total) is not float:
-        return _folded_carefully(operation, numbers)
-    try:
-        for number in numbers[1:]:
-            if type(number) is not int and type(number) is not float:
-                return _folded_carefully(operation, numbers)
-            total = operation(total, number)
-    except OverflowError:
-        return _folded_carefully(operation, numbers)
-    return total
+def _folded(operation: Callable[[Any, Any], Any], first: Any, second: Any, rest: tuple[Any, ...]) -> Any:
+    """The numbers combined from left to right; second is MISSING when there is only one."""
+    if type(first) in PLAIN and type(second) in PLAIN:
+        try:
+            total = operation(first, second)
+            for number in rest:
+                if type(number) not in PLAIN:
+                    break
+                total = operation(total, number)
+            else:
+                return total
+        except OverflowError:
+            pass
+    return _folded_carefully(operation, (first,) if second is MISSING else (first, second, *rest))
 
 
 def _folded_carefully(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> Any:
@@ -355,6 +383,8 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
 
     (= 1 1.0) => #t
     """
+    if type(first) is int and type(second) is int and not rest:
+        return first == second
     left = first
     for right in (second, *rest):
         for one in (left, right):
