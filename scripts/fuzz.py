@@ -105,7 +105,8 @@ def check_compiler(text: str) -> str | None:
         if getattr(error, "span", None) is None:
             return f"error without a place: {error.message[:60]}"
     except Exception as error:
-        return kind_of(error)
+        if getattr(error, "span", None) is None:  # a macro's own error has the place of the macro's call
+            return kind_of(error)
     return None
 
 

@@ -236,8 +236,7 @@ def test_coverage_reports_lines_of_sema_files(folder: Path) -> None:
     assert report["prog.sema"]["missing_lines"] == [21, 22, 23]
     assert report["prog.sema"]["excluded_lines"] == [25, 26]
     assert report["unused.sema"]["missing_lines"] == [1]
-    html = run(folder, "-m", "coverage", "html", "-d", "html").stdout
-    assert "html" in html
+    run(folder, "-m", "coverage", "html", "-d", "html")
     assert any("double-it" in page.read_text() for page in (folder / "html").glob("*.html"))
 
 
