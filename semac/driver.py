@@ -32,8 +32,12 @@ class CompiledUnit:
 
     @property
     def code(self) -> CodeType:
+        import warnings
+
         try:
-            made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)  # Python's view of `(3)`: the program reports it when run
+                made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
             return made
         except RecursionError:
             raise SemaError("expression nested too deeply", "split it with define or let") from None

@@ -68,7 +68,7 @@ class Flow:
         if kind is ir.And:
             test = negate(test, loc)
         if not stop:
-            self.append(ast.If(negate(test, loc), more, [], **loc))
+            self.append(ast.If(negate(test, loc), more or [ast.Pass(**loc)], [], **loc))
         elif terminates(stop):
             self.append(ast.If(test, stop, [], **loc))
             self.block += more
