@@ -7,16 +7,15 @@ place, so readers never see half a file; a folder that can't be written costs no
 
 from __future__ import annotations
 
-import importlib.util
+import _frozen_importlib_external as bootstrap  # what importlib.util wraps; loaded in every process
+import _imp
 import marshal
 import os
 import sys
-import threading
-import zlib
-from functools import lru_cache
+from _thread import get_ident
 from types import CodeType
 
-MAGIC = b"SEMA\x01" + importlib.util.MAGIC_NUMBER
+MAGIC = b"SEMA\x02" + bootstrap.MAGIC_NUMBER
 VERSION = "1"  # of the file format
 CLOCK_TICK = 0.02  # seconds by which a file's time may lag behind the clock
 
@@ -24,7 +23,7 @@ CLOCK_TICK = 0.02  # seconds by which a file's time may lag behind the clock
 def cache_path(source_path: str) -> str | None:
     """Where the compiled form of a source file belongs; None when this interpreter keeps no bytecode."""
     try:
-        folder = os.path.dirname(importlib.util.cache_from_source(source_path))
+        folder = os.path.dirname(bootstrap.cache_from_source(source_path))
     except NotImplementedError:
         return None
     stem = os.path.splitext(os.path.basename(source_path))[0]
@@ -66,7 +65,7 @@ def store(source_path: str, source: bytes, code: CodeType, macro_files: dict[str
         return False
     macros = tuple(sorted(macro_files.items()))
     payload = marshal.dumps((compiler_hash(), _hash(source), code.co_filename, macros, code))
-    scratch = f"{path}.{os.getpid()}.{threading.get_ident()}"
+    scratch = f"{path}.{os.getpid()}.{get_ident()}"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(scratch, "xb") as file:
@@ -100,28 +99,47 @@ def file_hash(path: str) -> bytes:
         return b""
 
 
-@lru_cache(1)
-def compiler_hash() -> bytes:
-    """A hash of everything that decides what a source compiles to: semac's sources and the catalogue of builtins."""
-    import semac
+_compiler: bytes | None = None
 
-    folder = os.path.dirname(os.path.abspath(semac.__file__))
-    files = []
-    for where, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        files += [os.path.join(where, name) for name in sorted(names) if name.endswith((".py", ".sema"))]
-    catalogue = importlib.util.find_spec("sema_runtime.catalogue_index")
-    if catalogue is not None and catalogue.origin:
-        files.append(catalogue.origin)
-    return _hash(b"".join(file_hash(path) for path in files) + sys.version.encode())
+
+def compiler_hash() -> bytes:
+    """A stamp of everything that decides what a source compiles to: semac's sources and the catalogue of builtins.
+
+    Names, sizes and times of the files stand for their contents: this runs at every start.
+    """
+    global _compiler
+    if _compiler is None:
+        import semac
+
+        folder = os.path.dirname(os.path.abspath(semac.__file__))
+        found = [entry for part in (folder, os.path.join(folder, "forms")) for entry in _files(part)]
+        for entry in sys.path:
+            index = os.path.join(entry, "sema_runtime", "catalogue_index.py")
+            if os.path.exists(index):
+                found.append(_stamp(index, os.stat(index)))
+                break
+        _compiler = _hash("\n".join(sorted(found)).encode() + sys.version.encode())
+    return _compiler
+
+
+def _files(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [_stamp(one.name, one.stat()) for one in entries if one.name.endswith((".py", ".sema"))]
+    except OSError:  # semac inside a zip file: its path decides
+        return [folder]
+
+
+def _stamp(name: str, facts: os.stat_result) -> str:
+    return f"{name} {facts.st_size} {facts.st_mtime_ns}"
 
 
 def _hash(data: bytes) -> bytes:
-    return importlib.util.source_hash(data)
+    return bytes(_imp.source_hash(bootstrap._RAW_MAGIC_NUMBER, data))
 
 
 def _checksum(payload: bytes) -> bytes:
-    return zlib.crc32(payload).to_bytes(4, "little")
+    return _hash(payload)[:4]
 
 
 def _remove(path: str) -> None:

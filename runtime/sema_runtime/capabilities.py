@@ -71,6 +71,11 @@ def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None) -> 
         allowed = given if allowed is None else [path for path in given if _below(path, allowed)]
 
 
+def restricted() -> bool:
+    """Whether anything is denied at all."""
+    return bool(denied) or allowed is not None
+
+
 def require(function: str, group: str) -> None:
     """Raises PermissionDenied when the group is denied. function: the Sema name, for the message."""
     if group in denied:

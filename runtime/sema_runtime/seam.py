@@ -7,13 +7,14 @@ Every function that runs code takes the globals of the module that asks; names a
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from types import ModuleType
 
     from semac.session import Session

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.llm import options as opt
@@ -14,7 +13,9 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import display
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from sema_runtime.llm.agents import ToolLoop
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Char, Keyword, Symbol
@@ -30,6 +29,7 @@ from sema_runtime.values.numbers import (
 )
 from sema_runtime.values.typenames import type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count
@@ -11,6 +10,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.numbers import INT_LIMIT, is_int64
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

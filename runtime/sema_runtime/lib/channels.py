@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.concurrency import cancel_all, sequence_of, wait_for_all
@@ -14,6 +13,10 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def channel_of(value: Any) -> Channel:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.strings import WHITESPACE, is_scalar
 from sema_runtime.lib.text_args import is_int, strings
 from sema_runtime.values.atoms import Char, char
 from sema_runtime.values.errors import SemaError, type_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _text(value: Any) -> str:

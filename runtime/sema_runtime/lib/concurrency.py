@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.tasks.promises import (
@@ -22,6 +21,10 @@ from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaError, Thrown, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.promises import Promise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def await_(value: Any) -> Any:

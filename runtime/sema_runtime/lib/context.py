@@ -7,13 +7,16 @@ what it sets stays its own. Stacks (`context/push`) and hidden values don't belo
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import EMPTY, List
 from sema_runtime.values.maps import MISSING, Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NOTHING = Map()
 NO_FRAMES: tuple[Map, ...] = (NOTHING,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.equality import equal
@@ -11,7 +10,9 @@ from sema_runtime.values.errors import SemaError, SemaTypeError, Thrown, type_er
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import display, to_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
     from sema_runtime.values.atoms import Symbol
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime import seam
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import ReaderError, type_error
 from sema_runtime.values.lists import List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _text(value: Any) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.paths import path_of
 from sema_runtime.values.errors import IoError, type_error
 from sema_runtime.values.lists import List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BUFFER = 1 << 18  # bytes read at a time when going through a file
 

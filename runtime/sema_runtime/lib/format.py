@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import strings
 from sema_runtime.values.printer import display, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NOTHING: Any = object()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import argument_error
@@ -15,7 +14,9 @@ from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.printer import display
 from sema_runtime.values.typenames import type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from json import JSONDecoder, JSONEncoder
 
 DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"

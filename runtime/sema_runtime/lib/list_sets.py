@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements
@@ -11,8 +10,10 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, stored
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 
 @builtin("list/contains?", returns="bool", pure=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements, size, whole
@@ -11,6 +10,10 @@ from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _count(value: Any, function: str) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import INT_LIMIT, elements
 from sema_runtime.values.errors import SemaError, type_error
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, NoReturn
 
 
 def _numbers(collection: Any, function: str) -> Sequence[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements, seq, size, used_as_value, whole
@@ -13,8 +12,10 @@ from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.typenames import type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 _new = List.__new__
 _items_of = List.items.__get__  # type: ignore[attr-defined, misc]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Keyword, keyword
@@ -10,8 +9,10 @@ from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from sema_runtime.llm.messages import Message, Request
 

@@ -33,8 +33,20 @@ def llm_configure(name: Any, options: Any) -> None:
         type_error("keyword", name)
     given = opt.options_map(options)
     base_url = opt.text(given, "base-url") or (opt.text(given, "host") if name.name == "ollama" else None) or ""
+    _check_host(base_url)
     provider = configured(name.name, opt.text(given, "api-key") or "", base_url, opt.text(given, "default-model") or "")
     registry().register(provider, make_default=True)
+
+
+def _check_host(base_url: str) -> None:
+    from sema_runtime import capabilities
+    from sema_runtime.llm.hosts import is_internal
+
+    if base_url and capabilities.restricted() and is_internal(base_url):
+        raise SemaError(
+            f"llm/configure: base-url '{base_url}' targets an internal/loopback host, which is not allowed under the"
+            " current sandbox"
+        )
 
 
 @builtin("llm/define-provider", returns="keyword")

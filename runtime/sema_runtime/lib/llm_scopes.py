@@ -202,12 +202,19 @@ def llm_cache_clear() -> int:
 # Cassettes
 
 
-def _cassette_arguments(path: Any, options: Any) -> tuple[str, str]:
+def _cassette_arguments(function: str, path: Any, options: Any) -> tuple[str, str]:
+    """(path, mode), once a sandbox allows the file."""
+    from sema_runtime import capabilities
     from sema_runtime.llm import options as opt
 
     if not isinstance(path, str):
         type_error("string", path)
-    return path, opt.name_or_text(opt.options_map(options), "mode") or "auto"
+    mode = opt.name_or_text(opt.options_map(options), "mode") or "auto"
+    capabilities.require(function, "fs-read")
+    if mode != "replay":
+        capabilities.require(function, "fs-write")
+    capabilities.check_path(function, path)
+    return path, mode
 
 
 @builtin("llm/with-cassette", arity=(2, 3))
@@ -219,7 +226,7 @@ def llm_with_cassette(path: Any, *rest: Any) -> Any:
     from sema_runtime.llm import cassette
 
     *options, thunk = rest
-    file, mode = _cassette_arguments(path, options[0] if options else None)
+    file, mode = _cassette_arguments("llm/with-cassette", path, options[0] if options else None)
     if not callable(thunk):
         type_error("function", thunk)
     return _within(cassette.scope, cassette.Cassette(file, mode), thunk)
@@ -230,7 +237,7 @@ def llm_cassette_load(path: Any, options: Any = None) -> None:
     """Replays and records calls from now on, as llm/with-cassette does for a function."""
     from sema_runtime.llm import cassette
 
-    cassette.load(*_cassette_arguments(path, options))
+    cassette.load(*_cassette_arguments("llm/cassette-load", path, options))
 
 
 @builtin("llm/cassette-save", returns="bool")

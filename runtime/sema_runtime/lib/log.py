@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.printer import display, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _write(level: str, values: tuple[Any, ...]) -> None:

@@ -6,7 +6,6 @@ Elementary functions are in `math_functions`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count
@@ -25,6 +24,7 @@ from sema_runtime.values.numbers import (
     to_float,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
     from typing import Any

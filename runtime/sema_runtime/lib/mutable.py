@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import size
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.mutable import MutableArray, MutableCell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @builtin("mutable-array/new")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.numbers import INFINITY, NAN, Complex, rational, rectangular, to_float
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

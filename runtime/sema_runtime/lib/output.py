@@ -7,10 +7,10 @@ for stderr (when only `sink` is set, what goes to stderr is entered there behind
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

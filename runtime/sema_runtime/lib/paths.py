@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import type_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def path_of(value: Any) -> str:

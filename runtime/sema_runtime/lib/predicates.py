@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
@@ -14,6 +13,7 @@ from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.numbers import COMPLEX, NUMBERS, REALS, parts
 from sema_runtime.values.typenames import type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import IO, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.system import environment, in_background
@@ -12,6 +11,10 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 
 class Process:

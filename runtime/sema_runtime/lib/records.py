@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.multiple import Values
 from sema_runtime.values.records import Record, make_record_type
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from typing import TypeVar
 
     F = TypeVar("F", bound=Callable[..., Any])

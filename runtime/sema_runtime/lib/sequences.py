@@ -6,7 +6,6 @@ The builtins themselves test the common case inline (`x.items if type(x) is List
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
@@ -14,8 +13,10 @@ from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.typenames import type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, NoReturn
 
 INT_LIMIT = 1 << 63
 

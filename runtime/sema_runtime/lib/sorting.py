@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements, not_callable
@@ -13,8 +12,10 @@ from sema_runtime.values.maps import MISSING
 from sema_runtime.values.ordering import order_key
 from sema_runtime.values.typenames import type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
 MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
 ASCENDING = frozenset(("<", "<=", "-"))

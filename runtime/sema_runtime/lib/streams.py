@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.typenames import type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from typing import BinaryIO
 
 CAP_HINT = "process the stream with stream/read and stream/write in bounded chunks, or raise max-bytes"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.strings import split_words
@@ -10,6 +9,10 @@ from sema_runtime.lib.text_args import named_strings, strings
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @builtin("string/upper", "string-upcase", "upper", returns="string", pure=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count, is_int, named_strings, strings
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import MISSING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @builtin("string/contains?", returns="bool", pure=True)

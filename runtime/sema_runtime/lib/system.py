@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
 
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
@@ -14,6 +13,10 @@ from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 STARTED = time.monotonic_ns()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
 
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.typenames import type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 INT_LIMIT = 1 << 63
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import argument_error
@@ -13,6 +12,10 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
 from sema_runtime.values.typenames import type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SUBJECT_KINDS = ("file-read", "file-write", "file-delete", "network-request", "command", "external-action")
 POLICY_SUBJECTS = keyword("policy-subjects")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
@@ -10,6 +9,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.numbers import INT_LIMIT, is_int64
 from sema_runtime.values.typed_arrays import FloatArray, IntArray
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

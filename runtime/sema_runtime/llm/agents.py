@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from sema_runtime.llm.lisp_provider import error_text
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
@@ -13,6 +12,10 @@ from sema_runtime.llm.tools import Tool, arguments_map
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_ERRORS_IN_A_ROW = 5
 PREVIEW = 200  # characters of a result shown to :on-tool-call

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+from sema_runtime import capabilities
 from sema_runtime.llm.messages import Message, Reply, Request
 
 DEFAULT_TTL = 3600.0
@@ -89,9 +90,14 @@ def _read(key: str) -> Entry | None:
 
 
 def _write(key: str, entry: Entry) -> None:
-    """A cache that can't be written is only slower, so errors of the disk are ignored."""
+    """A cache that can't be written is only slower, so errors of the disk are ignored.
+
+    A sandboxed program's stays in memory.
+    """
     value = {name: getattr(entry, name) for name in Entry.__slots__}
     path = directory() / f"{key}.json"
+    if capabilities.restricted():
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{time.monotonic_ns()}.tmp")

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from sema_runtime import capabilities
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
 from sema_runtime.values.errors import IoError, LlmError
 
@@ -150,7 +151,7 @@ def _process_tape() -> Cassette | None:
     global _loaded, _environment_read
     if not _environment_read:
         _environment_read = True
-        path = os.environ.get("SEMA_LLM_CASSETTE", "")
+        path = "" if capabilities.restricted() else os.environ.get("SEMA_LLM_CASSETTE", "")
         if path and _loaded is None:
             _loaded = Cassette(path, os.environ.get("SEMA_LLM_CASSETTE_MODE", "auto").strip().lower())
     return _loaded

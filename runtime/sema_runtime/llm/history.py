@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.llm import options as opt
 from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
@@ -11,6 +10,10 @@ from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def messages_of(history: Any, session: Any) -> list[Message]:

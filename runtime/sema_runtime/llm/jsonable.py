@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def to_sema(value: Any) -> Any:

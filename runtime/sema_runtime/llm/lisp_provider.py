@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.llm.errors import api_error, parse_error
 from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
@@ -11,6 +10,10 @@ from sema_runtime.llm.providers import Provider
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def complete(provider: Provider, request: Request) -> Reply:

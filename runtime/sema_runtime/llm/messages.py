@@ -6,7 +6,10 @@ Wire formats translate at the edge; everything between the builtins and the wire
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ROLES = ("system", "user", "assistant", "tool")
 

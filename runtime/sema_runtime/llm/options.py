@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def options_map(value: Any) -> Map:

@@ -1,6 +1,6 @@
 """The provider registry and its automatic configuration from environment variables.
 
-The registry configures itself on first use, so a program that makes no call pays nothing. `disable_auto()` (the command
+The registry configures itself on first use, so a program that makes no call pays nothing. SEMA_NO_LLM (the command
 line's `--no-llm`) leaves it empty.
 """
 
@@ -101,7 +101,6 @@ class Registry:
 
 
 _registry: Registry | None = None
-_auto = True
 
 
 def registry() -> Registry:
@@ -109,23 +108,16 @@ def registry() -> Registry:
     global _registry
     if _registry is None:
         fresh = Registry()
-        if _auto:
+        if not os.environ.get("SEMA_NO_LLM"):
             auto_configure(fresh, os.environ)
         _registry = fresh
     return _registry
 
 
-def disable_auto() -> None:
-    """No provider from the environment, as with `--no-llm`."""
-    global _auto
-    _auto = False
-
-
 def reset() -> None:
     """Forgets every provider, for a fresh start (tests, a new session)."""
-    global _registry, _auto
+    global _registry
     _registry = None
-    _auto = True
 
 
 def auto_configure(target: Registry, environment: Mapping[str, str]) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.llm import options as opt
 from sema_runtime.llm.jsonable import is_sequence
 from sema_runtime.llm.messages import Message, Prompt, Request
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PROMPT_OPTIONS = frozenset(("model", "max-tokens", "temperature", "timeout"))
 STREAM_OPTIONS = frozenset(("model", "max-tokens", "temperature", "system"))

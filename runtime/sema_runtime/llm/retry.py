@@ -45,4 +45,7 @@ def with_retries(call: Callable[[], T], sleep: Callable[[float], None] | None = 
         sleep=lambda waited: pause(waited * 1000),
         reraise=True,
     )
-    return retrying(call)
+    try:
+        return retrying(call)
+    except ProviderError as error:
+        raise error.with_traceback(None) from error.__cause__  # the frames of this machinery would hide the program's

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from sema_runtime.llm import schema
 from sema_runtime.llm.jsonable import compact, is_map, is_sequence, to_sema
@@ -12,6 +11,10 @@ from sema_runtime.llm.messages import ToolCall, ToolSchema
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
 from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 VARARGS = 0x04  # of code.co_flags
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.sse import Event, SseParser
 from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from sema_runtime.llm.providers import Provider
 
 VERSION = "2023-06-01"

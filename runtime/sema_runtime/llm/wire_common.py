@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Message
 from sema_runtime.llm.sse import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MESSAGE_LIMIT = 600  # characters of an error body worth showing
 

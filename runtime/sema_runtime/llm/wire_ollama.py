@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.llm.errors import network_error, parse_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.sse import Event
 from sema_runtime.llm.wire_common import LineSplitter, arguments_of, count, decode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from sema_runtime.llm.providers import Provider
 
 splitter = LineSplitter

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.sse import Event, SseParser
 from sema_runtime.llm.wire_common import arguments_of, count, decode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from sema_runtime.llm.providers import Provider
 
 OFFICIAL = ("api.openai.com", "openai.azure.com", "cognitiveservices.azure.com")

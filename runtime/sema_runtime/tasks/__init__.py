@@ -8,8 +8,8 @@ others run meanwhile. `await call(function, *args)` runs a Sema function from a 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any

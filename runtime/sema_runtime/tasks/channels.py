@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from sema_runtime.tasks.scheduler import Scheduler, Waiter
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from greenlet import getcurrent  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import AsyncPromise
 from sema_runtime.tasks.scheduler import Scheduler, Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _schedulers: WeakKeyDictionary[asyncio.AbstractEventLoop, HostedScheduler] = WeakKeyDictionary()
 

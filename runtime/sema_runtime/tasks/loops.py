@@ -6,7 +6,10 @@ import asyncio
 import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def new_loop() -> asyncio.AbstractEventLoop:

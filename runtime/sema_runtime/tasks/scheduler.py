@@ -13,13 +13,14 @@ import time
 from collections import deque
 from contextvars import copy_context
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import PENDING, AsyncPromise, Cancelled, Deadlock
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     import asyncio
     from collections.abc import Awaitable, Callable
 

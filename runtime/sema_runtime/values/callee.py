@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dis
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
     from typing import Any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, SemaError, Thrown, UnboundError
@@ -11,6 +10,7 @@ from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
 from sema_runtime.values.tracebacks import Frame, innermost, is_ours, raw_calls, sema_frames, sema_names
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -3,7 +3,10 @@ put into a form for `eval`, or a macro into its expansion. Such code works in th
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _values: list[Any] = []
 _places: dict[int, int] = {}  # id of a value → its index

@@ -5,8 +5,8 @@ Python's `==` is coarser: whatever it calls different is different here too, so 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

@@ -17,7 +17,9 @@ The map that `catch` binds is built there too, only when it is needed.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 
 class SemaError(Exception):

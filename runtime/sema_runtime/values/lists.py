@@ -15,10 +15,10 @@ it grew from, so a list that is consed and measured in turn needs memory for one
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.equality import same_items, strict_hash
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.maps import HashMap, Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def keyword_get(value: Any, key: Keyword) -> Any:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 from sema_runtime.values.atoms import Symbol, symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _numbers = count()
 

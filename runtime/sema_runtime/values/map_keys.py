@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.errors import type_error
@@ -11,6 +10,7 @@ from sema_runtime.values.maps import Map
 from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.records import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

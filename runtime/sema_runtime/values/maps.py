@@ -16,12 +16,12 @@ Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name
 from __future__ import annotations
 
 from _thread import RLock
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
 from sema_runtime.values.equality import equal, strict_hash
 from sema_runtime.values.lists import List
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any, TypeVar

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.equality import equal, same_items
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

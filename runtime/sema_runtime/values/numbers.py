@@ -7,8 +7,8 @@ A ratio is a `Fraction` that is no integer; a complex number is a `Complex` whos
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
     from typing import Any, NoReturn

@@ -7,13 +7,13 @@ item by item, the shorter first. NaN is the greatest float.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.numbers import Complex
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -6,12 +6,12 @@ for something that holds values (a record). All three functions work on data of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any

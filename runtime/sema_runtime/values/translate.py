@@ -7,13 +7,13 @@ operand that doesn't fit, too deep a recursion. `translated(exc)` says what a Se
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError, UnboundError
 from sema_runtime.values.naming import function_name, name_of_code
 from sema_runtime.values.tracebacks import innermost, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType, FrameType

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.numbers import shortest_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

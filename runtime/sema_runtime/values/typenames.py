@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAMES: dict[type, str] = {
     type(None): "nil",
