@@ -119,8 +119,8 @@ def map_except(collection: Any, keys: Any) -> Map:
 
     (map/except {:a 1 :b 2} '(:b)) => {:a 1}
     """
-    found = mapping(collection, "map/except: argument 1 must be a map")
-    return found.without(*seq(keys, "map/except: argument 2 must be a list of keys to exclude"))
+    unwanted = seq(keys, "map/except: argument 2 must be a list of keys to exclude")
+    return mapping(collection, "map/except: argument 1 must be a map").without(*unwanted)
 
 
 @builtin("map/sort-keys", returns="map", pure=True)
