@@ -6,7 +6,6 @@ reported when there is something to call it with, as in the reference.
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements, not_callable, size
 from sema_runtime.values.errors import SemaError

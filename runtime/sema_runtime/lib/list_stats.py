@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import INT_LIMIT, elements
 from sema_runtime.values.errors import SemaError, type_error
@@ -38,10 +37,12 @@ def list_sum(collection: Any) -> Any:
 
     (list/sum '(1 2.5)) => 3.5
     """
-    total: Any = 0
-    for item in elements(collection, "list/sum"):
+    items = elements(collection, "list/sum")
+    for item in items:
         if type(item) is not int and type(item) is not float:
             _not_a_number(item)
+    total = items[0] if items else 0
+    for item in items[1:]:
         total += item
     return total
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements, seq, size, used_as_value, whole
 from sema_runtime.values.equality import equal

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.map_keys import check_key
 from sema_runtime.lib.sequences import mapping, not_callable, seq
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
+from sema_runtime.values.map_keys import check_key
 from sema_runtime.values.maps import MISSING, Map
 
 TYPE_CHECKING = False

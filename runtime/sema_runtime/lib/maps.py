@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.lists import assoc_entry
-from sema_runtime.values.map_keys import KEYS, check_key
 from sema_runtime.lib.sequences import mapping, seq, used_as_value
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.lists import List
+from sema_runtime.values.map_keys import KEYS, check_key
 from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.values.atoms import Keyword
 
 ASSOC = "assoc: expected a map as the first argument, then key/value pairs"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.multiple import Values
@@ -11,8 +10,7 @@ from sema_runtime.values.records import Record, make_record_type
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     F = TypeVar("F", bound=Callable[..., Any])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements, not_callable
 from sema_runtime.values.atoms import Keyword

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.values.equality import equal, same_items
 
 TYPE_CHECKING = False

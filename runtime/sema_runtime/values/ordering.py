@@ -7,7 +7,6 @@ item by item, the shorter first. NaN is the greatest float.
 
 from __future__ import annotations
 
-
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
