@@ -18,7 +18,20 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import Map
 from semac.ir import (
-    Builtin, Call, CallBuiltin, Const, Function, Lambda, MapLit, Quote, Ref, Runtime, Seq, TopLevel, Var, Vector,
+    Builtin,
+    Call,
+    CallBuiltin,
+    Const,
+    Function,
+    Lambda,
+    MapLit,
+    Quote,
+    Ref,
+    Runtime,
+    Seq,
+    TopLevel,
+    Var,
+    Vector,
 )  # fmt: skip
 from semac.scope import Scope
 
@@ -35,10 +48,29 @@ INTERNAL = {
 # Special forms of ours that are macros in the reference: any definition of the name hides them.
 MACRO_LIKE = frozenset(("dotimes", "for-range", "guard", "if-let", "parameterize", "when-let", "with-stream"))
 # Direct calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`, as in the reference.
-OPERATORS = frozenset("+ - * / < > <= >= = not".split())
+OPERATORS = frozenset(["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "not"])
 INTRINSICS = OPERATORS | frozenset(
-    "car cdr cons length null? nth get append mod first rest string-length pair? list? number? string? symbol?"
-    " contains? string-ref".split()
+    [
+        "car",
+        "cdr",
+        "cons",
+        "length",
+        "null?",
+        "nth",
+        "get",
+        "append",
+        "mod",
+        "first",
+        "rest",
+        "string-length",
+        "pair?",
+        "list?",
+        "number?",
+        "string?",
+        "symbol?",
+        "contains?",
+        "string-ref",
+    ]
 )
 
 

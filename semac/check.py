@@ -15,10 +15,9 @@ from sema_runtime.catalogue_index import INDEX
 from sema_runtime.hints import for_unbound
 from sema_runtime.values.errors import ArityError, ReaderError, SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.macros import Macro
-
 from semac import ir
 from semac.analyze import Analyzer, LateDefinition, Unit
+from semac.driver import analyzed
 from semac.scope import Scope
 
 USAGE = "Usage: sema check FILE... [--json]"
@@ -97,18 +96,8 @@ def check_text(text: str, file: str = "<input>") -> list[Finding]:
 
 def check_forms(forms: List, file: str) -> list[Finding]:
     """The findings for forms that could be read."""
-    from semac.macro_env import evaluate, prelude
-
-    known: frozenset[str] = frozenset()
-    while True:
-        macros: dict[str, Macro] = {}
-        checker = Checker(file, macros, prelude(), lambda form: evaluate(form, macros), known)  # noqa: B023
-        try:
-            unit = checker.program(forms)
-        except LateDefinition as late:
-            known = known | late.names
-            continue
-        return [*checker.findings, *_name_findings(unit, checker, file), *_call_findings(unit, file)]
+    checker = analyzed(forms, file, {}, frozenset(), Checker)
+    return [*checker.findings, *_name_findings(checker, file), *_call_findings(checker.unit, file)]
 
 
 class Checker(Analyzer):
@@ -158,10 +147,11 @@ def _is_load(form: List) -> bool:
     return getattr(head, "name", None) == "load"
 
 
-def _name_findings(unit: Unit, checker: Checker, file: str) -> list[Finding]:
+def _name_findings(checker: Checker, file: str) -> list[Finding]:
     """The uses of global names that nothing binds."""
     if checker.opaque:
         return []
+    unit = checker.unit
     program_names = [name for name, var in unit.globals.items() if var.defined or var.assigned]
     bound = {*program_names, *checker.defined, *checker.macros, *unit.python_names}
     hints: dict[str, str | None] = {}

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sema_runtime.catalogue_index import INDEX
-
 from semac.doc_entries import Entry, all_entries, lookup
 from semac.special_forms_doc import FORMS
 

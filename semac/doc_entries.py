@@ -15,7 +15,6 @@ from typing import Any
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
-
 from semac.special_forms_doc import FORMS
 
 PRELUDE = os.path.join(os.path.dirname(__file__), "prelude.sema")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
@@ -13,6 +13,7 @@ from sema_runtime.values.macros import Macro
 from semac.analyze import Analyzer, LateDefinition, Unit
 
 RESULT = "__sema_result__"
+A = TypeVar("A", bound=Analyzer)
 
 
 class CompiledUnit:
@@ -36,7 +37,9 @@ class CompiledUnit:
 
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SyntaxWarning)  # Python's view of `(3)`: the program reports it when run
+                warnings.simplefilter(
+                    "ignore", SyntaxWarning
+                )  # Python's view of `(3)`: the program reports it when run
                 made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
             return made
         except RecursionError:
@@ -106,13 +109,20 @@ def compile_forms(
 
 def analyze(forms: List, filename: str, macros: dict[str, Macro], known: frozenset[str]) -> Unit:
     """The unit of a program's forms."""
+    return analyzed(forms, filename, macros, known, Analyzer).unit
+
+
+def analyzed(forms: List, filename: str, macros: dict[str, Macro], known: frozenset[str], kind: type[A]) -> A:
+    """An analyzer of some kind that is through with a program's forms."""
     from semac.macro_env import evaluate, prelude
 
     before = dict(macros)
     reassigned: frozenset[str] = frozenset()
     while True:
         try:
-            return Analyzer(filename, macros, prelude(), evaluator(macros, evaluate), known, reassigned).program(forms)
+            analyzer = kind(filename, macros, prelude(), evaluator(macros, evaluate), known, reassigned)
+            analyzer.program(forms)
+            return analyzer
         except LateDefinition as late:
             known, reassigned = known | late.names, late.reassigned
             macros.clear()

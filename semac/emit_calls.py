@@ -14,7 +14,8 @@ from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import PLAIN, HashMap, Map
 from sema_runtime.values.numbers import Complex
 from semac import ir
-from semac.emit_inline import inline, inline_statement
+from semac.emit_hofs import inline_statement
+from semac.emit_inline import inline
 from semac.emit_owned import owned_operation, read_owned
 from semac.emit_tests import KEYWORD_GET
 from semac.pyast import Loc, attribute, call, const, name

@@ -45,7 +45,9 @@ def counting(loop: ir.NamedLet) -> Count | None:
     if found is None or recurs(body.then, loop):
         return None
     var, bound = found
-    if (lets or len(tests) > 1) and (not is_pure(body.then) or mentions(body.then, [v for one in lets for v, _ in one.bindings])):
+    if (lets or len(tests) > 1) and (
+        not is_pure(body.then) or mentions(body.then, [v for one in lets for v, _ in one.bindings])
+    ):
         return None
     if type(body.then) is not ir.Ref and len(tests) > 1 and type(body.then) is not ir.Const:
         return None
@@ -64,7 +66,12 @@ def bound_of(test: Any, loop: ir.NamedLet) -> tuple[ir.Var, Any] | None:
             continue
         if type(second) is ir.Const and type(second.value) is int:
             return first.var, second
-        if type(second) is ir.Ref and second.var not in params and not second.var.assigned and only(second.var.type, INT):
+        if (
+            type(second) is ir.Ref
+            and second.var not in params
+            and not second.var.assigned
+            and only(second.var.type, INT)
+        ):
             if not second.var.is_global and second.var.loop is None and not inside(second.var, loop):
                 return first.var, second
     return None
@@ -152,4 +159,3 @@ def emit_counting(e: Emitter, loop: ir.NamedLet, count: Count, dest: Dest) -> No
         return
     e.append(ast.For(target, over, block or [ast.Pass(**loc)], [], **loc))
     after()
-

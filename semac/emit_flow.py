@@ -251,8 +251,6 @@ def only_fields(node: Any) -> bool:
     return wanted > 0 and wanted == reads
 
 
-
-
 def is_small(node: Any) -> bool:
     """Worth writing as `a if test else b`."""
     from semac.emit import is_short
@@ -328,7 +326,30 @@ def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
     return ordered
 
 
-PURE_BUILTINS = frozenset("+ - * / mod quotient remainder < > <= >= = not car cdr cons first rest null? nil?".split())
+PURE_BUILTINS = frozenset(
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "mod",
+        "quotient",
+        "remainder",
+        "<",
+        ">",
+        "<=",
+        ">=",
+        "=",
+        "not",
+        "car",
+        "cdr",
+        "cons",
+        "first",
+        "rest",
+        "null?",
+        "nil?",
+    ]
+)
 
 
 def is_pure(node: Any) -> bool:

@@ -9,7 +9,17 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.maps import PLAIN
 from semac import ir
 from semac.pyast import (
-    assign, attribute, boolop, call, compare, const, name, negate, subscript, terminates, walrus,
+    assign,
+    attribute,
+    boolop,
+    call,
+    compare,
+    const,
+    name,
+    negate,
+    subscript,
+    terminates,
+    walrus,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -138,6 +148,12 @@ class Matches:
         return call(self.runtime(MAPS + "stored", self.current), [made], self.current)
 
 
+def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Any) -> ast.expr:
+    """`direct if type(subject) is kind else general(subject)`: the common case without a call."""
+    test = compare(call(name("type", loc), [name(subject, loc)], loc), ast.Is(), name(kind, loc), loc)
+    return ast.IfExp(test, direct, call(general, [name(subject, loc)], loc), **loc)
+
+
 class Clauses:
     """The clauses of one match; the subject is in a variable, its items and entries are fetched when first needed."""
 
@@ -206,7 +222,9 @@ class Clauses:
         e, loc = self.e, self.e.current
         if pattern[0] == "sequence" and not self.items:
             self.items = e.names.temporary("items")
-            made = call(e.runtime(MATCHING + "sequence_items", loc), [name(self.subject, loc)], loc)
+            made = unless_kind(
+                self.subject, "tuple", name(self.subject, loc), e.runtime(MATCHING + "sequence_items", loc), loc
+            )
             e.append(assign(self.items, made, loc))
             if sum(1 for one, _, _ in self.node.clauses if one[0] == "sequence") > 1:
                 self.size = e.names.temporary("size")
@@ -215,7 +233,10 @@ class Clauses:
                 e.append(assign(self.size, ast.IfExp(none, const(-1, loc), length, **loc), loc))
         if pattern[0] == "map" and not self.entries:
             self.entries = e.names.temporary("entries")
-            made = call(e.runtime(MATCHING + "map_entries", loc), [name(self.subject, loc)], loc)
+            kind = e.runtime(MAPS + "Map", loc)
+            assert isinstance(kind, ast.Name)
+            direct = attribute(name(self.subject, loc), "d", loc)
+            made = unless_kind(self.subject, kind.id, direct, e.runtime(MATCHING + "map_entries", loc), loc)
             e.append(assign(self.entries, made, loc))
 
     def tests(self, pattern: Any, value: ast.expr, tests: list[ast.expr], binds: list[Any], top: bool = False) -> None:

@@ -99,7 +99,9 @@ class ModuleNames:
         made: list[ast.stmt] = []
         for module in sorted(self.imports):
             names = self.imports[module]
-            aliases = [ast.alias(attr, None if local == attr else local, **NOWHERE) for attr, local in sorted(names.items())]
+            aliases = [
+                ast.alias(attr, None if local == attr else local, **NOWHERE) for attr, local in sorted(names.items())
+            ]
             made.append(ast.ImportFrom(module, aliases, 0, **NOWHERE))
         return made
 

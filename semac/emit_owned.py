@@ -48,7 +48,9 @@ def change(e: Emitter, node: Any) -> ast.expr:
     loc = e.loc(node)
     values = made[1::2]
     if len(values) > 1:  # all values are computed before the first entry changes
-        values = [value if isinstance(value, ast.Constant | ast.Name) else e.save(value, "value", loc) for value in values]
+        values = [
+            value if isinstance(value, ast.Constant | ast.Name) else e.save(value, "value", loc) for value in values
+        ]
     for key, value in zip(made[0::2], values, strict=True):
         place = ast.Subscript(name(var.py, loc), key, ast.Store(), **loc)
         e.append(ast.Assign([place], value, **loc))

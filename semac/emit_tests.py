@@ -52,7 +52,6 @@ def is_expression(node: Any, budget: int = 80) -> bool:
             return False
         if kind is ir.Lambda:
             from semac.emit import is_short
-
             from semac.emit_calls import unbounded
 
             if here.function.rest is not None or not is_short(here.function.body) or unbounded(here.function):

@@ -77,8 +77,7 @@ def _forget() -> None:
         vars(tasks._here).clear()
     seam = sys.modules.get("sema_runtime.seam")
     if seam is not None:
-        seam._modules.clear()
-        seam._running.clear()
+        seam.forget()
     for name in os.listdir():
         if os.path.isdir(name) and not os.path.islink(name):
             shutil.rmtree(name, ignore_errors=True)

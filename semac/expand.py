@@ -11,7 +11,6 @@ from sema_runtime.values.errors import ArityError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro, gensym
 from sema_runtime.values.maps import Map
-
 from semac.spans import moved, relocated
 
 Evaluate = Callable[[Any], Any]

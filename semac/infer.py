@@ -17,8 +17,28 @@ from semac import ir
 from semac.analyze import Unit
 from semac.tails import function_argument, inlined_function
 from semac.types import (
-    ANY, BOOL, CHAR, ELEMENTS, FLOAT, FUNCTION, INT, KEYWORD, LIST, MAP, NIL, NUMBER, OTHER, OTHER_NUMBER, STR, SYMBOL,
-    TAGS, VECTOR, element, only, parse, sequence_of,
+    ANY,
+    BOOL,
+    CHAR,
+    ELEMENTS,
+    FLOAT,
+    FUNCTION,
+    INT,
+    KEYWORD,
+    LIST,
+    MAP,
+    NIL,
+    NUMBER,
+    OTHER,
+    OTHER_NUMBER,
+    STR,
+    SYMBOL,
+    TAGS,
+    VECTOR,
+    element,
+    only,
+    parse,
+    sequence_of,
 )  # fmt: skip
 
 ROUNDS = 12
@@ -46,9 +66,7 @@ class Inference:
         self.noted: set[ir.Var] = set()  # parameters of lambdas whose caller is known
         self.started: set[Any] = set()
         for var in unit.globals.values():
-            if not closed and (var.assigned or var.known_function is None):
-                var.type = ANY
-            elif not var.defined and not var.assigned:
+            if (not closed and (var.assigned or var.known_function is None)) or (not var.defined and not var.assigned):
                 var.type = ANY
         for function in unit.functions:
             self.open_parameters(function)
@@ -230,14 +248,22 @@ class Inference:
     def bind(self, node: Any) -> int:
         mask = self.visit(node.value)
         pattern, value = node.pattern, node.value
-        if pattern[0] == "sequence" and type(value) in (ir.Vector, ir.CallBuiltin) and (type(value) is ir.Vector or value.name == "list"):
+        if (
+            pattern[0] == "sequence"
+            and type(value) in (ir.Vector, ir.CallBuiltin)
+            and (type(value) is ir.Vector or value.name == "list")
+        ):
             items = value.items if type(value) is ir.Vector else value.args
             for part, item in zip(pattern[1], items, strict=False):
                 self.pattern(part, item.type)
             if pattern[2] is not None:
                 self.pattern(pattern[2], sequence_of(LIST, mask >> ELEMENTS))
         elif pattern[0] == "map" and type(value) is ir.MapLit:
-            known = {key.value: item.type for key, item in zip(value.keys, value.values, strict=True) if type(key) is ir.Const}
+            known = {
+                key.value: item.type
+                for key, item in zip(value.keys, value.values, strict=True)
+                if type(key) is ir.Const
+            }
             for key, part, _ in pattern[1]:
                 self.pattern(part, known.get(key, ANY))
         else:
@@ -469,7 +495,12 @@ def _foldl(i: Inference, node: Any) -> int:
     i.visit(head)
     if not start & TAGS or (only(source, LIST | VECTOR) and not element(source)):
         return start
-    if type(head) is ir.Builtin and head.name in ("+", "*", "-") and only(element(source), NUMBER) and only(start, NUMBER):
+    if (
+        type(head) is ir.Builtin
+        and head.name in ("+", "*", "-")
+        and only(element(source), NUMBER)
+        and only(start, NUMBER)
+    ):
         return (start | element(source)) & TAGS
     return ANY
 

@@ -24,7 +24,9 @@ def inline_cycles(unit: Unit) -> None:
 
 
 def eligible(function: Function) -> bool:
-    return function.rest is None and not function.has_closures and function.var is not None and function.var.loop is None
+    return (
+        function.rest is None and not function.has_closures and function.var is not None and function.var.loop is None
+    )
 
 
 def break_cycle(function: Function) -> None:
@@ -60,7 +62,16 @@ def worth_inlining(call: Any, function: Function) -> bool:
     size = 0
     for node in ir.walk(target.body):
         size += 1
-        if size > MAX_NODES or type(node) in (ir.Lambda, ir.NamedLet, ir.Match, ir.Try, ir.Define, ir.Bind, ir.With, ir.While):
+        if size > MAX_NODES or type(node) in (
+            ir.Lambda,
+            ir.NamedLet,
+            ir.Match,
+            ir.Try,
+            ir.Define,
+            ir.Bind,
+            ir.With,
+            ir.While,
+        ):
             return False
     calls = open_tail_calls(target.body)
     return bool(calls) and all(one.head.var.known_function is function for one in calls)

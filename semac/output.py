@@ -23,7 +23,13 @@ def module_text(unit: CompiledUnit, source: str | None = None) -> str:
         notes = comments.pop(line, []) if not is_preamble(statement) else []
         if is_def and not notes:
             notes = [f"{shown}:{line}"]
-        gap = "\n\n" if is_def or isinstance(previous, ast.FunctionDef) else "\n" if separates(previous, statement) else ""
+        gap = (
+            "\n\n"
+            if is_def or isinstance(previous, ast.FunctionDef)
+            else "\n"
+            if separates(previous, statement)
+            else ""
+        )
         parts.append(gap + "".join(f"# {note}\n" for note in notes) + text)
         previous = statement
     return "\n".join(parts) + "\n"

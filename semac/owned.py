@@ -85,7 +85,13 @@ class Candidates:
                 self.collect_fold(node)
         for function in self.unit.functions:
             var = function.var
-            if var is not None and var.known_function is function and not var.escapes and self.closed and not function.rest:
+            if (
+                var is not None
+                and var.known_function is function
+                and not var.escapes
+                and self.closed
+                and not function.rest
+            ):
                 for param in function.params:
                     self.scopes.setdefault(param, [function.body])
 
@@ -137,7 +143,9 @@ class Candidates:
                     changed = True
             for function in list(facts.returns):
                 found = self.result_kind(function.body, function)
-                known = function.var is not None and function.var.known_function is function and not function.var.escapes
+                known = (
+                    function.var is not None and function.var.known_function is function and not function.var.escapes
+                )
                 fold = any(type(node) is ir.CallBuiltin for node in self.callers.get(function, ()))
                 if found is None or not ((known and self.closed) or (fold and function.var is None)):
                     del facts.returns[function]
@@ -160,7 +168,7 @@ class Candidates:
         return kind
 
     def owned_kind(self, value: Any) -> str | None:
-        """"Map" or "HashMap" for an expression that yields a map nobody else has; None for others; "" if still open."""
+        """ "Map" or "HashMap" for an expression that yields a map nobody else has; None for others; "" if still open."""
         facts = self.facts
         kind = type(value)
         if kind is Result:
@@ -200,7 +208,11 @@ class Candidates:
         if kind is ir.Let:
             return self.handed_on_in_let(node.bindings, node.body, var)
         if kind is ir.If:
-            return self.only_read(node.test, var) and self.handed_on(node.then, var) and self.handed_on(node.otherwise, var)
+            return (
+                self.only_read(node.test, var)
+                and self.handed_on(node.then, var)
+                and self.handed_on(node.otherwise, var)
+            )
         if kind is ir.Seq:
             return all(self.only_read(item, var) for item in node.items[:-1]) and self.handed_on(node.items[-1], var)
         if kind is ir.Bind:
@@ -237,7 +249,12 @@ class Candidates:
             return bool(node.var is var)
         if type(node) is ir.CallBuiltin and is_owned_assoc(node) and node.args[0].var is var:
             return all(self.only_read(arg, var) for arg in node.args[1:])
-        return type(node) is ir.Call and node.recur is None and self.call_hands_on(node, var) and self.owned_kind(node) is not None
+        return (
+            type(node) is ir.Call
+            and node.recur is None
+            and self.call_hands_on(node, var)
+            and self.owned_kind(node) is not None
+        )
 
     def call_hands_on(self, node: Any, var: Var) -> bool:
         """A call or jump that takes var over in one argument which is owned on the other side, and reads it elsewhere."""

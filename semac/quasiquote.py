@@ -20,7 +20,6 @@ from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.errors import ArityError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
-
 from semac.spans import relocated
 
 QUOTE, QUASIQUOTE, UNQUOTE, SPLICE = map(symbol, ("quote", "quasiquote", "unquote", "unquote-splicing"))

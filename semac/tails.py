@@ -15,9 +15,42 @@ from semac.ir import Function, NamedLet, Var
 
 # Builtins that call a function argument before they return and don't keep it: closures over a loop's variables are safe.
 IMMEDIATE = frozenset(
-    """map filter foldl foldr fold reduce for-each any every any? every? sort sort-by flat-map map-indexed list/find list/reject
-    list/group-by list/partition partition list/take-while list/drop-while take-while drop-while file/fold-lines
-    map/map-vals map/map-keys map/filter map/update frequencies list/sum-by list/index-where list/count apply""".split()
+    [
+        "map",
+        "filter",
+        "foldl",
+        "foldr",
+        "fold",
+        "reduce",
+        "for-each",
+        "any",
+        "every",
+        "any?",
+        "every?",
+        "sort",
+        "sort-by",
+        "flat-map",
+        "map-indexed",
+        "list/find",
+        "list/reject",
+        "list/group-by",
+        "list/partition",
+        "partition",
+        "list/take-while",
+        "list/drop-while",
+        "take-while",
+        "drop-while",
+        "file/fold-lines",
+        "map/map-vals",
+        "map/map-keys",
+        "map/filter",
+        "map/update",
+        "frequencies",
+        "list/sum-by",
+        "list/index-where",
+        "list/count",
+        "apply",
+    ]
 )
 
 

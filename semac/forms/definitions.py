@@ -17,7 +17,6 @@ from semac.forms.patterns import bind_pattern, pattern
 from semac.ir import Const, Lambda, Let, Ref, Runtime, Seq, Set
 from semac.scope import Scope
 
-
 EMPTY_SIGNATURE = "define: empty function signature"
 
 

@@ -42,7 +42,6 @@ def define_macro(a: Analyzer, macro: Macro, scope: Scope) -> Any:
 @special("quasiquote")
 def quasiquote(a: Analyzer, form: List, scope: Scope) -> Any:
     from sema_runtime.values.macros import gensym
-
     from semac.quasiquote import expand_quasiquote
 
     (template,) = a.expect(form, 1, 1)

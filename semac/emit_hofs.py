@@ -1,0 +1,257 @@
+"""Higher-order builtins over a function that is known: `map` and `filter` as comprehensions, folds as loops."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from semac import ir
+from semac.emit_flow import is_pure
+from semac.emit_inline import inlines
+from semac.emit_tests import is_expression
+from semac.pyast import assign, call, const, name, negate
+from semac.tails import inlined_function
+from semac.types import INT, LIST, VECTOR, element, only
+
+if TYPE_CHECKING:
+    from semac.emit import Dest
+    from semac.emit import FunctionEmitter as Emitter
+
+
+def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
+    """Something a Python loop can run over, without a Sema list around intermediate results."""
+    if type(node) is ir.CallBuiltin:
+        made = comprehension(e, node)
+        if made is not None:
+            return made
+        if node.name in ("list", "vector"):
+            return ast.Tuple(e.exprs(node.args), ast.Load(), **e.loc(node))
+        if node.name == "range" and 1 <= len(node.args) <= 3 and all(only(arg.type, INT) for arg in node.args):
+            limits = e.exprs(node.args)
+            if len(limits) == 2 and isinstance(limits[0], ast.Constant) and limits[0].value == 0:
+                limits = limits[1:]
+            return call(name("range", e.loc(node)), limits, e.loc(node))
+    value = e.expr(node)
+    if only(node.type, VECTOR | LIST):
+        return value
+    loc = e.loc(node)
+    return call(e.runtime("sema_runtime.values.matching:iterate", loc), [value, const(who, loc)], loc)
+
+
+def comprehension(e: Emitter, node: Any) -> ast.expr | None:
+    """`map` or `filter` with a short lambda as a list comprehension."""
+    if node.name not in ("map", "filter") or e.at_module:
+        return None
+    known = inlined_function(node)
+    if known is None:
+        return None
+    if type(node.args[0]) is ir.Ref:
+        return known_comprehension(e, node, known)
+    function = node.args[0].function
+    from semac.emit import is_short
+
+    if (
+        len(function.params) != 1
+        or function.rest
+        or function.has_closures
+        or not is_short(function.body, 30)
+        or not is_expression(function.body)
+    ):
+        return None
+    if any(type(here) is ir.Lambda for here in ir.walk(function.body)) or e.at_module:
+        return None
+    source = iterable(e, node.args[1], node.name)
+    loc = e.loc(node)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
+        source = e.save(source, "items", loc)  # Python forbids `:=` there
+    var = function.params[0]
+    target = e.bind(var)
+    if node.name == "map":
+        body, before = e.in_block(lambda: e.expr(function.body))
+        tests: list[ast.expr] = []
+    else:
+        test, before = e.in_block(lambda: e.test(function.body))
+        body, tests = name(target, loc), [test]
+    if before:
+        raise AssertionError("a short expression needed statements")
+    generator = ast.comprehension(ast.Name(target, ast.Store(), **loc), source, tests, 0)
+    return ast.ListComp(body, [generator], **loc)
+
+
+@inlines("map", "filter")
+def map_filter(e: Emitter, node: Any) -> ast.expr | None:
+    made = comprehension(e, node)
+    if made is None:
+        return None
+    return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [made], e.loc(node))
+
+
+def known_comprehension(e: Emitter, node: Any, function: ir.Function) -> ast.expr:
+    """`[f(x) for x in xs]` for a function of the program."""
+    head = e.expr(node.args[0])
+    source = iterable(e, node.args[1], node.name)
+    loc = e.loc(node)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
+        source = e.save(source, "items", loc)
+    target = e.names.temporary("item")
+    applied = call(head, [name(target, loc)], loc)
+    item = ast.Name(target, ast.Store(), **loc)
+    if node.name == "map":
+        return ast.ListComp(applied, [ast.comprehension(item, source, [], 0)], **loc)
+    test = e.truth_of(applied, function.returns)
+    return ast.ListComp(name(target, loc), [ast.comprehension(item, source, [test], 0)], **loc)
+
+
+def fold_parts(node: Any) -> Any:
+    """The Function of a foldl over a two-parameter lambda, or None."""
+    if node.name != "foldl" or len(node.args) != 3 or type(node.args[0]) is not ir.Lambda:
+        return None
+    function = node.args[0].function
+    return function if len(function.params) == 2 and not function.rest and not function.has_closures else None
+
+
+@inlines("foldl")
+def foldl(e: Emitter, node: Any) -> ast.expr | None:
+    """A fold with a lambda as a `for` loop over an accumulator."""
+    if len(node.args) == 3 and type(node.args[0]) is ir.Builtin and node.args[0].name == "+":
+        return sum_of(e, node)
+    known = inlined_function(node)
+    if known is not None and type(node.args[0]) is ir.Ref and not e.at_module:
+        return fold_known(e, node)
+    function = fold_parts(node)
+    if function is None or e.at_module or function.self_tail:
+        return None
+    accumulator, item = function.params
+    target = e.bind(accumulator)
+    from semac.emit import Dest
+
+    e.stmt(node.args[1], Dest("assign", target))
+    for_loop(e, node, node.args[2], item, function.body, Dest("assign", target))
+    return folded(e, name(target, e.loc(node)), function)
+
+
+def folded(e: Emitter, value: ast.expr, function: ir.Function) -> ast.expr:
+    """The result of a fold; the raw dict that its accumulator owned becomes a map."""
+    kind = function.params[0].owned
+    return e.wrap(value, kind) if kind else value
+
+
+def sum_of(e: Emitter, node: Any) -> ast.expr | None:
+    """`(foldl + 0 xs)` as `sum`, where all numbers are integers."""
+    start, source = node.args[1], node.args[2]
+    loc = e.loc(node)
+    if not only(start.type, INT) or not only(source.type, LIST | VECTOR) or not only(element(source.type), INT):
+        return None
+    first = e.expr(start)
+    over = iterable(e, source, "foldl")
+    args = [over] if isinstance(first, ast.Constant) and first.value == 0 else [over, first]
+    return call(name("sum", loc), args, loc)
+
+
+def fold_known(e: Emitter, node: Any) -> ast.expr:
+    """A fold with a function of the program: a loop that calls it."""
+    from semac.emit import Dest
+
+    function = inlined_function(node)
+    assert function is not None
+    lines = node.name == "file/fold-lines"
+    target = e.names.temporary("acc")
+    e.stmt(node.args[2 if lines else 1], Dest("assign", target))
+    over = file_lines(e, node) if lines else iterable(e, node.args[2], "foldl")
+    loc = e.loc(node)
+    item = e.names.temporary("line" if lines else "item")
+    step: ast.expr = call(e.expr(node.args[1 if lines else 0]), [name(target, loc), name(item, loc)], loc)
+    if function.owned and not function.params[0].owned:
+        step = e.wrap(step, function.owned)
+    body: list[ast.stmt] = [assign(target, step, loc)]
+    e.append(ast.For(ast.Name(item, ast.Store(), **loc), over, body, [], **loc))
+    return folded(e, name(target, loc), function)
+
+
+def file_lines(e: Emitter, node: Any) -> ast.expr:
+    path = e.expr(node.args[0])
+    return call(
+        e.runtime("sema_runtime.lib.files:lines_of", e.loc(node)), [path, const(node.name, e.loc(node))], e.loc(node)
+    )
+
+
+@inlines("file/fold-lines")
+def fold_lines(e: Emitter, node: Any) -> ast.expr | None:
+    """A fold over the lines of a file as a `for` loop."""
+    function = inlined_function(node)
+    if function is None or e.at_module or (function.self_tail and type(node.args[1]) is ir.Lambda):
+        return None
+    if type(node.args[1]) is ir.Ref:
+        return fold_known(e, node)
+    if function.has_closures:
+        return None
+    from semac.emit import Dest
+
+    accumulator, item = function.params
+    target = e.bind(accumulator)
+    over = file_lines(e, node)
+    e.stmt(node.args[2], Dest("assign", target))
+    loc = e.loc(node)
+    e.loops.append(None)
+    line = ast.Name(e.bind(item), ast.Store(), **loc)
+    _, block = e.in_block(lambda: e.stmt(function.body, Dest("assign", target)))
+    e.loops.pop()
+    e.append(ast.For(line, over, block or [ast.Pass(**loc)], [], **loc))
+    return folded(e, name(target, loc), function)
+
+
+def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Dest) -> None:
+    """`for item in source: body`. `map` and `filter` stages of the source happen in the loop where nobody can tell."""
+    stages: list[tuple[str, ir.Function]] = []
+    if is_pure(body):
+        source = fused_stages(source, stages)
+    over = iterable(e, source, node.name)
+    loc = e.loc(node)
+    for part in (over, getattr(over, "func", None), *getattr(over, "args", ())):
+        if part is over or isinstance(part, ast.Name | ast.Constant):
+            for field, value in loc.items():  # debuggers stop in each round where the iterable stands
+                setattr(part, field, value)
+    variables = [function.params[0] for _, function in stages] + [item]
+    target = ast.Name(e.bind(variables[0]), ast.Store(), **loc)
+
+    def rounds() -> None:
+        for (kind, function), following in zip(stages, variables[1:], strict=True):
+            if kind == "map":
+                value = e.expr(function.body)
+                e.append(assign(e.bind(following), value, loc))
+                continue
+            test = e.test(function.body)
+            e.append(ast.If(negate(test, loc), [ast.Continue(**loc)], [], **loc))
+            e.owned.add(following)
+            following.py = function.params[0].py
+        e.stmt(body, dest)
+
+    e.loops.append(None)
+    _, block = e.in_block(rounds)
+    e.loops.pop()
+    e.append(ast.For(target, over, block or [ast.Pass(**loc)], [], **loc))
+
+
+def fused_stages(source: Any, stages: list[tuple[str, ir.Function]]) -> Any:
+    """Takes pure `map` and `filter` calls off a source, outermost last; gives what is left to loop over."""
+    while type(source) is ir.CallBuiltin and source.name in ("map", "filter") and type(source.args[0]) is ir.Lambda:
+        function = inlined_function(source)
+        if function is None or function.has_closures or not is_expression(function.body) or not is_pure(function.body):
+            break
+        stages.insert(0, (source.name, function))
+        source = source.args[1]
+    return source
+
+
+def inline_statement(e: Emitter, node: Any, dest: Dest) -> bool:
+    """Builtins that are better as statements: `for-each` with a lambda. True when it was emitted."""
+    if node.name != "for-each" or len(node.args) != 2 or type(node.args[0]) is not ir.Lambda or e.at_module:
+        return False
+    function = node.args[0].function
+    if len(function.params) != 1 or function.rest or function.has_closures or function.self_tail:
+        return False
+    from semac.emit import DROP
+
+    for_loop(e, node, node.args[1], function.params[0], function.body, DROP)
+    e.finish(const(None, e.loc(node)), dest, e.loc(node), False)
+    return True
