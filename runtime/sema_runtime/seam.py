@@ -7,22 +7,26 @@ Every function that runs code takes the globals of the module that asks; names a
 from __future__ import annotations
 
 import os
+import sys
 
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
 from sema_runtime.values.lists import List
+from sema_runtime.values.maps import MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
     from types import ModuleType
+    from typing import Any
 
     from semac.session import Session
 
 SESSION = "__sema_session__"
 NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
 
-_modules: dict[str, Session] = {}  # canonical path: the session that ran the file
+EXPORTS = "__sema_exports__"
+
+_imported: dict[str, ModuleType] = {}  # by the name in sys.modules
 _running: list[str] = []  # canonical paths of the files being loaded, outermost first
 
 
@@ -99,45 +103,72 @@ def load_file(path: Any, namespace: dict[str, Any]) -> Any:
 
 def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
     """Runs a module file, once, and binds the names given, or all that it exports."""
+    base = namespace.get("__file__")
     if type(path) is not str:
         type_error("string", path)
-    found = resolve(path, namespace.get("__file__"))
+    found = resolve(path, base)
     _allow("import", found)
-    canonical = os.path.realpath(found)
-    session = _modules.get(canonical)
-    if session is None:
-        session = _new_session(found)
-        text = _text("import", path, found)
-        _guarded(found, lambda source: _run(session, source, found), text)
-        _modules[canonical] = session
-    exported = exports(session)
+    module = _module(path, found, base)
+    exported = exports(module)
     for name in names or exported:
         if name in exported:
-            namespace[python_name(name, namespace)] = session.globals[python_name(name, session.globals)]
-        elif name not in session.macros:
+            value = getattr(module, python_name(name, vars(module)), MISSING)
+            if value is not MISSING:  # a macro is no value, and was taken over by the compiler
+                namespace[python_name(name, namespace)] = value
+        elif not _is_macro(name, namespace):
             raise SemaError(f"import: module does not export '{name}'")
 
 
-def _new_session(path: str) -> Session:
-    session: Session = _compiler("session", "import").Session(path, closed=False)
-    session.globals["__name__"] = os.path.splitext(os.path.basename(path))[0]
-    return session
+def _module(shown: str, path: str, base: str | None) -> ModuleType:
+    known = base is not None and os.path.isfile(base)
+    try:
+        module: ModuleType = _compiler("importer", "import").import_file(path, base if known else None)
+    except OSError as error:
+        from sema_runtime.lib.files import reason
+
+        raise IoError(f"import {shown}: {reason(error)}") from None
+    _imported[module.__name__] = module
+    return module
+
+
+def exports(module: ModuleType) -> list[str]:
+    """The Sema names that a module offers: those of its `export`, without one all its definitions."""
+    known: list[str] | None = getattr(module, EXPORTS, None)
+    if known is None:
+        known = _declared_exports(module)
+        setattr(module, EXPORTS, known)
+    return known
+
+
+def _declared_exports(module: ModuleType) -> list[str]:
+    from sema_runtime.values.conditions import global_names
+
+    with open(str(module.__file__), encoding="utf-8") as file:
+        text = file.read()
+    declared = None
+    if "(module" in text:
+        declared = _compiler("modules", "import").module_body(list(read_many(text)))[1]
+    return sorted(global_names(vars(module))) if declared is None else declared
+
+
+def _is_macro(name: str, namespace: dict[str, Any]) -> bool:
+    session = namespace.get(SESSION)
+    return session is not None and name in session.macros
+
+
+def forget() -> None:
+    """Has files that were imported run again when they are imported the next time."""
+    for name in _imported:
+        sys.modules.pop(name, None)
+    _imported.clear()
+    _running.clear()
 
 
 def _run(session: Session, text: str, path: str) -> Any:
     from semac.driver import compile_source
 
     unit = compile_source(text, path, "module", result=True, macros=session.macros, known=frozenset(session.names))
-    if unit.unit.exports is not None:
-        session.globals["__sema_exports__"] = unit.unit.exports
     return session.execute(unit, drain=False)
-
-
-def exports(session: Session) -> list[str]:
-    """The Sema names that a module offers: those of its `export`, without one all its definitions."""
-    declared: list[str] | None = session.globals.get("__sema_exports__")
-    names = sorted(session.names) if declared is None else declared
-    return [name for name in names if python_name(name, session.globals) in session.globals]
 
 
 def python_name(name: str, namespace: dict[str, Any]) -> str:

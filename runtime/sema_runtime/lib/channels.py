@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.concurrency import cancel_all, sequence_of, wait_for_all
+from sema_runtime.lib.concurrency import cancel_all, items_of, wait_for_all
 from sema_runtime.tasks.channels import Channel
 from sema_runtime.tasks.promises import wrong_value
 from sema_runtime.tasks.scheduler import scheduler
@@ -111,7 +111,7 @@ def prefill_sem(channel: Any, count: Any) -> None:
 def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
     """Calls function with each item in tasks, at most limit at a time: list of `{:ok value}` or `{:err condition}`."""
     permits = channel_new(limit)
-    given = sequence_of(items)
+    given = items_of(items)
     prefill_sem(permits, limit)
     here = scheduler()
     promises = [here.spawn(_tagged(function, item, permits)) for item in given]

@@ -50,6 +50,11 @@ def sequence_of(value: Any, hint: str | None = None) -> Sequence[Any]:
     type_error("list or vector", value, hint)
 
 
+def items_of(value: Any) -> Sequence[Any]:
+    """The items of a list or vector; none for nil."""
+    return () if value is None else sequence_of(value)
+
+
 def milliseconds(value: Any, function: str) -> float:
     """A duration, checked to be a number that isn't negative."""
     if type(value) is not int and type(value) is not float:
@@ -175,7 +180,7 @@ def first_of(promises: Sequence[AsyncPromise]) -> Any:
 @builtin("async/race-owned")
 def async_race_owned(thunks: Any) -> Any:
     """Calls the functions as tasks and gives the outcome of the first to end; the others are cancelled."""
-    given = sequence_of(thunks)
+    given = items_of(thunks)
     if not given:
         raise SemaError("async/race-owned: requires at least one thunk")
     promises = [async_spawn(thunk) for thunk in given]
@@ -311,13 +316,13 @@ def is_promise_forced(promise: Any) -> bool:
 def spawn_apply(function: Any, items: Any) -> List:
     """One task for each item, calling the function with it; gives the list of promises."""
     here = scheduler()
-    return List([here.spawn(_applied(function, item)) for item in sequence_of(items)])
+    return List([here.spawn(_applied(function, item)) for item in items_of(items)])
 
 
 @builtin("__spawn-thunks")
 def spawn_thunks(thunks: Any) -> List:
     """One task for each function of a list; gives the list of promises."""
-    return List([async_spawn(thunk) for thunk in sequence_of(thunks)])
+    return List([async_spawn(thunk) for thunk in items_of(thunks)])
 
 
 def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:

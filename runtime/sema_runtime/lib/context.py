@@ -62,12 +62,18 @@ def context_merge(entries: Any) -> None:
     _frames.set((*outer, frame.merged(_map(entries))))
 
 
-@builtin("context/remove", "context/pull")
+@builtin("context/remove")
 def context_remove(key: Any) -> Any:
     """Removes key from all frames and gives the value it had, else nil."""
     value = context_get(key)
     _frames.set(tuple(frame.without(key) for frame in _frames.get()))
     return value
+
+
+@builtin("context/pull")
+def context_pull(key: Any) -> Any:
+    """Removes key from all frames and gives the value it had, else nil."""
+    return context_remove(key)
 
 
 @builtin("context/all", returns="map")

@@ -13,6 +13,7 @@ from sema_runtime.values.printer import display, to_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
     from sema_runtime.values.atoms import Symbol
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime import seam
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import ReaderError, type_error
@@ -19,7 +18,7 @@ def _text(value: Any) -> str:
     return value
 
 
-@builtin("read", "read/string")
+@builtin("read")
 def read(text: Any) -> Any:
     """The first form of a text, as data; nil when there is none.
 
@@ -28,12 +27,24 @@ def read(text: Any) -> Any:
     return seam.read_text(_text(text))
 
 
-@builtin("read-many", "io/read-many", "read/all", returns="list")
+@builtin("read-many", "io/read-many", returns="list")
 def read_many(text: Any) -> List:
     """All forms of a text, as data.
 
     (read-many "1 (a b)") => (1 (a b))
     """
+    return seam.read_many(_text(text))
+
+
+@builtin("read/string")
+def read_string(text: Any) -> Any:
+    """The first form of a text, as data; nil when there is none."""
+    return seam.read_text(_text(text))
+
+
+@builtin("read/all", returns="list")
+def read_all(text: Any) -> List:
+    """All forms of a text, as data."""
     return seam.read_many(_text(text))
 
 

@@ -11,8 +11,7 @@ from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
 CAP_HINT = "process the stream with stream/read and stream/write in bounded chunks, or raise max-bytes"
 CHUNK = 1 << 16

@@ -89,10 +89,16 @@ def sys_config_dir() -> str:
 # Machine and user
 
 
-@builtin("sys/os", "sys/platform", returns="string")
+@builtin("sys/os", returns="string")
 def sys_os() -> str:
     """The operating system: linux, macos, windows."""
     return {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+
+
+@builtin("sys/platform", returns="string")
+def sys_platform() -> str:
+    """The operating system: linux, macos, windows."""
+    return sys_os()
 
 
 @builtin("sys/arch", returns="string")
@@ -170,12 +176,20 @@ def sys_term_size() -> Map | None:
     return None
 
 
-@builtin("gc/collect", "gc/stats", returns="map")
+@builtin("gc/collect", returns="map")
 def gc_collect() -> Map:
     """Frees unreachable values; gives `{:collected n}`."""
     import gc
 
     return Map({keyword("collected"): gc.collect()})
+
+
+@builtin("gc/stats", returns="map")
+def gc_stats() -> Map:
+    """`{:collected n}`: how many unreachable values were freed since the program started."""
+    import gc
+
+    return Map({keyword("collected"): sum(one["collected"] for one in gc.get_stats())})
 
 
 @builtin("sys/interner-stats", returns="map")

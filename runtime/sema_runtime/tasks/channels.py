@@ -10,6 +10,7 @@ from sema_runtime.values.printer import to_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.tasks.scheduler import Scheduler, Waiter
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, SemaTypeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
-    from typing import Any
+    from typing import Any, NoReturn
 
 PENDING, RESOLVED, REJECTED, CANCELLED = "pending", "resolved", "rejected", "cancelled"
 

@@ -20,9 +20,9 @@ from sema_runtime.tasks.promises import PENDING, AsyncPromise, Cancelled, Deadlo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
     import asyncio
     from collections.abc import Awaitable, Callable
+    from typing import Any
 
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 SAME_MOMENT = 0.001  # seconds; timers this close to each other may fire together

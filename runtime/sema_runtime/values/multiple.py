@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.values.equality import same_items, strict_hash
 
 TYPE_CHECKING = False
