@@ -14,8 +14,6 @@ it grew from, so a list that is consed and measured in turn needs memory for one
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from sema_runtime.values.equality import same_items, strict_hash
 
 TYPE_CHECKING = False
@@ -146,8 +144,10 @@ def _flatten(cell: List) -> Sequence[Any]:
             here = here.cdr
     if here.steps == CACHED:
         here.steps = 0
-        with suppress(AttributeError):  # another thread was here
+        try:  # noqa: SIM105  (contextlib would be slow to load)
             del here.items
+        except AttributeError:  # another thread was here
+            pass
     cell.items = collected
     cell.steps = CACHED
     return collected
