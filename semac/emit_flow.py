@@ -130,7 +130,8 @@ class Flow:
     def self_tail_loop(self: Emitter, function: ir.Function, body: Any) -> None:  # type: ignore[misc]
         from semac.emit import RETURN
 
-        loop = function.var.loop if function.var is not None and function.var.loop is not None else function
+        named = function.var.loop if function.var is not None else None
+        loop = named if named is not None and named.is_loop else function
         self.loop_body(loop, body, RETURN)
 
     def loop_body(self: Emitter, loop: Any, body: Any, dest: Dest) -> None:  # type: ignore[misc]
