@@ -9,7 +9,6 @@ from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.mutable import MutableArray
-from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,7 +266,7 @@ def length(collection: Any) -> int:
     """
     if type(collection) is List:
         return len(collection.items)
-    if isinstance(collection, SIZED) or type_name(collection) in ("f64-array", "i64-array"):
+    if isinstance(collection, SIZED) or getattr(type(collection), "type_name", "") in ("f64-array", "i64-array"):
         return len(collection)
     type_error(
         "list, vector, string, map, hashmap, bytevector, typed array, or mutable-array",

@@ -11,7 +11,6 @@ from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray
-from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ def elements(value: Any, function: str) -> Sequence[Any]:
         return value
     if type(value) is MutableArray:
         return list(value.items)
+    from sema_runtime.values.typenames import type_name
+
     raise SemaTypeError(
         "list, vector, or mutable-array",
         f"{type_name(value)} in {function}",

@@ -9,7 +9,6 @@ from sema_runtime.values.errors import SemaTypeError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.ordering import order_key
-from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +68,8 @@ def _in_order(items: Sequence[Any]) -> list[Any]:
     families = [_family(item) for item in items]
     for item, family in zip(items, families, strict=True):
         if family != families[0]:
+            from sema_runtime.values.typenames import type_name
+
             raise SemaTypeError(type_name(items[0]), type_name(item), MIXED)
     if families and families[0] is float:
         return sorted(items, key=_number_key)
