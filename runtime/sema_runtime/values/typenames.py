@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
@@ -18,7 +17,6 @@ NAMES: dict[type, str] = {
     bool: "bool",
     int: "int",
     float: "float",
-    Fraction: "rational",
     complex: "complex",
     str: "string",
     Char: "char",
@@ -45,6 +43,8 @@ def type_name(value: Any) -> str:
     found = NAMES.get(kind)
     if found is not None:
         return found
+    if kind.__module__ == "fractions":  # not imported here: it is slow to load
+        return "rational"
     own = getattr(kind, "type_name", None)
     if isinstance(own, str):
         return own
