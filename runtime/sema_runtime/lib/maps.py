@@ -27,7 +27,7 @@ def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
     (found,) = args
     if type(found) is Map or type(found) is HashMap:
         return found.d.get(key)
-    return mapping(found).lookup(key)
+    return found.get(key) if type(found) is dict else mapping(found).lookup(key)
 
 
 @builtin("hash-map", "map/new", returns="map", pure=True)
@@ -53,6 +53,8 @@ def get(collection: Any, key: Any, default: Any = None) -> Any:
     """
     if type(collection) is Map or type(collection) is HashMap:
         return collection.d.get(key, default) if type(key) in ATOMIC else collection.lookup(key, default)
+    if type(collection) is dict and type(key) in ATOMIC:
+        return collection.get(key, default)
     return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
 
 
