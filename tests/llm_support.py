@@ -20,6 +20,10 @@ from typing import Any
 import pytest
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+SETTINGS = (
+    *("SEMA_CHAT_PROVIDER", "SEMA_CHAT_MODEL", "SEMA_NO_LLM"),
+    *("SEMA_LLM_CASSETTE", "SEMA_LLM_CASSETTE_MODE"),
+)
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "semac-tests"
 AIMOCK = "@copilotkit/aimock@1.43.0"
 
@@ -32,7 +36,14 @@ def llm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
     for preset in providers.PRESETS.values():
         monkeypatch.delenv(preset.variable, raising=False)
-    for name in (*PROXIES, "SEMA_CHAT_PROVIDER", "SEMA_CHAT_MODEL", "SEMA_LLM_CASSETTE", "SEMA_LLM_CASSETTE_MODE"):
+    for name in (
+        *PROXIES,
+        "SEMA_CHAT_PROVIDER",
+        "SEMA_CHAT_MODEL",
+        "SEMA_LLM_CASSETTE",
+        "SEMA_LLM_CASSETTE_MODE",
+        "SEMA_NO_LLM",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name in providers.BASE_URL_VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
@@ -81,15 +92,24 @@ class Server:
         self.answers = answers
         self.received: list[Received] = []
         handler = type("Handler", (_Handler,), {"owner": self})
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.http = _QuietServer(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def stop(self) -> None:
+        self.http.shutdown()
+        self.http.server_close()
 
     def next(self, received: Received) -> Answer:
         self.received.append(received)
         if callable(self.answers):
             return self.answers(received)
         return self.answers[min(len(self.received), len(self.answers)) - 1]
+
+
+class _QuietServer(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """Clients that hang up are part of the tests."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -145,8 +165,7 @@ def serving(*answers: Answer | Callable[[Received], Answer]) -> Iterator[Server]
     try:
         yield server
     finally:
-        server.http.shutdown()
-        server.http.server_close()
+        server.stop()
 
 
 def free_port() -> int:

@@ -25,10 +25,8 @@ def failure(program: str) -> LlmError:
     return caught.value
 
 
-def test_no_provider() -> None:
-    from sema_runtime.llm import providers
-
-    providers.disable_auto()
+def test_no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMA_NO_LLM", "1")
     error = failure('(llm/complete "hi")')
     assert error.message == "no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"
     assert error.display() == "LLM error: " + error.message

@@ -157,7 +157,7 @@ def test_cache_expires() -> None:
 # Cassettes
 
 
-def test_cassette_records_then_replays(tmp_path: Path) -> None:
+def test_cassette_records_then_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tape = tmp_path / "deep" / "tape.jsonl"
     program = f'(llm/with-cassette "{tape}" (fn () (list (llm/complete "a") (llm/stream "b" (fn (s) s)))))'
     assert text(program + "calls") == "2"
@@ -171,7 +171,7 @@ def test_cassette_records_then_replays(tmp_path: Path) -> None:
     from sema_runtime.llm import providers
 
     providers.reset()
-    providers.disable_auto()
+    monkeypatch.setenv("SEMA_NO_LLM", "1")
     thunk = '(fn () (list (llm/complete "a") (:total-tokens (llm/last-usage))))'
     assert to_text(run(f'(llm/with-cassette "{tape}" {{:mode :replay}} {thunk})')) == '("n=1" 5)'
 

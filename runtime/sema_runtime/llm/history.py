@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.llm import options as opt
 from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
 from sema_runtime.llm.messages import ROLES, Conversation, Message, ToolCall

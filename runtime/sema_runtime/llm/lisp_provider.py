@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.llm.errors import api_error, parse_error
 from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage

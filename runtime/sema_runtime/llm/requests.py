@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.llm import options as opt
 from sema_runtime.llm.jsonable import is_sequence
 from sema_runtime.llm.messages import Message, Prompt, Request

@@ -6,7 +6,6 @@ A schema maps keys to specs; a spec is a type (`:string`), `[:T]` for an array, 
 
 from __future__ import annotations
 
-
 from sema_runtime.llm.jsonable import is_map, is_sequence, key_text, pairs, to_json
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.printer import to_text

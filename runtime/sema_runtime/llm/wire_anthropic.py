@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.sse import Event, SseParser
@@ -11,6 +10,7 @@ from sema_runtime.llm.wire_common import arguments_of, count, decode, without_sy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.llm.providers import Provider
 
 VERSION = "2023-06-01"

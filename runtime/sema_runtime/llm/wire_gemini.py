@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.llm.errors import api_error, config_error, network_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.sse import Event, SseParser
@@ -11,6 +10,7 @@ from sema_runtime.llm.wire_common import arguments_of, count, decode, without_sy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.llm.providers import Provider
 
 THINKING_BUDGETS = {"low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576}

@@ -13,6 +13,7 @@ from sema_runtime.llm.wire_common import LineSplitter, arguments_of, count, deco
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.llm.providers import Provider
 
 splitter = LineSplitter

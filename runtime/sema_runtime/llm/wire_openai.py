@@ -17,6 +17,7 @@ from sema_runtime.llm.wire_common import arguments_of, count, decode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.llm.providers import Provider
 
 OFFICIAL = ("api.openai.com", "openai.azure.com", "cognitiveservices.azure.com")
