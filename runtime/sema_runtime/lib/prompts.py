@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.llm.messages import ROLES, Image, Message, Prompt
 from sema_runtime.values.atoms import Keyword, keyword
@@ -188,7 +187,7 @@ def prompt_fill(prompt: Any, values: Any) -> Prompt:
 
     (prompt/messages (prompt/fill (prompt (user "hi {{name}}")) {:name "Ada"})) => (<message user "hi Ada">)
     """
-    if not isinstance(values, Map):
+    if type(values) is not Map:
         type_error("map", values)
     return Prompt(
         tuple(Message(one.role, filled(one.content, values), one.images) for one in prompt_of(prompt).messages)
@@ -223,7 +222,7 @@ def prompt_render(template: Any, values: Any) -> str:
     (prompt/render "hi {{name}}" {:name "Ada"}) => "hi Ada"
     """
     text = string_of(template)
-    if not isinstance(values, Map):
+    if type(values) is not Map:
         type_error("map", values)
     return filled(text, values)
 
