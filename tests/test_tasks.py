@@ -329,3 +329,23 @@ def test_programs_without_tasks_load_nothing_of_this() -> None:
     environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}", "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.split("\n")[1] == "[]"
+
+
+def test_cancelling_a_task_cancels_those_it_started() -> None:
+    source = (
+        '(let ((t (async (async (async/sleep 5) (println "child")) (async/sleep 20) (println "parent"))))'
+        ' (async/sleep 1) (async/cancel t) (async/run) (println "end"))'
+    )
+    assert run(source)[1] == ["end"]
+
+
+def test_whoever_an_operation_wakes_comes_after_the_one_that_did_it() -> None:
+    source = (
+        '(let* ((ch (channel/new 1)) (a (async (channel/recv ch) (println "a")))'
+        ' (b (async (channel/close ch) (println "b"))) (c (async (println "c")))) (async/run))'
+    )
+    assert run(source)[1] == ["c", "b", "a"]
+
+
+def test_race_takes_the_one_that_was_settled_first() -> None:
+    assert run("(let* ((a (async (async/sleep 1) 1)) (b (async 2))) (async/sleep 5) (async/race (list a b)))")[0] == "2"

@@ -55,16 +55,13 @@ def channel_recv(channel: Any) -> Any:
 @builtin("channel/try-recv")
 def channel_try_recv(channel: Any) -> Any:
     """The next value, nil when there is none."""
-    value = channel_of(channel).take()
-    scheduler().pause()
-    return value
+    return scheduler().turn(channel_of(channel).take)
 
 
 @builtin("channel/close", returns="nil")
 def channel_close(channel: Any) -> None:
     """Closes the channel: receivers get what is left, then nil; sending is an error."""
-    channel_of(channel).close()
-    scheduler().pause()
+    scheduler().turn(channel_of(channel).close)
 
 
 @builtin("channel/closed?", returns="bool")

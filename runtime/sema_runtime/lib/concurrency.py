@@ -12,7 +12,6 @@ from sema_runtime.tasks.promises import (
     REJECTED,
     RESOLVED,
     AsyncPromise,
-    Cancelled,
     TimedOut,
     wrong_value,
 )
@@ -130,12 +129,11 @@ def async_all(promises: Any) -> List:
 def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     """Returns when all are resolved; raises the error of the first one to fail."""
     here = scheduler()
-    pending = 0
-    for promise in promises:
-        if promise.error is not None:
-            here.pause()
-            raise promise.error
-        pending += promise.state is PENDING
+    failed = [promise for promise in promises if promise.error is not None]
+    if failed:
+        here.pause()
+        min(failed, key=_number).result()
+    pending = sum(promise.state is PENDING for promise in promises)
     if not pending:
         here.pause()
         return
@@ -155,6 +153,10 @@ def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     here.wait(waiter)
 
 
+def _number(promise: AsyncPromise) -> int:
+    return promise.number
+
+
 @builtin("async/race")
 def async_race(promises: Any) -> Any:
     """The value or error of the promise that is settled first; the others go on."""
@@ -167,10 +169,10 @@ def async_race(promises: Any) -> Any:
 def first_of(promises: Sequence[AsyncPromise]) -> Any:
     """The outcome of the promise that is settled first."""
     here = scheduler()
-    for promise in promises:
-        if promise.state is not PENDING:
-            here.pause()
-            return promise.result()
+    settled = [promise for promise in promises if promise.state is not PENDING]
+    if settled:
+        here.pause()
+        return min(settled, key=_number).result()
     waiter = here.waiter()
     for promise in promises:
         promise.watchers.append(waiter.settle)
@@ -253,12 +255,7 @@ def async_with_timeout(ms: Any, thunk: Any) -> Any:
 def async_cancel(promise: Any) -> bool:
     """Cancels the task of a promise: it raises a :cancelled condition where it waits. #f when it had ended."""
     here = scheduler()
-    cancelled = here.cancel(promise_of(promise))
-    here.pause()
-    current: Any = here.current()
-    if cancelled and promise.task is current and current.cancelling:
-        current.cancelling = False
-        raise Cancelled()
+    cancelled: bool = here.turn(here.cancel, promise_of(promise))
     return cancelled
 
 

@@ -24,9 +24,13 @@ def suspend(awaitable: Awaitable[Any]) -> Any:
 
 def sleep(milliseconds: float) -> None:
     """Stops the current task (the program, outside of tasks) for that long."""
-    from sema_runtime.tasks.scheduler import scheduler
+    module = sys.modules.get("sema_runtime.tasks.scheduler")
+    if module is not None:
+        module.scheduler().sleep(milliseconds)
+    else:
+        from time import sleep as block
 
-    scheduler().sleep(milliseconds)
+        block(milliseconds / 1000)
 
 
 async def call(function: Callable[..., Any], *args: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, SemaTypeError
 
@@ -10,17 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
+_numbers = count(1)
 PENDING, RESOLVED, REJECTED, CANCELLED = "pending", "resolved", "rejected", "cancelled"
 
 
 class AsyncPromise:
     """A value that will be there later. state: one of the four above; settled once, watchers are told in order."""
 
-    __slots__ = ("__weakref__", "error", "state", "task", "value", "watchers")
+    __slots__ = ("__weakref__", "error", "number", "state", "task", "value", "watchers")
     type_name = "async-promise"
 
     def __init__(self) -> None:
         self.state = PENDING
+        self.number = 0  # counts up in the order in which promises are settled
         self.value: Any = None
         self.error: BaseException | None = None
         self.task: Any = None  # the scheduler's Task behind it, if any
@@ -42,6 +46,7 @@ class AsyncPromise:
         if self.state is not PENDING:
             return
         self.state, self.value, self.error = state, value, error
+        self.number = next(_numbers)
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
             watcher(self)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
-SAME_MOMENT = 0.001  # seconds; timers this close to each other may fire together
 
 
 class Waiter:
@@ -74,7 +73,7 @@ class Strand:
 class Task(Strand):
     """A function running in a greenlet of its own, with its own copy of the context variables."""
 
-    __slots__ = ("cancelling", "function", "greenlet", "promise", "scheduler", "started")
+    __slots__ = ("cancelling", "children", "function", "greenlet", "parent", "promise", "scheduler", "started")
 
     def __init__(self, scheduler: Scheduler, function: Callable[[], Any]) -> None:
         super().__init__()
@@ -84,6 +83,8 @@ class Task(Strand):
         self.promise.task = self
         self.started = False
         self.cancelling = False
+        self.parent: Task | None = None
+        self.children: dict[Task, None] = {}  # those it has started and that haven't ended
         self.greenlet = TaskGreenlet(self._run)
         self.greenlet.task = self
         self.greenlet.gr_context = copy_context()
@@ -99,6 +100,9 @@ class Task(Strand):
             raise
         else:
             promise.resolve(value)
+        finally:
+            if self.parent is not None:
+                self.parent.children.pop(self, None)
 
 
 class TaskGreenlet(greenlet):  # type: ignore[misc]
@@ -149,9 +153,19 @@ class Scheduler:
     def pause(self) -> None:
         """Goes to the end of the queue."""
         if self.ready:
-            waiter = self.waiter()
-            waiter.wake()
-            self.wait(waiter)
+            self.turn(bool)
+
+    def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
+        """Gives the others a turn around an effect; whoever it wakes comes after the running strand. Its result."""
+        waiter = self.waiter()
+        waiter.wake()
+        try:
+            result = effect(*args)
+        except BaseException:
+            self.ready.remove(waiter.strand)
+            raise
+        self.wait(waiter)
+        return result
 
     def sleep(self, milliseconds: float) -> None:
         """Waits for that long."""
@@ -194,11 +208,12 @@ class Scheduler:
     def spawn(self, function: Callable[[], Any]) -> AsyncPromise:
         """A new task behind those in the queue; the running strand keeps its place before it."""
         task = Task(self, function)
+        parent = self.current()
+        if type(parent) is Task:
+            parent.children[task] = None
+            task.parent = parent
         if self.ready:
-            waiter = self.waiter()
-            waiter.wake()
-            self.ready.append(task)
-            self.wait(waiter)
+            self.turn(self.ready.append, task)
         else:
             self.ready.append(task)
         return task.promise
@@ -206,7 +221,7 @@ class Scheduler:
     def cancel(self, promise: AsyncPromise) -> bool:
         """Cancels the task of a pending promise: it raises Cancelled where it waits. False when it had ended.
 
-        A task that cancels itself goes on until it waits.
+        The tasks that it has started are cancelled with it. A task that cancels itself goes on until it waits.
         """
         if promise.state is not PENDING or promise.task is None:
             return False
@@ -215,6 +230,8 @@ class Scheduler:
         waiter = task.waiter
         if waiter is None or not waiter.fail(Cancelled()):
             task.cancelling = True
+        for child in list(task.children):
+            self.cancel(child.promise)
         return True
 
     def await_promise(self, promise: AsyncPromise) -> Any:
@@ -299,16 +316,12 @@ class Scheduler:
         return max(0.0, timers[0][2] - time.monotonic()) if timers else None
 
     def _fire(self) -> bool:
-        """Wakes the first timer if it is due, with those of the same virtual moment."""
+        """Wakes the strand of the first timer if it is due."""
         if self._next_timer() != 0.0:
             return False
-        timers = self.timers
-        moment = timers[0][0]
-        due = time.monotonic() + SAME_MOMENT
+        moment, _, _, waiter = heappop(self.timers)
         self.clock = max(self.clock, moment)
-        while timers and timers[0][0] <= moment and timers[0][2] <= due:
-            heappop(timers)[3].wake()
-        return True
+        return waiter.wake()
 
     # asyncio
 
