@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.llm import options as opt
 from sema_runtime.llm.agents import DEFAULT_TURNS, Agent
@@ -16,12 +15,13 @@ from sema_runtime.values.printer import display
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.llm.agents import ToolLoop
 
 
 def make_agent(name: str, options: Any) -> Agent:
     """`(defagent name options)`. Values of the wrong type count as absent."""
-    if not isinstance(options, Map):
+    if type(options) is not Map:
         type_error("map", options)
     tools = options.lookup(keyword("tools"))
     turns = opt.integer(options, "max-turns")

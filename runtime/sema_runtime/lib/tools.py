@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import argument_error
 from sema_runtime.llm.tools import Tool
@@ -32,7 +31,7 @@ def make_tool(name: str, description: Any, parameters: Any, *rest: Any) -> Tool:
 def _subjects(options: Any) -> tuple[Any, ...]:
     if options is None:
         return ()
-    if not isinstance(options, Map):
+    if type(options) is not Map:
         raise SemaError(f"deftool: options must be a map, got {type_name(options)}")
     for key in options:
         if key is not POLICY_SUBJECTS:
