@@ -221,6 +221,7 @@ def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
     message = described.message + (f" (hint: {described.hint})" if described.hint else "")
     made = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
     made.sema_error = error
+    error.source_file = os.path.realpath(path)  # type: ignore[attr-defined]
     return made
 
 

@@ -49,7 +49,7 @@ def render(
     shown = describe(exc)
     paint = Painter(colour)
     lines = [paint(label, f"1;{RED}") + " " + shown.message]
-    place = _place(shown, file)
+    place = _place(shown, getattr(exc, "source_file", file))
     if place is not None:
         lines += _snippet(*place, sources, paint)
     lines += _trace(shown.frames, paint)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Position = tuple[int, int]
     Call = tuple[CodeType, dict[str, Any], int, int | None]
 
-OURS = ("sema_runtime", "semac")
+OURS = ("sema_runtime", "semac", "importlib")
 COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
 TEXT_FILES = ("<input", "<string>", "<stdin>")
 
