@@ -309,3 +309,43 @@ def test_python_dash_m_usage(tmp_path: Path, arguments: list[str]) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.startswith("usage: python -m semac")
+
+
+# From Sema
+
+
+def sema(folder: Path, name: str) -> str:
+    """What the command line says on stderr about a program that fails."""
+    command = [sys.executable, "-m", "semac.entry", name]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_errors_of_an_imported_file_point_into_it(tmp_path: Path) -> None:
+    write(tmp_path / "main.sema", '(println "start")\n(import "lib.sema")')
+    write(tmp_path / "lib.sema", "(define a 1)\n(define b (foo (bar)")
+    shown = sema(tmp_path, "main.sema")
+    assert shown.startswith("Error: unterminated list\n  --> lib.sema:2:11\n")
+    write(tmp_path / "lib.sema", "(define (f x)\n  (car x))\n(f 5)")
+    shown = sema(tmp_path, "main.sema")
+    assert shown.splitlines()[1:] == [
+        "  --> lib.sema:2:3",
+        "     |",
+        "   2 |   (car x))",
+        "     |   ^",
+        "  at car (lib.sema:2:3)",
+        "  at f (lib.sema:2:3)",
+        "  at <lambda> (lib.sema:3:1)",
+        "  at <lambda> (main.sema:2:1)",
+    ]
+
+
+def test_imported_files_are_cached_and_imported_once(tmp_path: Path) -> None:
+    write(tmp_path / "main.sema", '(import "lib.sema")\n(import "lib.sema" f)\n(println (f 1))')
+    write(tmp_path / "lib.sema", '(println "once")\n(define (f x) (list x))')
+    command = [sys.executable, "-m", "semac.entry", "main.sema"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+        assert done.stdout == "once\n(1)\n", done.stderr
+    assert "lib.semac-1" in str([path.name for path in (tmp_path / "__pycache__").iterdir()])
