@@ -17,7 +17,7 @@ def evaluate(form: Any, macros: dict[str, Macro]) -> Any:
     from semac.driver import RESULT, compile_forms
 
     unit = compile_forms(List([form]), "<macro>", "module", result=True, macros=macros)
-    scope: dict[str, Any] = {"__name__": "__sema_macro__"}
+    scope: dict[str, Any] = {"__name__": "__sema_macro__", "__sema_names__": {}}
     exec(unit.code, scope)
     return scope.pop(RESULT, None)
 

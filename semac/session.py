@@ -9,6 +9,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze import OPERATORS
 from semac.driver import RESULT, CompiledUnit, compile_forms, compile_source
+from semac.names import mangle
 from semac.limits import deepen
 
 
@@ -30,10 +31,17 @@ class Session:
         return self.execute(unit, drain)
 
     def run_form(self, form: Any) -> Any:
-        """The value of one form, as `eval` computes it: in the globals, with nothing lexical around."""
+        """The value of one form, as `eval` computes it: in the globals, with nothing lexical around.
+
+        A macro that it defines serves later texts and evals; the program that is running sees a variable.
+        """
+        before = dict(self.macros)
         unit = compile_forms(
-            List([form]), self.filename, "module", result=True, macros=dict(self.macros), known=frozenset(self.names)
+            List([form]), self.filename, "module", result=True, macros=self.macros, known=frozenset(self.names)
         )
+        for name, macro in self.macros.items():
+            if before.get(name) is not macro:
+                self.globals[mangle(name)] = macro
         return self.execute(unit, drain=False)
 
     def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
