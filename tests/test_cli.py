@@ -1,0 +1,205 @@
+"""The command line, run as processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SEMA = [sys.executable, "-m", "semac.entry"]
+ENV = {**os.environ, "NO_COLOR": "1"}
+
+
+def sema(*args: str, text: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*SEMA, *args], input=text, capture_output=True, text=True, cwd=cwd, env=ENV, timeout=60)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "prog.sema"
+    path.write_text("#!/usr/bin/env sema\n(define (add a b) (+ a b))\n(println (add 1 2) (cdr (sys/args)))\n(list 1)\n")
+    return path
+
+
+def test_a_file_prints_what_it_prints_and_not_its_value(program: Path) -> None:
+    done = sema("prog.sema", cwd=program.parent)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3 ()\n", "")
+
+
+def test_arguments_of_the_program_stand_behind_two_dashes(program: Path) -> None:
+    assert sema("prog.sema", "--", "a", "-b", cwd=program.parent).stdout == '3 ("a" "-b")\n'
+    assert sema("prog.sema", "a", cwd=program.parent).returncode == 2
+
+
+def test_an_error_shows_snippet_trace_and_hint(tmp_path: Path) -> None:
+    (tmp_path / "bad.sema").write_text('(define (f x)\n  (+ x "a"))\n(f 1)\n')
+    done = sema("bad.sema", cwd=tmp_path)
+    assert done.returncode == 1
+    lines = done.stderr.split("\n")
+    assert lines[:5] == [
+        "Error: expected number or string, got int and string",
+        "  --> bad.sema:2:3",
+        "     |",
+        '   2 |   (+ x "a"))',
+        "     |   ^",
+    ]
+    assert "  at f (bad.sema:2:3)" in lines
+    assert lines[-2] == "  hint: +: cannot mix strings with other types; use (str a b ...) to build a string"
+
+
+def test_files_that_cannot_be_run(tmp_path: Path) -> None:
+    missing = sema("nope.sema", cwd=tmp_path)
+    assert missing.returncode == 1
+    assert missing.stderr == (
+        "Error: file not found: 'nope.sema' (not a file or command)\n\nRun 'sema --help' for available commands.\n"
+    )
+    (tmp_path / "latin.sema").write_bytes(b'(println "\xff")')
+    latin = sema("latin.sema", cwd=tmp_path)
+    assert (latin.returncode, latin.stderr.split("\n")[0]) == (1, "Error: latin.sema is not UTF-8 text")
+    assert sema(str(tmp_path)).returncode == 1
+
+
+def test_expressions() -> None:
+    assert sema("-e", "(list 1 2)").stdout == "(1 2)\n"
+    assert sema("-e", "nil").stdout == ""
+    assert sema("-p", "nil").stdout == "nil\n"
+    assert sema("-e", "(exit 3)").returncode == 3
+    assert sema("-e", "1", "-p", "2").returncode == 2
+    assert sema("--bogus").returncode == 2
+
+
+def test_loads_come_first_and_share_the_environment(program: Path) -> None:
+    done = sema("-l", "prog.sema", "-e", "(add 4 5)", cwd=program.parent)
+    assert done.stdout == "3 ()\n9\n"
+    (program.parent / "broken.sema").write_text("(car 5)")
+    failed = sema("-l", "broken.sema", "-e", "1", cwd=program.parent)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("Error loading broken.sema:\nError: expected list or vector, got int\n")
+    assert sema("-l", "none.sema", "-e", "1").stderr == "Error: file not found: none.sema\n"
+
+
+def test_sandbox_and_version() -> None:
+    denied = sema("--sandbox", "strict", "-e", '(shell "true")')
+    assert denied.returncode == 1
+    assert denied.stderr.startswith("Error: Permission denied: shell requires '")
+    assert sema("--sandbox", "foo", "-e", "1").stderr == "Error: unknown capability: foo\n"
+    assert sema("-V").stdout.startswith("sema 0.")
+    assert "Examples:" in sema("--help").stdout
+
+
+def test_ast() -> None:
+    assert sema("ast", "-e", "'(1 x)").stdout == "List\n  Symbol quote\n  List\n    Int 1\n    Symbol x\n"
+    assert json.loads(sema("ast", "-e", ":k", "--json").stdout) == {"type": "keyword", "value": "k"}
+    assert sema("ast").stderr == "Error: provide a file or --eval expression\n"
+    assert sema("ast", "-e", "(1").stderr.startswith("Parse error: unterminated list\n")
+
+
+def test_eval_json() -> None:
+    report = json.loads(sema("eval", "--json", "--stdin", text='(println "a") (println-error "b") [1]').stdout)
+    report.pop("elapsedMs")
+    assert report == {"error": None, "ok": True, "stderr": "b\n", "stdout": "a\n", "value": "[1]"}
+    failed = sema("eval", "--json", "--expr", "(prinltn 1)")
+    assert failed.returncode == 0
+    assert json.loads(failed.stdout)["error"] == {
+        "message": "Unbound variable: prinltn",
+        "hint": "Did you mean 'print'?",
+        "line": 1,
+        "col": 1,
+    }
+    assert sema("eval", "--json").returncode == 1
+
+
+def test_eval_stops_a_program_that_runs_too_long() -> None:
+    done = sema("eval", "--timeout", "200", "--expr", "(try (let loop () (loop)) (catch e 1))")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: evaluation exceeded time budget")
+
+
+def test_eval_jsonl_answers_each_program_in_a_fresh_environment() -> None:
+    programs = [
+        '(define a 1) (println "x") a',
+        "a",
+        "(exit 3)",
+        "(let loop () (loop))",
+        "(define (f n) (+ 1 (f n))) (f 1)",
+        '(python/call "os" "_exit" 9)',
+        "nil",
+    ]
+    lines = "".join(json.dumps({"id": number, "src": src}) + "\n" for number, src in enumerate(programs))
+    done = sema("eval", "--jsonl", "--timeout", "500", text=lines)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == list(range(len(programs)))
+    assert answers[0] == {"id": 0, "value": "1", "output": ["x"], "error": None}
+    assert answers[1]["error"] == "Unbound variable: a"
+    assert answers[2]["error"] is None
+    assert answers[3]["error"].startswith("evaluation exceeded time budget")
+    assert answers[4]["error"] == "stack overflow: maximum call depth exceeded"
+    assert answers[6] == {"id": 6, "value": None, "output": [], "error": None}
+
+
+def test_compile_writes_a_module_that_python_runs(program: Path) -> None:
+    done = sema("compile", "prog.sema", "-o", "out.py", cwd=program.parent)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    ran = subprocess.run([sys.executable, "out.py"], cwd=program.parent, capture_output=True, text=True, env=ENV)
+    assert ran.stdout == "3 ()\n"
+    assert sorted(os.listdir(program.parent)) == ["out.py", "prog.sema"]
+
+
+def test_compile_a_folder_check_and_dump(tmp_path: Path) -> None:
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "my-mod.sema").write_text("(define x 1)")
+    (tmp_path / "src" / "deep" / "b.sema").write_text("(define y 2)")
+    assert sema("compile", "src", "-o", "build", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "build" / "my_mod.py").is_file()
+    assert (tmp_path / "build" / "deep" / "b.py").is_file()
+    assert sema("compile", "--dump", "py", "src/my-mod.sema", cwd=tmp_path).stdout.endswith("x = 1\n")
+    (tmp_path / "bad.sema").write_text("(define x")
+    assert sema("compile", "--check", "src/my-mod.sema", cwd=tmp_path).stdout.startswith("✓ src/my-mod.sema: valid")
+    bad = sema("compile", "--check", "bad.sema", cwd=tmp_path)
+    assert (bad.returncode, bad.stderr) == (1, "✗ bad.sema: 1:1: unterminated list\n")
+    assert sema("compile", "bad.sema", cwd=tmp_path).returncode == 1
+    assert not (tmp_path / "bad.py").exists()
+
+
+def test_a_closed_pipe_ends_the_program_quietly() -> None:
+    command = [*SEMA, "-e", "(let loop ((i 0)) (println i) (loop (+ i 1)))"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == b"0\n"
+        process.stdout.close()
+        assert process.wait(20) == 1
+        assert process.stderr.read() == b""
+
+
+def test_ctrl_c_ends_a_program_with_status_1() -> None:
+    command = [*SEMA, "-e", '(begin (println "go") (io/flush) (let loop () (loop)))']
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "go\n"
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 1
+        assert process.stderr.read() == "Error: interrupted\n"
+
+
+def test_a_plain_program_loads_no_heavy_modules(tmp_path: Path) -> None:
+    (tmp_path / "hello.sema").write_text('(println "hi")')
+    environment = {name: value for name, value in ENV.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "semac.entry", "hello.sema"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+    assert done.stdout == "hi\n"
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "semac.run" in loaded
+    assert not loaded & {"click", "argparse", "semac.driver", "semac.reader", "asyncio", "dataclasses", "inspect"}
