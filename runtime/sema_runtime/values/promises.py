@@ -22,7 +22,7 @@ class Promise:
         self.value: Any = None
 
     def sema_text(self) -> str:
-        return "<promise>"
+        return "<promise>" if self.thunk is not None else "<promise (forced)>"
 
 
 def force(promise: Any) -> Any:
