@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pdb
+import sys
 import sysconfig
 from types import FrameType
 
@@ -17,6 +18,13 @@ class Debugger(pdb.Pdb):
 
     def stop_here(self, frame: FrameType) -> bool:
         return not _belongs_to_the_runtime(frame) and bool(super().stop_here(frame))
+
+    def lookupmodule(self, filename: str) -> str | None:
+        """The path of a file named in a `break` command; Python 3.13 looks for .py files only."""
+        if filename.endswith(".sema"):
+            places = (os.path.join(folder, filename) for folder in ("", *sys.path))
+            return next((os.path.abspath(place) for place in places if os.path.isfile(place)), None)
+        return super().lookupmodule(filename)
 
 
 def _belongs_to_the_runtime(frame: FrameType) -> bool:
