@@ -108,6 +108,8 @@ class Server:
 
 
 class _QuietServer(ThreadingHTTPServer):
+    request_queue_size = 256
+
     def handle_error(self, *_: Any) -> None:
         """Clients that hang up are part of the tests."""
 

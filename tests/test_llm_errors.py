@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -187,3 +188,52 @@ def test_calls_in_tasks_wait_side_by_side() -> None:
         configure(server)
         value = run('(async/all (list (async (llm/complete "a")) (async (llm/complete "b"))))')
     assert list(value) == ["a", "b"]
+
+
+def streamed(*texts: str) -> Answer:
+    events = [f"data: {json.dumps({'choices': [{'delta': {'content': text}}]})}\n\n".encode() for text in texts]
+    return Answer(pieces=[*events, b"data: [DONE]\n\n"])
+
+
+def test_an_error_in_the_callback_ends_the_stream() -> None:
+    with serving(streamed("a", "b"), Answer(200, chat_reply("after"))) as server:
+        configure(server)
+        program = '(try (llm/stream "x" (fn (piece) (error (str "stop at " piece)))) (catch e (:message e)))'
+        assert run(program) == "stop at a"
+        assert run('(llm/complete "x")') == "after"
+
+
+def test_a_cancelled_call_charges_nothing() -> None:
+    gate = threading.Event()
+
+    def answer(received: Any) -> Answer:
+        text = received.body["messages"][-1]["content"]
+        return Answer(200, chat_reply(text), wait=gate if text == "slow" else None)
+
+    with serving(answer) as server:
+        configure(server)
+        program = """
+        (define p (async (llm/complete "slow")))
+        (define other (llm/complete "quick"))
+        (async/cancel p)
+        (list other (try (await p) (catch e (:type e))) (:total-tokens (llm/session-usage)))"""
+        value = run(program)
+        gate.set()
+    assert repr(value) == '("quick" :cancelled 5)'
+
+
+def test_from_a_coroutine() -> None:
+    import asyncio
+
+    from sema_runtime import tasks
+    from semac.session import Session
+
+    with serving(lambda received: Answer(200, chat_reply(received.body["messages"][-1]["content"]))) as server:
+        configure(server)
+        session = Session()
+        session.run("(define (ask text) (llm/complete text))")
+
+        async def both() -> list[Any]:
+            return await asyncio.gather(*(tasks.call(session.globals["ask"], text) for text in "ab"))
+
+        assert asyncio.run(both()) == ["a", "b"]

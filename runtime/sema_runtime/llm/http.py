@@ -7,6 +7,7 @@ Proxies come from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 from collections.abc import AsyncIterator
@@ -17,9 +18,10 @@ from weakref import WeakKeyDictionary
 from sema_runtime.llm.errors import ProviderError, config_error, network_error
 
 TIMEOUT_MS = 120_000
-MAX_CONNECTIONS = 256
+MAX_REQUESTS = 128  # that wait for their reply at once, streams apart; the others wait for their turn
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class HttpReply(NamedTuple):
@@ -33,11 +35,11 @@ class HttpReply(NamedTuple):
 async def post(url: str, headers: dict[str, str], body: Any, timeout_ms: int | None = None) -> HttpReply:
     """Sends JSON and waits for the whole reply, whatever its status. Raises ProviderError when there is none.
 
-    timeout_ms: for the request as a whole; None for 120 s.
+    timeout_ms: for the request as a whole, from its turn on; None for 120 s.
     """
     limit = TIMEOUT_MS if timeout_ms is None else timeout_ms
     try:
-        async with asyncio.timeout(limit / 1000):
+        async with _turn(), asyncio.timeout(limit / 1000):
             reply = await _client().post(url, headers=_with_type(headers), content=encode(body))
     except TimeoutError:
         raise network_error(f"no reply from {_origin(url)} within {limit / 1000:g} s") from None
@@ -103,10 +105,25 @@ def _client() -> Any:
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None:
-        limits = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=32)
-        timeout = httpx.Timeout(TIMEOUT_MS / 1000, pool=None)
-        client = _clients[loop] = httpx.AsyncClient(limits=limits, timeout=timeout)
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=32)
+        client = _clients[loop] = httpx.AsyncClient(limits=limits, timeout=TIMEOUT_MS / 1000)
+        atexit.register(_close, loop)
     return client
+
+
+def _close(loop: asyncio.AbstractEventLoop) -> None:
+    """Closes the client of a loop of ours; a host closes its own."""
+    client = _clients.pop(loop, None)
+    if client is not None and not loop.is_closed() and not loop.is_running():
+        loop.run_until_complete(client.aclose())
+
+
+def _turn() -> asyncio.Semaphore:
+    loop = asyncio.get_running_loop()
+    turn = _turns.get(loop)
+    if turn is None:
+        turn = _turns[loop] = asyncio.Semaphore(MAX_REQUESTS)
+    return turn
 
 
 def _translated(error: Exception, url: str) -> ProviderError:
@@ -121,7 +138,7 @@ def _translated(error: Exception, url: str) -> ProviderError:
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
         return config_error(f"invalid URL {url!r}: {error}")
     if isinstance(error, httpx.HTTPError | OSError):
-        return network_error(f"{_origin(url)}: {error or type(error).__name__}")
+        return network_error(f"{_origin(url)}: {str(error) or type(error).__name__}")
     if isinstance(error, UnicodeEncodeError):
         return config_error("a header holds characters that can't be sent (is the key pasted right?)")
     return config_error(f"{type(error).__name__}: {error}")
