@@ -10,17 +10,20 @@ import ast
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.atoms import keyword
 from semac import ir
 from semac.analyze import Unit
 from semac.emit_calls import Calls, unbounded
 from semac.emit_flow import Flow
 from semac.emit_match import Matches
 from semac.emit_names import LocalNames, ModuleNames
+from semac.emit_owned import plain_split
 from semac.emit_tests import Tests
 from semac.pyast import NOWHERE, Loc, assign, const, loc_of, name
 from semac.tails import inlined_function
-from semac.types import OTHER
+from semac.types import MAP, OTHER, TAGS
 
+TYPE = keyword("type")
 ATOMS = (int, float, str, bool, bytes, type(None))
 LOCAL_NODES = (
     ir.Let, ir.NamedLet, ir.Define, ir.Bind, ir.Match, ir.Try, ir.While, ir.With,
@@ -253,7 +256,10 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
                 var.py = value.var.py
                 continue
             target = self.names.local(var)
-            self.stmt(value, Dest("assign", target))
+            if var.raw_list:
+                self.append(assign(target, plain_split(self, value), self.loc(value)))
+            else:
+                self.stmt(value, Dest("assign", target))
             self.owned.add(var)
 
     def stmt_define(self, node: Any, dest: Dest) -> None:
@@ -295,7 +301,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
     def stmt_throw(self, node: Any, dest: Dest) -> None:
         value = self.expr(node.value)
         loc = self.loc(node)
-        plain = not node.value.type & OTHER  # surely no exception of Python's
+        plain = throws_plainly(node.value)
         maker = "sema_runtime.values.errors:Thrown" if plain else "sema_runtime.lib.control:throw_value"
         made = ast.Call(self.runtime(maker, loc), [value], [], **loc)
         self.append(ast.Raise(made, None, **loc))
@@ -456,6 +462,13 @@ def ir_name(function: ir.Function) -> str:
     from semac.names import mangle
 
     return mangle(function.py or (function.name if function.name != "<lambda>" else "fn"))
+
+
+def throws_plainly(node: Any) -> bool:
+    """Whether a thrown value is surely neither an exception of Python's nor a map that stands for a condition."""
+    if type(node) is ir.MapLit:
+        return all(type(key) is ir.Const and key.value is not TYPE for key in node.keys)
+    return bool(node.type & TAGS) and not node.type & (OTHER | MAP)
 
 
 def is_docstring(statement: ast.stmt) -> bool:

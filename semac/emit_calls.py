@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sema_runtime.catalogue_index import INDEX
-from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
 from sema_runtime.values.embedded import embed
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
@@ -104,13 +104,27 @@ class Calls:
 
     def expr_runtime(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
         if node.path == KEYWORD_GET and type(node.args[0]) is ir.Ref and node.args[0].var in self.errors:
-            loc = self.loc(node)
-            return call(self.runtime(CONDITION_FIELD, loc), self.exprs(node.args), loc)
+            return self.caught_field(node)
         if node.path == KEYWORD_GET and self.is_owned(node.args[0]):
             return read_owned(self, node, "get", node.args[1:])
         args = self.exprs(node.args)
         loc = self.loc(node)
         return call(self.runtime(node.path, loc), args, loc)
+
+    def caught_field(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+        """`(:type e)` of a caught exception; for a thrown value the answer is at hand."""
+        loc = self.loc(node)
+        error, key = self.exprs(node.args)
+        general = call(self.runtime(CONDITION_FIELD, loc), [error, key], loc)
+        field = node.args[1].value.name
+        if field not in ("type", "value"):
+            return general
+        thrown = self.runtime("sema_runtime.values.errors:Thrown", loc)
+        test = ast.Compare(call(name("type", loc), [error], loc), [ast.Is()], [thrown], **loc)
+        if field == "type":
+            return ast.IfExp(test, self.module.names.atom(keyword("user"), loc), general, **loc)
+        held = ast.Subscript(attribute(error, "args", loc), const(0, loc), ast.Load(), **loc)
+        return ast.IfExp(test, held, general, **loc)
 
     # Collections and constants
 

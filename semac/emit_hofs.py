@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from semac import ir
 from semac.emit_flow import is_pure
 from semac.emit_inline import inlines
+from semac.emit_owned import plain_split
 from semac.emit_tests import is_expression
+from semac.owned import is_plain_split
 from semac.pyast import assign, call, const, name, negate
 from semac.tails import inlined_function
 from semac.types import INT, LIST, VECTOR, element, only
@@ -24,6 +26,8 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
         made = comprehension(e, node)
         if made is not None:
             return made
+        if is_plain_split(node):
+            return plain_split(e, node)
         if node.name in ("list", "vector"):
             return ast.Tuple(e.exprs(node.args), ast.Load(), **e.loc(node))
         if node.name == "range" and 1 <= len(node.args) <= 3 and all(only(arg.type, INT) for arg in node.args):

@@ -107,7 +107,11 @@ class Matches:
         if pattern[0] == "sequence":
             _, parts, rest = pattern
             who = "destructure" if rest is None else "destructure_rest"
-            made = call(self.runtime(MATCHING + who, loc), [value, const(len(parts), loc)], loc)
+            made: ast.expr = call(self.runtime(MATCHING + who, loc), [value, const(len(parts), loc)], loc)
+            if rest is None and isinstance(value, ast.Name):
+                size = compare(call(name("len", loc), [value], loc), ast.Eq(), const(len(parts), loc), loc)
+                kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
+                made = ast.IfExp(boolop(ast.And(), [kind, size], loc), value, made, **loc)
             targets: list[ast.expr] = []
             later: list[tuple[Any, str]] = []
             for part in [*parts, *([rest] if rest is not None else [])]:

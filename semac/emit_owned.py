@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from semac import ir
 from semac.owned import is_owned_assoc
-from semac.pyast import attribute, call, name
+from semac.pyast import attribute, call, const, name
 
 if TYPE_CHECKING:
     from semac.emit import FunctionEmitter as Emitter
@@ -17,6 +17,8 @@ def owned_operation(e: Emitter, node: Any) -> ast.expr | None:
     """A builtin call on an owned variable, or one that makes a fresh dict for an owner; None for all others."""
     if node.name == "hashmap/new" and not node.args and node in e.module.unit.raw:
         return ast.Dict([], [], **e.loc(node))
+    if node.args and type(node.args[0]) is ir.Ref and node.args[0].var.raw_list:
+        return piece(e, node)
     if not node.args or not e.is_owned(node.args[0]):
         return None
     if node.name == "assoc" and is_owned_assoc(node):
@@ -29,6 +31,27 @@ def owned_operation(e: Emitter, node: Any) -> ast.expr | None:
     if node.name in ("count", "length", "map/count"):
         return call(name("len", e.loc(node)), [raw_name(e, node)], e.loc(node))
     return None
+
+
+def plain_split(e: Emitter, node: Any) -> ast.expr:
+    """`text.split(separator)`."""
+    text, separator = e.exprs(node.args)
+    return call(attribute(text, "split", e.loc(node)), [separator], e.loc(node))
+
+
+def piece(e: Emitter, node: Any) -> ast.expr:
+    """A look at a raw list: `v[0]`, `v[2] if len(v) > 2 else nth(v, 2)`, `len(v)`."""
+    loc = e.loc(node)
+    pieces = raw_name(e, node)
+    size = call(name("len", loc), [pieces], loc)
+    if node.name in ("length", "count"):
+        return size
+    if node.name in ("first", "car"):  # splitting gives one piece at least
+        return ast.Subscript(pieces, const(0, loc), ast.Load(), **loc)
+    index = const(node.args[1].value, loc)
+    there = ast.Compare(size, [ast.Gt()], [index], **loc)
+    failing = call(e.runtime(e.builtin_path("nth"), loc), [pieces, index], loc)
+    return ast.IfExp(there, ast.Subscript(pieces, index, ast.Load(), **loc), failing, **loc)
 
 
 def raw_name(e: Emitter, node: Any) -> ast.expr:

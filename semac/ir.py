@@ -15,8 +15,24 @@ class Var:
     """A variable. `assigned` counts changes after its first binding; `function` is set when it names one function."""
 
     __slots__ = (
-        "assigned", "captured", "defined", "escapes", "function", "inner_define", "is_global", "is_param", "loop", "name",
-        "owned", "owner", "py", "self_name", "span", "type", "uses",
+        "assigned",
+        "captured",
+        "defined",
+        "escapes",
+        "function",
+        "inner_define",
+        "is_global",
+        "is_param",
+        "loop",
+        "name",
+        "owned",
+        "owner",
+        "py",
+        "raw_list",
+        "self_name",
+        "span",
+        "type",
+        "uses",
     )  # fmt: skip
 
     def __init__(self, name: str, owner: Function | None, is_global: bool = False) -> None:
@@ -32,6 +48,7 @@ class Var:
         self.function: Function | None = None
         self.loop: NamedLet | None = None
         self.owned = ""  # "Map" or "HashMap": holds a raw dict that nobody else has (owned.py)
+        self.raw_list = False  # holds a Python list that only `first`, `nth` and `length` look at
         self.py = ""
         self.self_name = ""
         self.span: Any = None

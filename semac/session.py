@@ -9,8 +9,8 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze import OPERATORS
 from semac.driver import RESULT, CompiledUnit, compile_forms, compile_source
-from semac.names import mangle
 from semac.limits import deepen
+from semac.names import mangle
 
 
 class Session:

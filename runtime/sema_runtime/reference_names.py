@@ -3,9 +3,8 @@
 Generated from the reference's answers to misspelt names; hints stay the same when builtins are added here.
 """
 
-NAMES: tuple[str, ...] = tuple(
-    """
-+ * - / < <= = > >= bit/shift-left bit/shift-right bool? boolean? ceil char->integer char-alphabetic? char-numeric?
+_TEXT = """
++ * - / < > <= >= = bit/shift-left bit/shift-right bool? boolean? ceil char->integer char-alphabetic? char-numeric?
 char-upper-case? char-lower-case? char-upcase char-downcase char-whitespace? char/alphabetic? char/numeric?
 char/to-integer char/upper-case? char/lower-case? char/upcase char/downcase char/whitespace? context/set context/get
 context/has? context/all context/pull context/push context/remove context/pop context/set-hidden context/get-hidden
@@ -84,5 +83,5 @@ file/is-symlink? file/write-lines stream/to-string stream/write-string http/serv
 file/rename http/post http/put http/request ws/listen newline read-line read-stdin sys/user sys/pid sys/tty
 file/list file/mkdir file/append file/copy file/info checkpoint defworkflow phase step sleep workflow/run-form
 policy/without
-""".split()
-)
+"""
+NAMES: tuple[str, ...] = tuple(_TEXT.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count
 from sema_runtime.values.errors import SemaError, type_error

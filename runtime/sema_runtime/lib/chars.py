@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.strings import WHITESPACE, is_scalar
 from sema_runtime.lib.text_args import is_int, strings

@@ -17,7 +17,7 @@ from sema_runtime.tasks.promises import (
 )
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.atoms import Keyword
-from sema_runtime.values.errors import SemaError, Thrown, type_error
+from sema_runtime.values.errors import Rethrown, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.promises import Promise
 
@@ -206,7 +206,7 @@ def rethrown(error: Exception) -> Exception:
     """The error as `(throw caught-condition)` raises it: shown without the prefix of its kind."""
     from sema_runtime.values.conditions import condition_map
 
-    return Thrown(condition_map(error))
+    return Rethrown(condition_map(error))
 
 
 @builtin("async/timeout")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import keyword
 from sema_runtime.values.equality import equal
-from sema_runtime.values.errors import SemaError, SemaTypeError, Thrown, type_error
-from sema_runtime.values.maps import MISSING
+from sema_runtime.values.errors import Rethrown, SemaError, SemaTypeError, Thrown, type_error
+from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.printer import display, to_text
 
 TYPE_CHECKING = False
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
 
     from sema_runtime.values.atoms import Symbol
 
+TYPE = keyword("type")
+
 
 def throw_value(value: Any) -> BaseException:
     """The exception that `(throw value)` raises; for what `catch` has bound see values/conditions.py."""
+    if type(value) is Map and TYPE in value.d:
+        return Rethrown(value)
     return value if isinstance(value, BaseException) else Thrown(value)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.prompts import message_of, role_of, string_of, with_system
 from sema_runtime.llm.messages import Conversation, Message, Prompt
@@ -15,6 +14,7 @@ from sema_runtime.values.printer import display
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
     from sema_runtime.llm.messages import Reply, Request
 
 PROMPT_TOKENS, COMPLETION_TOKENS, COST = "usage-prompt-tokens", "usage-completion-tokens", "usage-cost"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.numbers import COMPLEX, INT_LIMIT, NUMBERS, REALS, is_int64, shortest_text, to_float
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST = 4000  # digits, zeros in front included, that Python converts at once
+MEMO_SIZE, MEMO_LENGTH = 4096, 32  # columns of data repeat their values: short texts are parsed once
+_recent: dict[str, Any] = {}
 DIGITS = {2: "b", 8: "o", 16: "x"}
 
 
@@ -22,12 +23,22 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
 
     (string->number "ff" 16) => 255
     """
+    if radix == 10 and type(text) is str:
+        try:
+            return _recent[text]
+        except KeyError:
+            pass
     if not isinstance(text, str):
         type_error("string", text)
     from sema_runtime.lib.number_text import parse_number, parse_radix
 
     found = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
-    return False if found is None else found
+    found = False if found is None else found
+    if radix == 10 and len(text) <= MEMO_LENGTH:
+        if len(_recent) >= MEMO_SIZE:
+            _recent.clear()
+        _recent[text] = found
+    return found
 
 
 @builtin("string/number?", returns="bool", pure=True)

@@ -16,8 +16,9 @@ from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
     from json import JSONDecoder, JSONEncoder
+    from typing import Any
 
 DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
 DEEPEST = 127
@@ -62,7 +63,22 @@ def _no_constant(name: str) -> Any:
 def _decoder() -> JSONDecoder:
     from json import JSONDecoder
 
+    return JSONDecoder(object_pairs_hook=_as_map, parse_constant=_no_constant)
+
+
+@cache
+def _careful_decoder() -> JSONDecoder:
+    """For texts with numbers that may be out of a float's range; asks about each float."""
+    from json import JSONDecoder
+
     return JSONDecoder(object_pairs_hook=_as_map, parse_float=_as_float, parse_constant=_no_constant)
+
+
+@cache
+def _large() -> Callable[[str], Any]:
+    from re import compile
+
+    return compile(r"[0-9][eE]|[0-9]{300}").search
 
 
 @builtin("json/decode", pure=True)
@@ -76,7 +92,8 @@ def json_decode(text: Any) -> Any:
     if _suspicious(text):
         _check(text)
     try:
-        value = _decoder().decode(text)
+        decoder = _careful_decoder() if _large()(text) else _decoder()
+        value = decoder.decode(text)
         return _as_list(value) if type(value) is list else value
     except (ValueError, RecursionError):
         _check(text)

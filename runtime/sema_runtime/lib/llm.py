@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import type_error

@@ -11,6 +11,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
+from sema_runtime.values.maps import MISSING
 from sema_runtime.values.numbers import (
     COMPLEX,
     INFINITY,
@@ -59,35 +60,33 @@ def magnitude(number: Any) -> Any:
 
 
 @builtin("max", returns="number", pure=True)
-def max_(first: Any, *rest: Any) -> Any:
+def max_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
     """The greatest number, as a float when any argument is one.
 
     (max 3 7 2) => 7
     """
-    if len(rest) == 1:
-        second = rest[0]
-        if type(first) is type(second) and (type(first) is int or type(first) is float):
-            if first >= second:
-                return first
-            if second > first:  # neither holds for NaN
-                return second
-    return _extreme("max", first, rest)
+    kind = type(first)
+    if kind is type(second) and not rest and (kind is int or kind is float):
+        if first >= second:
+            return first
+        if second > first:  # neither holds for NaN
+            return second
+    return _extreme("max", first, rest if second is MISSING else (second, *rest))
 
 
 @builtin("min", returns="number", pure=True)
-def min_(first: Any, *rest: Any) -> Any:
+def min_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
     """The least number, as a float when any argument is one.
 
     (min 3 7 2) => 2
     """
-    if len(rest) == 1:
-        second = rest[0]
-        if type(first) is type(second) and (type(first) is int or type(first) is float):
-            if first <= second:
-                return first
-            if second < first:  # neither holds for NaN
-                return second
-    return _extreme("min", first, rest)
+    kind = type(first)
+    if kind is type(second) and not rest and (kind is int or kind is float):
+        if first <= second:
+            return first
+        if second < first:  # neither holds for NaN
+            return second
+    return _extreme("min", first, rest if second is MISSING else (second, *rest))
 
 
 def _extreme(function: str, first: Any, rest: tuple[Any, ...]) -> Any:

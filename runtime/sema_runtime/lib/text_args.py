@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.typenames import type_name
 

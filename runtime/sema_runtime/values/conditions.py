@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.errors import ReaderError, SemaError, Thrown, UnboundError
+from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
 from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
@@ -53,7 +52,7 @@ def condition_of(exc: BaseException) -> SemaError:
 
 def rethrown(exc: BaseException) -> Map | None:
     """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
-    if type(exc) is not Thrown or type(exc.value) is not Map:
+    if type(exc) is not Rethrown:
         return None
     entries = exc.value.d
     return exc.value if entries.get(TYPE) in KIND_KEYWORDS and type(entries.get(MESSAGE)) is str else None
@@ -81,12 +80,10 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
     """`(:key e)` of a caught error, without its map where that is possible."""
     kind = type(exc)
     if kind is Thrown:
-        value = exc.value  # type: ignore[attr-defined]
-        if type(value) is not Map or TYPE not in value.d:
-            if key is TYPE:
-                return USER
-            if key is VALUE:
-                return value
+        if key is TYPE:
+            return USER
+        if key is VALUE:
+            return exc.args[0]
     elif key is TYPE:
         if kind is ZeroDivisionError:
             return EVAL
@@ -116,7 +113,7 @@ def _trace(exc: BaseException, error: SemaError) -> List:
 def _frames(calls: list[Call], error: SemaError) -> list[Frame]:
     """The frames of an error; an operator that was compiled into its caller is shown as if it had a frame."""
     frames = sema_frames(calls)
-    operator = "throw" if type(error) is Thrown else getattr(error, "operator", None)
+    operator = "throw" if isinstance(error, Thrown) else getattr(error, "operator", None)
     if operator is not None and frames and frames[0].name != operator:
         caller = frames[0]
         frames.insert(0, Frame(operator, caller.file, caller.line, caller.col))

@@ -5,7 +5,6 @@ Python's `==` is coarser: whatever it calls different is different here too, so 
 
 from __future__ import annotations
 
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -81,8 +81,11 @@ class Thrown(SemaError):
     hint = None
     note = None
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    __init__ = BaseException.__init__  # the value stays where Python puts it: raising is as cheap as it gets
+
+    @property
+    def value(self) -> Any:
+        return self.args[0]
 
     @property
     def fields(self) -> dict[str, Any]:  # type: ignore[override]
@@ -99,6 +102,10 @@ class Thrown(SemaError):
 
         condition = rethrown(self)
         return f"User exception: {self.message}" if condition is None else str(condition["message"])
+
+
+class Rethrown(Thrown):
+    """A thrown map that looks like one that `catch` binds (it has a :type): it stands for that condition again."""
 
 
 class IoError(SemaError):

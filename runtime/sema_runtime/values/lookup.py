@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.maps import HashMap, Map
 

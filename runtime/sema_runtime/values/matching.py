@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map, stored
@@ -85,5 +84,3 @@ def _other_items(value: Any, who: str) -> Any:
 def not_iterable(got: str, who: str) -> NoReturn:
     hint = f"{who}: expected a list, vector, or mutable-array to iterate over"
     raise SemaTypeError("list, vector, or mutable-array", f"{got} in {who}", hint)
-
-

@@ -6,7 +6,6 @@ for something that holds values (a record). All three functions work on data of 
 
 from __future__ import annotations
 
-
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map

@@ -10,7 +10,7 @@ import re
 
 from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError, UnboundError
 from sema_runtime.values.naming import function_name, name_of_code
-from sema_runtime.values.tracebacks import innermost, sema_names
+from sema_runtime.values.tracebacks import innermost, is_ours, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
 
 TYPE_CHECKING = False
@@ -94,6 +94,8 @@ def _unbound(exc: NameError) -> SemaError:
         quoted = re.search(r"'(.+?)'", str(exc))
         name = quoted.group(1) if quoted else str(exc)
     place = innermost(exc)
+    if place is not None and is_ours(place[0].f_globals):
+        return PythonError(exc)  # a mistake in the runtime, not in the program
     return UnboundError(name_of_code(name, sema_names(place[0].f_code, place[0].f_globals) if place else None))
 
 
