@@ -135,7 +135,7 @@ def documented_names() -> set[str]:
     """Every name that `sema doc` knows, found without reading the sources of the runtime."""
     from semac.doc_entries import prelude_entries
 
-    return {*INDEX, *FORMS, *prelude_entries()}
+    return {name for name in (*INDEX, *FORMS, *prelude_entries()) if not name.startswith("__")}
 
 
 def similar(name: str) -> str | None:

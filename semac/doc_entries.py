@@ -86,7 +86,7 @@ def all_entries() -> dict[str, Entry]:
     found = {**prelude_entries(), **{name: _form_entry(name) for name in FORMS}}
     for module in sorted({entry[0] for entry in INDEX.values()}):
         found.update(module_entries(module))
-    return dict(sorted(found.items()))
+    return {name: found[name] for name in sorted(found) if not name.startswith("__")}
 
 
 def _form_entry(name: str) -> Entry:

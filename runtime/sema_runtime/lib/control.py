@@ -139,6 +139,15 @@ def make_parameter(value: Any, converter: Any = MISSING, *_: Any) -> Any:
     return Parameter(value, None if converter is MISSING else called(converter))
 
 
+@builtin("__parameterize")
+def sema_parameterize(parameters: Any, values: Any, body: Any) -> Any:
+    """What an expanded `parameterize` calls; the compiler knows the form itself."""
+    from sema_runtime.values.parameters import parameterized
+
+    with parameterized(*(part for pair in zip(parameters, values, strict=False) for part in pair)):
+        return called(body)()
+
+
 # Trying again, taking the time
 
 
