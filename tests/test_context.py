@@ -106,6 +106,7 @@ ERRORS = [
     ("(throw {:a 1})", "Error: User exception: {:a 1}"),
     ("(throw (try (throw {:a 1}) (catch e e)))", "Error: {:a 1}"),
     ('(throw {:type :io :message "gone"})', "Error: gone"),
+    ("(try (throw (try (car 5) (catch e e))) (catch e (:type e)))", ":type-error"),
     ("(guard (e ((symbol? e) e)) (raise 'oops))", "oops"),
     ("(guard (e ((symbol? e) e)) (raise 5))", "Error: User exception: 5"),
     ("(assert #f)", "Error: assertion failed"),

@@ -142,6 +142,7 @@ def test_owned_tasks_are_cancelled_when_one_fails() -> None:
 
     with pytest.raises(SemaError):
         co.owned_all([co.async_spawn(waits), co.async_spawn(lambda: co.async_sleep("x"))])
+    co.async_run()
     assert seen == [":cancelled"]
 
 
@@ -337,6 +338,14 @@ def test_cancelling_a_task_cancels_those_it_started() -> None:
         ' (async/sleep 1) (async/cancel t) (async/run) (println "end"))'
     )
     assert run(source)[1] == ["end"]
+
+
+def test_a_cancelled_task_ends_when_it_waits_again() -> None:
+    source = (
+        '(let* ((a (async (try (async/sleep 50) (catch e (println "caught"))) (println "after") (async/sleep 1)'
+        ' (println "never"))) (b (async (async/cancel a) (println "b")))) (async/sleep 1) (async/run) (println "end"))'
+    )
+    assert run(source)[1] == ["b", "caught", "after", "end"]
 
 
 def test_whoever_an_operation_wakes_comes_after_the_one_that_did_it() -> None:

@@ -195,11 +195,10 @@ def async_race_owned(thunks: Any) -> Any:
 
 
 def cancel_all(promises: Sequence[AsyncPromise]) -> None:
-    """Cancels those that are pending and lets them react."""
+    """Cancels those that are pending, each in a turn of its own."""
     here = scheduler()
     for promise in promises:
-        here.cancel(promise)
-    here.pause()
+        here.turn(here.cancel, promise)
 
 
 def rethrown(error: Exception) -> Exception:
@@ -239,16 +238,13 @@ def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
 @builtin("async/with-timeout")
 def async_with_timeout(ms: Any, thunk: Any) -> Any:
     """The result of calling the function as a task, which is cancelled when it takes longer than that."""
-    if type(ms) is not int and type(ms) is not float:
-        type_error("number", ms)
     from sema_runtime.values.printer import to_text
 
-    promise = async_spawn(thunk)
-    try:
-        return outcome_within(ms, promise, TimedOut(f"operation exceeded {to_text(ms)} ms"))
-    except Exception as error:
-        cancel_all([promise])
-        raise rethrown(error) from None
+    def alarm() -> None:
+        async_sleep(ms)
+        raise TimedOut(f"operation exceeded {to_text(ms)} ms")
+
+    return async_race_owned((thunk, alarm))
 
 
 @builtin("async/cancel", returns="bool")

@@ -14,15 +14,15 @@ from collections import deque
 from contextvars import copy_context
 from heapq import heappop, heappush
 
-from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
+from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
 
-from sema_runtime.tasks.promises import PENDING, AsyncPromise, Cancelled, Deadlock
+from sema_runtime.tasks.promises import CANCELLED, PENDING, AsyncPromise, Cancelled, Deadlock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
@@ -73,7 +73,7 @@ class Strand:
 class Task(Strand):
     """A function running in a greenlet of its own, with its own copy of the context variables."""
 
-    __slots__ = ("cancelling", "children", "function", "greenlet", "parent", "promise", "scheduler", "started")
+    __slots__ = ("cancelling", "children", "dropped", "function", "greenlet", "parent", "promise", "scheduler")
 
     def __init__(self, scheduler: Scheduler, function: Callable[[], Any]) -> None:
         super().__init__()
@@ -81,8 +81,8 @@ class Task(Strand):
         self.function = function
         self.promise = AsyncPromise()
         self.promise.task = self
-        self.started = False
-        self.cancelling = False
+        self.cancelling = False  # has cancelled itself and doesn't know yet
+        self.dropped = False  # was cancelled in the queue
         self.parent: Task | None = None
         self.children: dict[Task, None] = {}  # those it has started and that haven't ended
         self.greenlet = TaskGreenlet(self._run)
@@ -139,6 +139,8 @@ class Scheduler:
     def wait(self, waiter: Waiter) -> Any:
         """Lets the others run until the waiter is woken. Gives its value or raises its error."""
         strand = waiter.strand
+        if type(strand) is Task and strand.promise.state is CANCELLED:
+            self._end(strand)
         strand.waiter = waiter
         try:
             self._park(strand)
@@ -221,15 +223,17 @@ class Scheduler:
     def cancel(self, promise: AsyncPromise) -> bool:
         """Cancels the task of a pending promise: it raises Cancelled where it waits. False when it had ended.
 
-        The tasks that it has started are cancelled with it. A task that cancels itself goes on until it waits.
+        The tasks that it has started are cancelled with it. A task that is not waiting but queued is ended on the spot;
+        one that handles Cancelled is ended when it waits again.
         """
         if promise.state is not PENDING or promise.task is None:
             return False
         task: Task = promise.task
         promise.cancel()
-        waiter = task.waiter
-        if waiter is None or not waiter.fail(Cancelled()):
+        if task is self.current():
             task.cancelling = True
+        elif task.waiter is None or not task.waiter.fail(Cancelled()):
+            task.dropped = True
         for child in list(task.children):
             self.cancel(child.promise)
         return True
@@ -264,9 +268,15 @@ class Scheduler:
             hub = self.hub
             assert hub is not None
             hub.switch()
-        if type(strand) is Task and strand.cancelling:
-            strand.cancelling = False
+
+    def _end(self, task: Task) -> NoReturn:
+        """What a cancelled task gets for waiting: the first time, if it cancelled itself, Cancelled; then its end."""
+        if task in self.ready:
+            self.ready.remove(task)
+        if task.cancelling:
+            task.cancelling = False
             raise Cancelled()
+        raise GreenletExit
 
     def _drive(self) -> None:
         """Runs tasks until it is the root's turn. Raises Deadlock when that can't come."""
@@ -284,11 +294,12 @@ class Scheduler:
 
     def resume(self, strand: Any) -> None:
         """Switches to a task from the hub."""
-        if not strand.started:
-            if strand.cancelling:
-                return
-            strand.started = True
         inner = strand.greenlet
+        if strand.dropped:
+            if inner:  # has begun: what it must clean up is done now
+                inner.parent = self.hub
+                inner.throw(GreenletExit)
+            return
         inner.parent = self.hub
         inner.switch()
 

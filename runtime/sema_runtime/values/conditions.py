@@ -84,7 +84,7 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
             return USER
         if key is VALUE:
             return exc.args[0]
-    elif key is TYPE:
+    elif key is TYPE and kind is not Rethrown:
         if kind is ZeroDivisionError:
             return EVAL
         if isinstance(exc, SemaError):
