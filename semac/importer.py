@@ -10,26 +10,23 @@ A finder of our own stands before Python's path finder. Compiled code is kept by
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import importlib.abc
-import importlib.util
 import os
 import sys
 import time
 import warnings
-from collections.abc import Sequence
 from contextvars import ContextVar
-from importlib.machinery import ModuleSpec, PathFinder
-from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
 from sema_runtime.values.errors import ReaderError, SemaError
 from semac import cache
 from semac.archives import archive_has, archive_member
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from importlib.readers import FileReader
+    from collections.abc import Sequence
+    from types import CodeType, ModuleType
+    from typing import Any
 
 SUFFIX = ".sema"
 INIT = "__init__" + SUFFIX
@@ -63,7 +60,7 @@ def uninstall() -> None:
     tracebacks.uninstall()
 
 
-class SemaFinder(importlib.abc.MetaPathFinder):
+class SemaFinder:
     """Finds modules and packages made of .sema files in folders and in zip archives."""
 
     def find_spec(
@@ -109,27 +106,20 @@ def _spec(fullname: str, path: str, is_package: bool) -> ModuleSpec | None:
     loader: Any = SemaLoader(fullname, path)
     if other is not None and other.__name__ != fullname and not is_package:
         loader = _SameModule(other)
-    spec = importlib.util.spec_from_file_location(
-        fullname, path, loader=loader, submodule_search_locations=[os.path.dirname(path)] if is_package else None
-    )
-    if spec is not None and cache.cache_path(path) is not None:
-        spec.cached = cache.cache_path(path)
+    spec = ModuleSpec(fullname, loader, origin=path, is_package=is_package)
+    spec.has_location = True
+    spec.cached = cache.cache_path(path)
+    if is_package:
+        spec.submodule_search_locations = [os.path.dirname(path)]
     return spec
 
 
-class SemaLoader(importlib.abc.InspectLoader):
+class SemaLoader(SourceFileLoader):
     """Loads one module. `exec_module` is importlib's own, whose frames Python drops from tracebacks."""
-
-    def __init__(self, fullname: str, path: str) -> None:
-        self.name = fullname
-        self.path = path
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         _names[os.path.realpath(self.path)] = spec.name
         return None
-
-    def get_filename(self, fullname: str | None = None) -> str:
-        return self.path
 
     def get_data(self, path: str) -> bytes:
         """The bytes of a file beside the module. Raises OSError."""
@@ -142,7 +132,7 @@ class SemaLoader(importlib.abc.InspectLoader):
     def get_source(self, fullname: str | None = None) -> str:
         try:
             return decode(self.get_data(self.path), self.path)
-        except OSError as error:
+        except (OSError, ReaderError) as error:
             raise ImportError(f"can't read {self.path}: {error}", name=self.name, path=self.path) from error
 
     def get_code(self, fullname: str | None = None) -> CodeType:
@@ -159,19 +149,15 @@ class SemaLoader(importlib.abc.InspectLoader):
     def is_package(self, fullname: str | None = None) -> bool:
         return os.path.basename(self.path) == INIT
 
-    def get_resource_reader(self, fullname: str) -> FileReader | None:
-        from importlib.readers import FileReader
 
-        return FileReader(self) if os.path.isfile(self.path) else None  # type: ignore[arg-type]
-
-
-class _SameModule(importlib.abc.Loader):
+class _SameModule:
     """Gives a file that was imported under another name the module that exists already."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that will be in `sys.modules` under both names."""
         return self.module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -214,9 +200,10 @@ def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
 
     span = getattr(error, "span", None)
     line, col, end_line, end_col = tuple(span) if span is not None else (1, 1, 1, 1)
-    text = None
-    with contextlib.suppress(OSError, ImportError, SemaError, IndexError):
+    try:
         text = SemaLoader("", path).get_source().split("\n")[line - 1]
+    except (ImportError, IndexError):
+        text = None
     described = describe(error)
     message = described.message + (f" (hint: {described.hint})" if described.hint else "")
     made = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
@@ -257,6 +244,6 @@ def import_file(path: str, importer: str | None = None) -> ModuleType:
 def _file_module_name(real: str) -> str:
     """A module name for a file, without dots, the same in every process."""
     stem = os.path.splitext(os.path.basename(real))[0].replace(".", "_")
-    name = f"{stem}@{importlib.util.source_hash(real.encode('utf-8', 'surrogateescape')).hex()[:8]}"
+    name = f"{stem}@{cache.digest(real.encode('utf-8', 'surrogateescape')).hex()[:8]}"
     _file_modules[name] = real
     return name

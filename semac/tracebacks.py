@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import traceback
-from types import FrameType, TracebackType
-from typing import Any
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.tracebacks import is_ours, sema_names, shown_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import traceback
+    from types import FrameType, TracebackType
+    from typing import Any
 
 HIDDEN = ("<frozen importlib.", "<frozen runpy>", os.path.dirname(__file__) + os.sep)
 
@@ -40,6 +43,8 @@ def uninstall() -> None:
 
 def format_exception(exc: BaseException) -> list[str]:
     """The lines of the traceback, like `traceback.format_exception`, each ending in a newline."""
+    import traceback
+
     if os.environ.get("SEMA_TRACEBACK") == "full" or not concerns_sema(exc):
         return traceback.format_exception(exc)
     report = traceback.TracebackException.from_exception(exc)
@@ -55,10 +60,20 @@ def concerns_sema(exc: BaseException | None) -> bool:
         seen.add(id(exc))
         if isinstance(exc, SyntaxError) and getattr(exc, "sema_error", None) is not None:
             return True
-        if any(_is_sema(frame) for frame, _ in traceback.walk_tb(exc.__traceback__)):
+        if any(map(_is_sema, _frames(exc))):
             return True
         exc = exc.__cause__ or exc.__context__
     return False
+
+
+def _frames(exc: BaseException) -> list[FrameType]:
+    """The frames of an exception's traceback, outermost first."""
+    frames = []
+    trace = exc.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    return frames
 
 
 def _is_sema(frame: FrameType) -> bool:
@@ -74,7 +89,7 @@ def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
         if here is None or error is None or id(error) in seen:
             continue
         seen.add(id(error))
-        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        frames = _frames(error)
         if len(frames) == len(here.stack):
             kept = [line for frame, line in zip(frames, here.stack, strict=True) if _shown(frame, line)]
             here.stack[:] = kept or ([] if isinstance(error, SyntaxError) else here.stack)
