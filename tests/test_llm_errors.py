@@ -64,7 +64,9 @@ def test_refused_key() -> None:
     assert len(server.received) == 2
 
 
-@pytest.mark.parametrize("body", ["<html>oops</html>", "", '["x"]', '{"choices": []}'])
+@pytest.mark.parametrize(
+    "body", ["<html>oops</html>", "", '["x"]', '{"choices": []}', '{"choices": [5]}', '{"choices": [{"message": "x"}]}']
+)
 def test_unreadable_reply(body: str) -> None:
     with serving(Answer(200, body)) as server:
         configure(server)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sema_runtime import tasks
 from sema_runtime.llm import http, lisp_provider
-from sema_runtime.llm.errors import ProviderError, api_error
+from sema_runtime.llm.errors import ProviderError, api_error, parse_error
 from sema_runtime.llm.messages import Reply, Request
 from sema_runtime.llm.providers import KEYS_HINT, PRESETS, Provider
 from sema_runtime.llm.wire_common import error_text, status_error
@@ -50,9 +50,17 @@ async def send_async(provider: Provider, request: Request) -> Reply:
             break
     if not 200 <= answer.status < 300:
         raise _advised(wire_error(provider, answer), provider)
-    reply: Reply = wire.parse(answer.text, request)
+    reply: Reply = _read(wire.parse, answer.text, request)
     reply.provider = provider.name
     return reply
+
+
+def _read(parse: Callable[..., Any], *given: Any) -> Any:
+    """What parse makes of a reply; one of a shape that nobody expects is a parse error."""
+    try:
+        return parse(*given)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise parse_error(f"unexpected reply ({type(error).__name__}: {error})") from None
 
 
 async def send_all(provider: Provider, requests: list[Request]) -> list[Reply | BaseException]:
@@ -78,7 +86,7 @@ def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk) 
         while not reader.done:
             piece = tasks.suspend(source.read())
             for event in splitter.feed(piece) if piece else splitter.close():
-                if text := reader.feed(event):
+                if text := _read(reader.feed, event):
                     on_chunk(text)
             if not piece:
                 break

@@ -165,6 +165,8 @@ def parse(text: str, request: Request) -> Reply:
     """A whole reply. Raises a parse error when it has no choices."""
     value = decode(text)
     choices = value.get("choices")
+    if value.get("error") and not choices:
+        raise _inner_error(value["error"])
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise parse_error("no choices in response")
     message = choices[0].get("message") or {}
@@ -209,12 +211,12 @@ class StreamReader:
             return ""
         value = decode(event.data)
         if value.get("error"):
-            raise _stream_error(value["error"])
+            raise _inner_error(value["error"])
         self._model = value.get("model") or self._model
         if value.get("usage"):
             self._usage = _usage(value["usage"])
         choices = value.get("choices")
-        if not choices:
+        if not choices or choices[0].get("index"):
             return ""
         self._stop = choices[0].get("finish_reason") or self._stop
         delta = choices[0].get("delta") or {}
@@ -243,7 +245,8 @@ class StreamReader:
         return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
 
 
-def _stream_error(error: Any) -> Exception:
+def _inner_error(error: Any) -> Exception:
+    """The error inside a reply or a stream that began as a success."""
     if isinstance(error, dict):
         code = error.get("code")
         return api_error(code if isinstance(code, int) else 200, str(error.get("message") or error))
