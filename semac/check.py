@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.hints import for_unbound
+from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, ReaderError, SemaError
 from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map, program_key
 from semac import ir
 from semac.analyze import Analyzer, LateDefinition, Unit
 from semac.driver import analyzed
@@ -97,7 +100,7 @@ def check_text(text: str, file: str = "<input>") -> list[Finding]:
 def check_forms(forms: List, file: str) -> list[Finding]:
     """The findings for forms that could be read."""
     checker = analyzed(forms, file, {}, frozenset(), Checker)
-    return [*checker.findings, *_name_findings(checker, file), *_call_findings(checker.unit, file)]
+    return [*checker.findings, *_name_findings(checker, forms, file), *_call_findings(checker.unit, file)]
 
 
 class Checker(Analyzer):
@@ -147,7 +150,7 @@ def _is_load(form: List) -> bool:
     return getattr(head, "name", None) == "load"
 
 
-def _name_findings(checker: Checker, file: str) -> list[Finding]:
+def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
     """The uses of global names that nothing binds."""
     if checker.opaque:
         return []
@@ -155,14 +158,58 @@ def _name_findings(checker: Checker, file: str) -> list[Finding]:
     program_names = [name for name, var in unit.globals.items() if var.defined or var.assigned]
     bound = {*program_names, *checker.defined, *checker.macros, *unit.python_names}
     hints: dict[str, str | None] = {}
+    places = Places(forms)
     found = []
     for node in ir.walk(unit.tree):
         if type(node) is ir.Ref and node.var.is_global and node.var.name not in bound:
             name = node.var.name
             if name not in hints:
                 hints[name] = for_unbound(name, program_names)
-            found.append(Finding(file, node.span, "unbound", f"Unbound variable: {name}", hints[name]))
+            found.append(Finding(file, places.of(name, node.span), "unbound", f"Unbound variable: {name}", hints[name]))
     return found
+
+
+class Places:
+    """Finds where in a list a name stands; analysis often knows only the list."""
+
+    def __init__(self, forms: List) -> None:
+        self.lists: dict[int, List] = {}  # id of a span → the list that has it
+        self.found: dict[tuple[int, str], list[Any]] = {}  # places in a list that were not given out yet
+        stack: list[Any] = [forms]
+        while stack:
+            here = stack.pop()
+            if type(here) is List and here.span is not None:
+                self.lists[id(here.span)] = here
+            stack.extend(part for part, _ in _parts(here, None))
+
+    def of(self, name: str, span: Any) -> Any:
+        """The next place of the name in the list with that span; the span itself where there is none."""
+        form = self.lists.get(id(span))
+        if form is None:
+            return span
+        key = id(span), name
+        if key not in self.found:
+            self.found[key] = list(_places(form, span, name))
+        return self.found[key].pop(0) if self.found[key] else span
+
+
+def _places(form: Any, span: Any, name: str) -> Iterator[Any]:
+    for part, place in _parts(form, span):
+        if type(part) is Symbol:
+            if part.name == name and place is not None:
+                yield place
+        else:
+            yield from _places(part, place, name)
+
+
+def _parts(form: Any, span: Any) -> list[tuple[Any, Any]]:
+    """(element, its span or None) of a list, vector or map."""
+    if type(form) is Map:
+        parts = [part for key, value in form.d.items() for part in (program_key(key), value)]
+    else:
+        parts = list(form) if type(form) in (List, tuple) else []
+    spans = getattr(span, "children", ()) or ()
+    return list(zip_longest(parts, spans[: len(parts)]))
 
 
 def _call_findings(unit: Unit, file: str) -> list[Finding]:

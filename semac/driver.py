@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any, TypeVar
 
@@ -40,6 +42,7 @@ class CompiledUnit:
                 warnings.simplefilter(
                     "ignore", SyntaxWarning
                 )  # Python's view of `(3)`: the program reports it when run
+                with no_collection():
                 made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
             return made
         except RecursionError:
@@ -76,9 +79,22 @@ def compile_source(
     """
     from semac.reader import read_program
 
-    made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
+    with no_collection():
+        made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
     made.text = text
     return made
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Keeps the garbage collector from walking the growing trees again and again: compiling stays linear."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def compile_forms(
