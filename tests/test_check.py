@@ -39,6 +39,8 @@ def test_nothing_to_find(program: str) -> None:
     ("program", "finding"),
     [
         ("(println\n  undefined-thing)", (2, 3, "unbound", "Unbound variable: undefined-thing")),
+        ("(if nope 1 2)", (1, 5, "unbound", "Unbound variable: nope")),
+        ("(let ((x 1)\n      (y [1 nope]))\n  x)", (2, 13, "unbound", "Unbound variable: nope")),
         ("(define (add a b) a)\n(add 1)", (2, 1, "arity", "add expects 2 arguments, got 1")),
         ("(define (f a . rest) a)\n(f)", (2, 1, "arity", "f expects 1 or more arguments, got 0")),
         ("(list (string-length))", (1, 7, "arity", "string-length expects 1 argument, got 0")),
