@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -186,7 +187,7 @@ def test_five_errors_in_a_row_end_the_run() -> None:
     with pytest.raises(LlmError) as caught:
         run(playing('(call "boom" {})') + TOOLS + '(agent/run helper "go")')
     assert caught.value.message == "aborting agent run after 5 consecutive tool errors"
-    assert caught.value.hint == "the last one, of tool 'boom': Error: kaboom"
+    assert re.fullmatch(r"the last one, of tool 'boom' \(<input>:\d+:28\): Error: kaboom", str(caught.value.hint))
 
 
 def test_the_last_round_still_runs_its_tools() -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sema_runtime.llm.lisp_provider import error_text
+from sema_runtime.llm.lisp_provider import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
 from sema_runtime.llm.tools import Tool, arguments_map
 from sema_runtime.values.atoms import keyword
@@ -82,17 +82,17 @@ class ToolLoop:
         arguments = arguments_map(call)
         self._tell({"event": "start", "tool": call.name, "args": arguments})
         begun = time.monotonic()
-        failed = False
+        error: Exception | None = None
         try:
             tool = self.tools.get(call.name)
             if tool is None:
                 raise LlmError(f"tool not found: {call.name}")
             result = tool.call(call)
-        except Exception as error:
-            if getattr(error, "kind", "") == "cancelled":
+        except Exception as raised:
+            if is_cancelled(raised):
                 raise
-            failed = True
-            result = f"Error: {error_text(error)}"
+            error = raised
+            result = f"Error: {error_text(raised)}"
         duration = int((time.monotonic() - begun) * 1000)
         self._tell(
             {
@@ -100,19 +100,19 @@ class ToolLoop:
                 "tool": call.name,
                 "args": arguments,
                 "result": preview(result),
-                "error": failed,
+                "error": error is not None,
                 "duration-ms": duration,
             }
         )
-        self._count_errors(call, result, failed)
+        self._count_errors(call, result, error)
         return result
 
-    def _count_errors(self, call: ToolCall, result: str, failed: bool) -> None:
-        self.errors_in_a_row = self.errors_in_a_row + 1 if failed else 0
-        if self.errors_in_a_row >= MAX_ERRORS_IN_A_ROW:
+    def _count_errors(self, call: ToolCall, result: str, error: Exception | None) -> None:
+        self.errors_in_a_row = 0 if error is None else self.errors_in_a_row + 1
+        if error is not None and self.errors_in_a_row >= MAX_ERRORS_IN_A_ROW:
             raise LlmError(
                 f"aborting agent run after {MAX_ERRORS_IN_A_ROW} consecutive tool errors",
-                hint=f"the last one, of tool '{call.name}': {preview(result)}",
+                hint=f"the last one, of tool '{call.name}'{_place(error)}: {preview(result)}",
             )
 
     def _tell(self, event: dict[str, Any]) -> None:
@@ -122,8 +122,16 @@ class ToolLoop:
         try:
             self.on_tool_call(Map({keyword(name): value for name, value in event.items()}))
         except Exception as error:
-            if getattr(error, "kind", "") == "cancelled":
+            if is_cancelled(error):
                 raise
+
+
+def _place(error: Exception) -> str:
+    """Where in the program a tool failed, as ` (file:line:column)`; "" when it never got there."""
+    from sema_runtime.values.conditions import describe
+
+    frames = describe(error).frames
+    return f" ({frames[0].file}:{frames[0].line}:{frames[0].col})" if frames else ""
 
 
 def preview(text: str) -> str:

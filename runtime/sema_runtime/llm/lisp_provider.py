@@ -21,12 +21,19 @@ def complete(provider: Provider, request: Request) -> Reply:
     try:
         value = provider.function(_request_map(request))
     except Exception as error:
+        if is_cancelled(error):
+            raise
         raise api_error(0, error_text(error)) from error
     if isinstance(value, str):
         return Reply(value, request.model, stop_reason="end_turn")
     if is_map(value):
         return _reply(value, request)
     raise parse_error("lisp provider must return a string or map with :content")
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Whether the error ends a cancelled task; it concerns nobody else."""
+    return getattr(error, "kind", "") == "cancelled"
 
 
 def error_text(error: BaseException) -> str:
