@@ -38,11 +38,9 @@ class CompiledUnit:
         import warnings
 
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", SyntaxWarning
-                )  # Python's view of `(3)`: the program reports it when run
-                with no_collection():
+            with warnings.catch_warnings(), no_collection():
+                # Python's view of `(3)`: the program reports it when run
+                warnings.simplefilter("ignore", SyntaxWarning)
                 made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
             return made
         except RecursionError:
