@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from sema_runtime.values.atoms import Symbol
-from sema_runtime.values.errors import ArityError
+from sema_runtime.values.errors import ArityError, SemaError
 from sema_runtime.values.lists import List
 from semac.analyze import Analyzer, special
 from semac.forms.definitions import define_global
@@ -58,12 +59,23 @@ def import_macros(a: Analyzer, spec: str, names: list[str]) -> list[str] | None:
 
     interface = find_interface(spec, a.unit.filename, a.evaluate)
     if interface is None:
+        a.unit.macro_files.append(expected_file(spec, a.unit.filename))
         return None
     for name, macro in interface.macros.items():
         if not names or name in names:
             a.macros[name] = macro
     a.unit.macro_files += [interface.path, *interface.macro_files]  # also without macros: there may be some tomorrow
     return [name for name in interface.exports if name not in interface.macros]
+
+
+def expected_file(spec: str, importer: str) -> str:
+    """Where a module would be that isn't there or can't be read yet: compiled code is stale as soon as it is."""
+    from sema_runtime.seam import packages_dir, resolve
+
+    try:
+        return os.path.realpath(resolve(spec, importer))
+    except SemaError:
+        return os.path.join(packages_dir(), spec)
 
 
 @special("load")

@@ -205,7 +205,8 @@ def rethrown(error: Exception) -> Exception:
     """The error as `(throw caught-condition)` raises it: shown without the prefix of its kind."""
     from sema_runtime.values.conditions import condition_map
 
-    return Rethrown(condition_map(error))
+    made: Exception = Rethrown(condition_map(error))
+    return made
 
 
 @builtin("async/timeout")

@@ -22,9 +22,10 @@ TYPE = keyword("type")
 
 def throw_value(value: Any) -> BaseException:
     """The exception that `(throw value)` raises; for what `catch` has bound see values/conditions.py."""
-    if type(value) is Map and TYPE in value.d:
-        return Rethrown(value)
-    return value if isinstance(value, BaseException) else Thrown(value)
+    if isinstance(value, BaseException):
+        return value
+    made: BaseException = Rethrown(value) if type(value) is Map and TYPE in value.d else Thrown(value)
+    return made
 
 
 def throw(value: Any) -> NoReturn:

@@ -16,7 +16,6 @@ from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from json import JSONDecoder, JSONEncoder
     from typing import Any
 
@@ -28,19 +27,16 @@ CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own li
 # Decoding: Python's C scanner reads; maps are built from its pairs, lists where they are found in a map or list
 
 
-class _Keywords(dict[str, Keyword]):
-    """The keywords of the names met so far: one C lookup a key."""
-
-    def __missing__(self, name: str) -> Keyword:
-        found = self[name] = keyword(name)
-        return found
-
-
-KEYWORDS = _Keywords()
+_keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
 
 
 def _as_map(pairs: list[tuple[str, Any]]) -> Map:
-    return Map({KEYWORDS[name]: _as_list(value) if type(value) is list else value for name, value in pairs})
+    keywords = _keywords
+    try:
+        return Map({keywords[name]: value if type(value) is not list else _as_list(value) for name, value in pairs})
+    except KeyError:
+        keywords.update((name, keyword(name)) for name, _ in pairs)
+        return _as_map(pairs)
 
 
 def _as_list(items: list[Any]) -> List:
@@ -74,11 +70,9 @@ def _careful_decoder() -> JSONDecoder:
     return JSONDecoder(object_pairs_hook=_as_map, parse_float=_as_float, parse_constant=_no_constant)
 
 
-@cache
-def _large() -> Callable[[str], Any]:
-    from re import compile
-
-    return compile(r"[0-9][eE]|[0-9]{300}").search
+def _has_exponent(text: str) -> bool:
+    """Whether a number may be written with an exponent; other floats are in range."""
+    return any(digit + "e" in text or digit + "E" in text for digit in "0123456789")
 
 
 @builtin("json/decode", pure=True)
@@ -92,7 +86,7 @@ def json_decode(text: Any) -> Any:
     if _suspicious(text):
         _check(text)
     try:
-        decoder = _careful_decoder() if _large()(text) else _decoder()
+        decoder = _careful_decoder() if _has_exponent(text) else _decoder()
         value = decoder.decode(text)
         return _as_list(value) if type(value) is list else value
     except (ValueError, RecursionError):

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     Call = tuple[CodeType, dict[str, Any], int, int | None]
 
 OURS = ("sema_runtime", "semac", "importlib")
+SHOWN = frozenset(
+    "car cdr get contains? nth append length mod + - * / < > <= >= string-ref string-length "
+    "mutable-array/get mutable-array/set!".split()
+)  # the builtins that have a line of their own in a trace, as in the reference
+OPERATORS = {
+    **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
+    **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
+}
 COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
 TEXT_FILES = ("<input", "<string>", "<stdin>")
 
@@ -45,7 +53,7 @@ def raw_calls(exc: BaseException) -> list[Call]:
 def sema_frames(calls: list[Call]) -> list[Frame]:
     """The frames below the first one of a compiled program; the machinery's own frames are left out.
 
-    A builtin that fails is shown by its name at the place of its call.
+    One of the basic builtins that fails is shown by its name at the place of its call.
     """
     found: list[Frame] = []
     builtin: str | None = None
@@ -98,10 +106,12 @@ def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
 
 
 def builtin_name(code: CodeType, namespace: dict[str, Any]) -> str | None:
-    """The Sema name when code of ours is that of a builtin."""
+    """The Sema name when code of ours is that of a builtin that traces show."""
+    if namespace.get("__name__") == "sema_runtime.lib.arithmetic" and code.co_name in OPERATORS:
+        return OPERATORS[code.co_name]
     function = namespace.get(code.co_name)
     name = getattr(function, "__sema_name__", None)
-    return name if isinstance(name, str) and getattr(function, "__code__", None) is code else None
+    return name if name in SHOWN and getattr(function, "__code__", None) is code else None
 
 
 _positions: dict[tuple[CodeType, int], Position] = {}

@@ -131,9 +131,8 @@ def _operands(text: str) -> SemaError | None:
         return by_operator(match[1], SemaTypeError("comparable values", f"{left} and {right}"))
     match = UNARY.match(text)
     if match:
-        return by_operator(
-            "-" if match[1] else match[2].removesuffix("()"), SemaTypeError("number", _sema_type(match[3]))
-        )
+        error = SemaTypeError("number", _sema_type(match[3]))
+        return by_operator("-", error) if match[1] else error
     return None
 
 
