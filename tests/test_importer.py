@@ -221,6 +221,14 @@ def test_a_function_that_becomes_a_macro_is_expanded(tmp_path: Path) -> None:
     assert output(tmp_path, code) == "2"
 
 
+def test_macros_of_a_file_that_comes_later_are_used(tmp_path: Path) -> None:
+    write(tmp_path / "user.sema", '(import "macros.sema")\n(define value (answer))')
+    code = "import user; print(user.value)"
+    assert "import macros.sema: No such file" in python(tmp_path, code, check=False).stderr
+    write(tmp_path / "macros.sema", "(defmacro answer () 1)")
+    assert output(tmp_path, code) == "1"
+
+
 def test_damaged_cache_files_are_ignored(tmp_path: Path) -> None:
     write(tmp_path / "kept.sema", "(define value 1)")
     output(tmp_path, "import kept")
