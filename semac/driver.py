@@ -43,7 +43,9 @@ class CompiledUnit:
                 warnings.simplefilter("ignore", SyntaxWarning)
                 made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
             return made
-        except RecursionError:
+        except (RecursionError, SyntaxError) as error:
+            if isinstance(error, SyntaxError) and "nested" not in str(error):
+                raise
             raise SemaError("expression nested too deeply", "split it with define or let") from None
 
     def python_text(self) -> str:
