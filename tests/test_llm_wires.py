@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -209,3 +210,37 @@ def test_an_error_inside_a_stream() -> None:
         read(wire_anthropic, sse({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}))
     with pytest.raises(ProviderError, match="API error: 200 - bad"):
         read(wire_openai, sse({"error": {"message": "bad"}}))
+
+
+RECORDED = {
+    "openai_text": ('"This is a test."', [], (12, 5), "stop"),
+    "openai_tools": ("", [("get_current_weather", {"location": "San Francisco"})], (0, 0), "tool_calls"),
+    "anthropic_text": ("Hello there!", [], (11, 6), "end_turn"),
+    "anthropic_tools": (
+        "Certainly! I can help you with that information. To get the weather and current time in San Francisco, I'll"
+        " need to use two separate functions. Let me fetch that data for you.",
+        [
+            ("get_weather", {"location": "San Francisco, CA", "unit": "celsius"}),
+            ("get_time", {"timezone": "America/Los_Angeles"}),
+        ],
+        (506, 153),
+        "tool_use",
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, 100000])
+@pytest.mark.parametrize("name", RECORDED)
+def test_streams_of_real_servers(name: str, size: int) -> None:
+    data = (Path(__file__).parent / "data" / "llm" / f"{name}.sse").read_bytes()
+    reader: Any = (wire_openai if name.startswith("openai") else wire_anthropic).StreamReader(request())
+    parser = SseParser()
+    heard = ""
+    for start in range(0, len(data), size):
+        heard += "".join(reader.feed(event) for event in parser.feed(data[start : start + size]))
+    reply = reader.reply()
+    content, calls, tokens, stop = RECORDED[name]
+    assert heard == reply.content == content
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == calls
+    assert (reply.usage.prompt, reply.usage.completion) == tokens
+    assert reply.stop_reason == stop
