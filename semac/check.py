@@ -19,7 +19,7 @@ from sema_runtime.values.errors import ArityError, ReaderError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, program_key
 from semac import ir
-from semac.analyze import Analyzer, LateDefinition, Unit
+from semac.analyze import Analyzer, LateDefinition, Unit, defined_names
 from semac.driver import analyzed
 from semac.scope import Scope
 
@@ -119,7 +119,7 @@ class Checker(Analyzer):
         except Exception as error:
             self.note(error, form)
             return ir.Const(None, span=form.span)
-        if (type(node) is ir.Import and not node.names) or _is_load(form):
+        if (type(node) is ir.Import and not node.names) or _is_call_of(form, "load"):
             self.opaque = self.opaque or not self._is_resolved(form)
         return node
 
@@ -145,9 +145,8 @@ def _code(error: Exception) -> str:
     return "arity" if isinstance(error, ArityError) else "reader" if isinstance(error, ReaderError) else "syntax"
 
 
-def _is_load(form: List) -> bool:
-    head = form.items[0] if form.items else None
-    return getattr(head, "name", None) == "load"
+def _is_call_of(form: List, name: str) -> bool:
+    return bool(form.items) and type(form.items[0]) is Symbol and form.items[0].name == name
 
 
 def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
@@ -159,6 +158,8 @@ def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
     bound = {*program_names, *checker.defined, *checker.macros, *unit.python_names}
     hints: dict[str, str | None] = {}
     places = Places(forms)
+    if any(_is_call_of(form, "eval") for form in places.lists.values()):
+        bound |= {name for form in places.lists.values() for name in defined_names(form)}  # quoted definitions too
     found = []
     for node in ir.walk(unit.tree):
         if type(node) is ir.Ref and node.var.is_global and node.var.name not in bound:
