@@ -8,7 +8,7 @@ import pytest
 
 from sema_runtime.hints import for_unbound, nearest
 from sema_runtime.values.conditions import condition_map, describe
-from sema_runtime.values.errors import IoError, PermissionDenied, ReaderError, SemaError, Thrown, type_error
+from sema_runtime.values.errors import IoError, PermissionDenied, ReaderError, Rethrown, SemaError, Thrown, type_error
 from sema_runtime.values.printer import to_text
 
 MODULE = """
@@ -108,9 +108,9 @@ def test_arity_and_type_maps_hold_what_was_expected() -> None:
 
 def test_a_rethrown_condition_map_restores_the_error() -> None:
     condition = condition_map(error_of("five(1)"))
-    assert describe(Thrown(condition)).message == "not callable: 5 (int)"
-    assert condition_map(Thrown(condition)) is condition
-    assert describe(Thrown(condition.without())).message == "not callable: 5 (int)"
+    assert describe(Rethrown(condition)).message == "not callable: 5 (int)"
+    assert condition_map(Rethrown(condition)) is condition
+    assert describe(Rethrown(condition.without())).message == "not callable: 5 (int)"
     assert describe(Thrown(5)).message == "User exception: 5"
 
 

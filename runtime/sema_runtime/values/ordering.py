@@ -2,7 +2,7 @@
 
 nil < booleans < ints < floats < chars < strings < symbols < keywords < lists < vectors < maps < hashmaps < records
 < bytevectors < everything else < rationals < complex numbers. Within a kind: by value; text by code point; sequences
-item by item, the shorter first. NaN is the greatest float.
+item by item, the shorter first. NaN is the greatest float. Maps have no order among each other, nor have functions.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def order_key(value: Any) -> tuple[Any, ...]:
         return _other(value)
     if rank in (2, 5):
         return (rank, value)
-    if rank == 0:
-        return (0,)
+    if rank in (0, 10, 11):
+        return (rank,)
     if rank == 3:
         return (3, value == value, value) if value == value else (3, True, INFINITY, 1)
     return (rank, _within(rank, value))
@@ -76,9 +76,6 @@ def _within(rank: int, value: Any) -> Any:
         return value.value
     if rank in (8, 9):
         return tuple(map(order_key, value))
-    if rank in (10, 11):
-        pairs = value.pairs() if isinstance(value, Map) else Map.of(value.items()).pairs()
-        return tuple((order_key(key), order_key(item)) for key, item in pairs)
     if rank == 13:
         return bytes(value)
     if rank == 21:

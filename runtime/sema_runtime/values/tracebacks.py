@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     Call = tuple[CodeType, dict[str, Any], int, int | None]
 
 OURS = ("sema_runtime", "semac", "importlib")
-SHOWN = frozenset(
-    "car cdr get contains? nth append length mod + - * / < > <= >= string-ref string-length "
-    "mutable-array/get mutable-array/set!".split()
-)  # the builtins that have a line of their own in a trace, as in the reference
+SHOWN = {
+    **{name: name for name in ("car", "cdr", "get", "contains?", "nth", "append", "length")},
+    **{name: name for name in ("string-ref", "string-length", "mutable-array/get", "mutable-array/set!")},
+    **{"first": "car", "rest": "cdr"},
+}  # the builtins that have a line of their own in a trace, as in the reference
 OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
@@ -57,16 +58,19 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
     """
     found: list[Frame] = []
     builtin: str | None = None
+    called = False  # whether the frame before is one of the program
     for code, namespace, lasti, tb_line in calls:
         if is_ours(namespace):
-            if builtin is None and found:
+            if called:
                 builtin = builtin_name(code, namespace)
+            called = False
             continue
         table = sema_names(code, namespace)
         if table is not None or found:
             line, col = position(code, lasti)
             found.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
             builtin = None
+            called = True
     if builtin is not None:
         caller = found[-1]
         found.append(Frame(builtin, caller.file, caller.line, caller.col))
@@ -111,7 +115,7 @@ def builtin_name(code: CodeType, namespace: dict[str, Any]) -> str | None:
         return OPERATORS[code.co_name]
     function = namespace.get(code.co_name)
     name = getattr(function, "__sema_name__", None)
-    return name if name in SHOWN and getattr(function, "__code__", None) is code else None
+    return SHOWN.get(name) if name is not None and getattr(function, "__code__", None) is code else None
 
 
 _positions: dict[tuple[CodeType, int], Position] = {}
