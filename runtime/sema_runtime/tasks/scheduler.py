@@ -148,6 +148,7 @@ class Scheduler:
                 self._park(strand)
         finally:
             strand.waiter = None
+            waiter.live = False  # when the wait was broken off, nobody shall hand it anything
         if waiter.error is not None:
             raise waiter.error
         return waiter.value
