@@ -187,7 +187,7 @@ def test_five_errors_in_a_row_end_the_run() -> None:
     with pytest.raises(LlmError) as caught:
         run(playing('(call "boom" {})') + TOOLS + '(agent/run helper "go")')
     assert caught.value.message == "aborting agent run after 5 consecutive tool errors"
-    assert re.fullmatch(r"the last one, of tool 'boom' \(<input>:\d+:28\): Error: kaboom", str(caught.value.hint))
+    assert re.fullmatch(r"the last one, of tool 'boom' \(<input>:\d+:33\): Error: kaboom", str(caught.value.hint))
 
 
 def test_the_last_round_still_runs_its_tools() -> None:

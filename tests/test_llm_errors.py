@@ -239,3 +239,14 @@ def test_from_a_coroutine() -> None:
             return await asyncio.gather(*(tasks.call(session.globals["ask"], text) for text in "ab"))
 
         assert asyncio.run(both()) == ["a", "b"]
+
+
+def test_a_cancelled_stream_stops() -> None:
+    endless = [b'data: {"choices": [{"delta": {"content": "x"}}]}\n\n'] * 20000
+    with serving(Answer(pieces=endless), Answer(200, chat_reply("after"))) as server:
+        configure(server)
+        program = """
+        (define heard 0)
+        (define p (async (llm/stream "go" (fn (piece) (set! heard (+ heard 1)) (when (= heard 5) (async/cancel p))))))
+        (list (try (await p) (catch e (:type e))) (llm/complete "x") (< heard 20000))"""
+        assert repr(run(program)) == '(:cancelled "after" #t)'

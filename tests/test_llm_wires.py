@@ -244,3 +244,11 @@ def test_streams_of_real_servers(name: str, size: int) -> None:
     assert [(call.name, call.arguments) for call in reply.tool_calls] == calls
     assert (reply.usage.prompt, reply.usage.completion) == tokens
     assert reply.stop_reason == stop
+
+
+def test_our_fake_servers_answer_as_the_sdks_expect() -> None:
+    chat = pytest.importorskip("openai.types.chat", reason="the dev-llm extra is not installed")
+    messages = pytest.importorskip("anthropic.types", reason="the dev-llm extra is not installed")
+    chat.ChatCompletion.model_validate(chat_reply(None, [("t", "f", {"a": 1})]))
+    tool_use = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    messages.Message.model_validate(claude_reply({"type": "text", "text": "a", "citations": None}, tool_use))
