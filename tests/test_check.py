@@ -25,6 +25,7 @@ def found(text: str) -> list[tuple[int, int, str, str]]:
         "(defmacro twice (e) `(begin ,e ,e)) (twice (println 1))",
         "(try (car 1) (catch e (:message e)))",
         "(define (f . xs) xs) (f) (f 1 2 3)",
+        "(eval '(define from-eval 7)) from-eval",
         "(match [1 2] ([a & more] (list a more)) ({:keys [b]} b))",
         "(define f (fn (a) a)) (set! f (fn () 1)) (f)",
         '#!/usr/bin/env sema\n(println "hi")',

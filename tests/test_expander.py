@@ -7,15 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.printer import to_text
-
+from semac.driver import compile_source
 from semac.expand import PreludeMacros, expand_all, expand_call, make_macro
 from semac.quasiquote import expand_quasiquote
 from semac.reader import read_one
+from semac.session import Session
 from semac.syntax_rules import make_syntax_rules
 
 
@@ -218,3 +220,33 @@ def test_prelude_macros_are_made_when_asked_for() -> None:
     assert threading is prelude.get("->") and repr(threading) == "<macro ->>" and made == []
     for name in prelude.names():
         assert prelude.get(name) is not None
+
+
+@pytest.mark.parametrize(
+    ("program", "value"),
+    [
+        ("(eval '(defmacro m (x) `(list ,x))) (eval '(m 5))", "(5)"),
+        ("(defmacro m () car) ((m) '(1))", "1"),
+        ("(eval (list + 1 2))", "3"),
+        ("(defmacro m (n) (if (= n 0) 0 `(+ 1 (m ,(- n 1))))) (m 100)", "100"),
+        ("(define (m x) :function) (defmacro m (x) :macro) (m 1)", ":function"),
+        ("(defmacro when (x) `(list ,x)) (when 3)", "(3)"),
+        ("(let ((dotimes list)) (dotimes 1 2))", "(1 2)"),
+        ("(define p (make-parameter 1)) (eval (macroexpand '(parameterize ((p 5)) (p))))", "5"),
+        ("(let ((n 0)) (with-retry {:max 3 :base-ms 1} (fn () (set! n (+ n 1)) (if (< n 3) (throw n) n))))", "3"),
+    ],
+)
+def test_programs_with_macros(program: str, value: str) -> None:
+    assert to_text(Session().run(program)) == value
+
+
+def test_a_value_of_this_process_has_no_source_text() -> None:
+    unit = compile_source("(defmacro m () car) ((m) '(1))")
+    with pytest.raises(SemaError, match="can't be written down"):
+        unit.python_text()
+
+
+def test_stack_overflow_in_a_macro_is_an_error_at_its_call() -> None:
+    with pytest.raises(SemaError, match="stack overflow") as caught:
+        Session().run("(defmacro m (x) (let loop ((i 0)) (+ 1 (loop i))))\n(m 5)")
+    assert caught.value.span.line == 2  # type: ignore[attr-defined]
