@@ -38,6 +38,8 @@ from semac.scope import Scope
 Handler = Callable[["Analyzer", List, Scope], Any]
 SPECIAL: dict[str, Handler] = {}
 MAX_DEPTH = 900
+STREAMS = frozenset(("*stdin*", "*stdout*", "*stderr*"))
+
 # Heads that expansions use and programs can't shadow → the runtime function behind them.
 INTERNAL = {
     "%list": "sema_runtime.values.lists:make_list",
@@ -272,6 +274,8 @@ class Analyzer:
                 return Builtin(name, span=self.span)
             if name in CONSTANTS:
                 return Const(CONSTANTS[name], span=self.span)
+            if name in STREAMS:
+                return Runtime("sema_runtime.lib.streams:standard_stream", [Const(name[1:-1])], span=self.span)
             macro = self.prelude.get(name)
             if macro is not None:
                 return Const(macro, span=self.span)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +149,16 @@ def test_file_streams() -> None:
     streams.stream_close(source)
     with pytest.raises(SemaError, match="stream/read: stream is closed"):
         streams.stream_read_byte(source)
+
+
+def test_standard_streams() -> None:
+    source = (
+        '(println "a") (stream/write-string *stdout* "b") (display (stream/read-line *stdin*) (stream/type *stdin*))'
+    )
+    command = [sys.executable, "-m", "semac.entry", "-e", source]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
+    done = subprocess.run(command, capture_output=True, text=True, input="c\nd", env=environment, check=True)
+    assert done.stdout == "a\nbc 1"
 
 
 def test_copying_streams() -> None:

@@ -91,10 +91,26 @@ class Buffer(Stream):
         return len(data)
 
 
+class Console(Stream):
+    """Standard output or error. What `println` has written comes before what is written here."""
+
+    __slots__ = ()
+
+    def write(self, data: bytes | bytearray) -> int:
+        getattr(sys, self.kind).flush()
+        return super().write(data)
+
+
+_standard: dict[str, Stream] = {}
+
+
 def standard_stream(name: str) -> Stream:
-    """`*stdin*`, `*stdout*` or `*stderr*`, by name without the stars."""
-    file = getattr(sys, name)
-    return Stream(name, file.buffer if name == "stdin" else None, None if name == "stdin" else file.buffer)
+    """`*stdin*`, `*stdout*` or `*stderr*`, by name without the stars; always the same one."""
+    found = _standard.get(name)
+    if found is None:
+        file = getattr(sys, name).buffer
+        found = _standard[name] = Stream(name, file) if name == "stdin" else Console(name, None, file)
+    return found
 
 
 def stream_of(function: str, value: Any, position: int = 1) -> Stream:
