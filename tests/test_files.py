@@ -158,7 +158,7 @@ def test_standard_streams() -> None:
     command = [sys.executable, "-m", "semac.entry", "-e", source]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
     done = subprocess.run(command, capture_output=True, text=True, input="c\nd", env=environment, check=True)
-    assert done.stdout == "a\nbc 1"
+    assert done.stdout == "a\nbc stdin"
 
 
 def test_copying_streams() -> None:
