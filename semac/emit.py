@@ -83,7 +83,7 @@ class ModuleEmitter:
         """Whether a top-level form before the definition of a global mentions it."""
         for item in self.unit.tree.items:
             if type(item) is ir.Set and item.var is var:
-                return False
+                return type(item.value) is not ir.Lambda and var in mentioned(item.value)
             if var in mentioned(item):
                 return True
         return False

@@ -19,6 +19,7 @@ from semac.emit_inline import inline
 from semac.emit_owned import owned_operation, read_owned
 from semac.emit_tests import KEYWORD_GET
 from semac.pyast import Loc, attribute, call, const, name
+from semac.types import MAP, only
 
 if TYPE_CHECKING:
     from semac.emit import Dest
@@ -107,6 +108,10 @@ class Calls:
             return self.caught_field(node)
         if node.path == KEYWORD_GET and self.is_owned(node.args[0]):
             return read_owned(self, node, "get", node.args[1:])
+        if node.path == KEYWORD_GET and only(node.args[0].type, MAP):
+            made = self.exprs(node.args)
+            entries = attribute(made[0], "d", self.loc(node))
+            return call(attribute(entries, "get", self.loc(node)), made[1:], self.loc(node))
         args = self.exprs(node.args)
         loc = self.loc(node)
         return call(self.runtime(node.path, loc), args, loc)

@@ -14,7 +14,7 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac import ir
 from semac.emit_flow import is_pure
 from semac.pyast import attribute, binop, call, compare, const, name, negate, walrus
-from semac.types import FLOAT, INT, LIST, NUMBER, STR, VECTOR, only
+from semac.types import CHAR, FLOAT, INT, KEYWORD, LIST, MAP, NUMBER, STR, SYMBOL, TAGS, VECTOR, only
 
 if TYPE_CHECKING:
     from semac.emit import FunctionEmitter as Emitter
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Inliner = Callable[["Emitter", Any], "ast.expr | None"]
 INLINE: dict[str, Inliner] = {}
 ARITHMETIC = "sema_runtime.lib.arithmetic:"
+ATOMS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are, whose hash runs no code of ours
 
 
 def inlines(*names: str) -> Callable[[Inliner], Inliner]:
@@ -85,9 +86,7 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
     """
     loc = e.loc(node)
     made = e.exprs(node.args)
-    wanted = "float" if any(only(arg.type, FLOAT) for arg in node.args) else "int"
-    known = FLOAT if wanted == "float" else INT
-    unknown = [index for index, arg in enumerate(node.args) if not only(arg.type, known)]
+    wanted, unknown = likely_kind(node.args)
     if e.at_module or any(isinstance(one, ast.Constant) for index, one in enumerate(made) if index in unknown):
         return call(e.runtime(checked, loc), made, loc)
     tested: list[ast.expr] = []
@@ -108,6 +107,16 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
         for operand in made[1:]:
             result = binop(result, op, operand, loc)
     return ast.IfExp(test, result, call(e.runtime(checked, loc), list(made), loc), **loc)
+
+
+def likely_kind(args: list[Any]) -> tuple[str, list[int]]:
+    """The type that operands of unknown type probably have, and the positions of those that aren't known to have it.
+
+    A number that was read from text or divided is taken for a float, everything else for an int.
+    """
+    floats = any(arg.type & TAGS != TAGS and arg.type & FLOAT and not only(arg.type, INT) for arg in args)
+    known = FLOAT if floats and not any(only(arg.type, INT) for arg in args) else INT
+    return "float" if known == FLOAT else "int", [i for i, arg in enumerate(args) if not only(arg.type, known)]
 
 
 @inlines("<", ">", "<=", ">=")
@@ -222,13 +231,27 @@ def sign(e: Emitter, node: Any) -> ast.expr | None:
 
 @inlines("min", "max")
 def extreme(e: Emitter, node: Any) -> ast.expr | None:
+    """The smaller or greater of two plain values, where both surely or probably have the same type."""
     args = node.args
-    if len(args) == 2 and all(only(a.type, INT) for a in args):  # floats could be NaN, which is refused
-        made = e.exprs(args)
-        if all(isinstance(one, ast.Name | ast.Constant) for one in made):
-            op = ast.Lt() if node.name == "min" else ast.Gt()
-            return ast.IfExp(compare(made[0], op, made[1], e.loc(node)), made[0], made[1], **e.loc(node))
-    return None
+    if len(args) != 2 or e.at_module or not all(type(arg) in (ir.Ref, ir.Const) for arg in args):
+        return None
+    wanted, unknown = likely_kind(args)
+    loc = e.loc(node)
+    first, second = e.exprs(args)
+    op = ast.LtE() if node.name == "min" else ast.GtE()
+    general = call(e.runtime(e.builtin_path(node.name), loc), [first, second], loc)
+    other = second
+    if wanted == "float":  # neither comparison holds for NaN
+        strict = ast.Lt() if node.name == "min" else ast.Gt()
+        other = ast.IfExp(compare(second, strict, first, loc), second, general, **loc)
+    chosen = ast.IfExp(compare(first, op, second, loc), first, other, **loc)
+    if not unknown:
+        return chosen if wanted == "int" else None
+    if wanted == "float" and len(unknown) < 2:
+        return None
+    kinds: list[ast.expr] = [call(name("type", loc), [(first, second)[index]], loc) for index in unknown]
+    test = ast.Compare(kinds[0], [ast.Is() for _ in kinds], [*kinds[1:], name(wanted, loc)], **loc)
+    return ast.IfExp(test, chosen, general, **loc)
 
 
 @inlines("nil?")
@@ -301,3 +324,14 @@ def text(e: Emitter, node: Any) -> ast.expr | None:
         else:
             parts.append(ast.FormattedValue(value, -1, None, **loc))
     return ast.JoinedStr(parts, **loc)
+
+
+@inlines("get")
+def get(e: Emitter, node: Any) -> ast.expr | None:
+    """A look-up by a key that is stored as it is, in what is surely a map."""
+    args = node.args
+    if len(args) not in (2, 3) or not only(args[0].type, MAP) or not only(args[1].type, ATOMS):
+        return None
+    made = e.exprs(args)
+    loc = e.loc(node)
+    return call(attribute(attribute(made[0], "d", loc), "get", loc), made[1:], loc)

@@ -32,8 +32,12 @@ def wants_colour(stream: TextIO) -> bool:
 def show_error(
     exc: BaseException, file: str = "<input>", sources: Mapping[str, str] | None = None, label: str = "Error:"
 ) -> None:
-    """Writes an error to stderr, after what the program printed."""
+    """Writes an error to stderr, after what was printed; before it Python's traceback if SEMA_TRACEBACK is set."""
     sys.stdout.flush()
+    if os.environ.get("SEMA_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(exc)
     sys.stderr.write(render(exc, file, sources or {}, wants_colour(sys.stderr), label) + "\n")
     sys.stderr.flush()
 
