@@ -7,7 +7,7 @@ from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown,
 from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
-from sema_runtime.values.tracebacks import Frame, innermost, is_ours, raw_calls, sema_frames, sema_names
+from sema_runtime.values.tracebacks import Frame, innermost, is_ours, raw_calls, sema_frames, sema_names, since_callback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def source_place(error: SemaError) -> tuple[int, int] | None:
 
 
 def _trace(exc: BaseException, error: SemaError) -> List:
-    calls = raw_calls(exc)
+    calls = since_callback(raw_calls(exc))
     if all(is_ours(call[1]) for call in calls):
         return EMPTY
     return delayed_list(lambda: [Map({NAME: one.name, LINE: one.line, COL: one.col}) for one in _frames(calls, error)])
