@@ -1,0 +1,98 @@
+"""What programs become: tests/golden holds Sema sources, each with the Python it is compiled to.
+
+SEMA_UPDATE_GOLDEN=1 writes the Python (and the picture in the README) anew; the difference is there to be read.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from sema_runtime.values.conditions import describe
+
+from semac.driver import compile_source
+from semac.session import Session
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = sorted((ROOT / "tests" / "golden").glob("*.txt"))
+DIVIDER = "-- python --\n"
+MODULE_MODE = "mode: module\n"
+UPDATE = bool(os.environ.get("SEMA_UPDATE_GOLDEN"))
+FENCES = re.compile(r"```lisp\n(?P<source>.*?)```(?P<between>.*?)```python\n(?P<python>.*?)```", re.DOTALL)
+
+
+class Golden(NamedTuple):
+    header: str
+    source: str
+    python: str
+
+    @property
+    def mode(self) -> str:
+        return "module" if self.header else "program"
+
+    def compiled(self) -> str:
+        return compile_source(self.source, "example.sema", self.mode).python_text()
+
+
+def read(path: Path) -> Golden:
+    text = path.read_text()
+    header = MODULE_MODE if text.startswith(MODULE_MODE) else ""
+    source, _, python = text.removeprefix(header).partition(DIVIDER)
+    return Golden(header, source, python)
+
+
+def printed(run: Any) -> tuple[str, str]:
+    """What something prints, and the message of the error it ends with."""
+    out = io.StringIO()
+    failure = ""
+    with redirect_stdout(out):
+        try:
+            run()
+        except Exception as error:
+            failure = describe(error).message
+    return out.getvalue(), failure
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_emitted_python(path: Path) -> None:
+    golden = read(path)
+    made = golden.compiled()
+    if UPDATE:
+        path.write_text(golden.header + golden.source + DIVIDER + made)
+        return
+    assert made == golden.python
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_emitted_python_compiles_and_is_the_same_each_time(path: Path) -> None:
+    golden = read(path)
+    made = golden.compiled()
+    compile(made, "example.py", "exec", dont_inherit=True)
+    assert golden.compiled() == made
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_emitted_python_prints_what_the_program_prints(path: Path) -> None:
+    golden = read(path)
+    code = compile(golden.compiled(), "example.py", "exec", dont_inherit=True)
+    ours = printed(lambda: exec(code, {"__name__": "example"}))
+    assert ours == printed(lambda: Session("example.sema", closed=golden.mode == "program").run(golden.source))
+    assert ours[0], "a golden program prints something"
+
+
+def test_picture_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    source = (ROOT / "examples" / "pipeline.sema").read_text()
+    python = compile_source(source, "pipeline.sema", "module").python_text()
+    if UPDATE:
+        made = f"```lisp\n{source}```\\g<between>```python\n{python}```"
+        (ROOT / "README.md").write_text(FENCES.sub(made.replace("\\n", "\\\\n"), readme, count=1))
+        return
+    found = FENCES.search(readme)
+    assert found is not None
+    assert (found["source"], found["python"]) == (source, python)
