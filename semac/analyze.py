@@ -135,6 +135,7 @@ class Analyzer:
         self.span: Any = None
         self.form: Any = None  # the list form being analyzed
         self.top_level = True
+        self.starts_tasks = False  # an `async` has been seen
 
     def program(self, forms: List) -> Unit:
         """The unit of all top-level forms."""
@@ -257,7 +258,12 @@ class Analyzer:
         if direct and (var is None or (var.inner_define and name in OPERATORS)):
             if name not in self.reassigned or name in INTRINSICS or scope.function is self.unit.main:
                 self.resolved_builtins.add(name)
-                return CallBuiltin(name, self.arguments(items, scope), False, span=self.span)
+                made = CallBuiltin(name, self.arguments(items, scope), False, span=self.span)
+                if self.starts_tasks:
+                    from semac.forms.tasks import with_turn
+
+                    return with_turn(made)
+                return made
         head = self.reference(name, scope)
         return Call(head, self.arguments(items, scope), False, None, span=self.span)
 

@@ -50,6 +50,7 @@ def kind_of(error: BaseException) -> str:
 
 
 ORDER = [
+    ('(begin (map (fn (i) (async (println i))) (list 1 2 3)) (println "s"))', "nil", ["1", "2", "3", "s"]),
     ('(let ((p (async (println "in") 1))) (println "before") (await p))', "1", ["before", "in"]),
     ('(begin (async (println "a")) (println "b"))', "nil", ["b"]),
     ('(begin (async (println "a")) (println "b") (async/run))', "nil", ["b", "a"]),

@@ -33,6 +33,12 @@ def await_(value: Any) -> Any:
     return value
 
 
+def after_turn(value: Any) -> Any:
+    """The value, after the tasks in the queue had a turn."""
+    scheduler().pause()
+    return value
+
+
 def promise_of(value: Any) -> AsyncPromise:
     """The value, checked to be a promise."""
     if type(value) is not AsyncPromise:
