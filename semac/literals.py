@@ -75,7 +75,7 @@ def rare_token(text: str, start: int) -> Found:
         if not name:
             raise LexError("expected keyword name after ':'", start)
         return ATOM, keyword(name), end
-    if first in "+-." or first.isalpha() or not first.isascii():
+    if first in "+-._*/!?<>=&%^~" or first.isalpha() or not first.isascii():
         name, end = _word(text, start)
         if name == ".":
             return DOT, symbol("."), end
