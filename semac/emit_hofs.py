@@ -64,20 +64,26 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
         return None
     if any(type(here) is ir.Lambda for here in ir.walk(function.body)) or e.at_module:
         return None
-    source = iterable(e, node.args[1], node.name)
+    stages: list[tuple[str, ir.Function]] = []
+    inner = fused_stages(node.args[1], stages) if is_pure(function.body) and node.name == "map" else node.args[1]
+    if len(stages) != 1 or stages[0][0] != "filter":
+        inner, stages = node.args[1], []
+    source = iterable(e, inner, "filter" if stages else node.name)
     loc = e.loc(node)
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
         source = e.save(source, "items", loc)  # Python forbids `:=` there
     var = function.params[0]
     target = e.bind(var)
+    tests: list[ast.expr] = []
+    for _, stage in stages:  # a filter below a map becomes the comprehension's `if`
+        e.owned.add(stage.params[0])
+        stage.params[0].py = target
+        tests.append(e.test(stage.body))
     if node.name == "map":
-        body, before = e.in_block(lambda: e.expr(function.body))
-        tests: list[ast.expr] = []
+        body = e.expr(function.body)
     else:
-        test, before = e.in_block(lambda: e.test(function.body))
-        body, tests = name(target, loc), [test]
-    if before:
-        raise AssertionError("a short expression needed statements")
+        tests.append(e.test(function.body))
+        body = name(target, loc)
     generator = ast.comprehension(ast.Name(target, ast.Store(), **loc), source, tests, 0)
     return ast.ListComp(body, [generator], **loc)
 

@@ -30,7 +30,7 @@ class ModuleNames:
         for var in unit.globals.values():
             var.py = self.global_name(var.name)
         for function in [unit.main, *unit.functions]:
-            self.user.update(mangle(var.name) for var in [*function.params, *function.locals])
+            self.user.update(local_base(var.name) for var in [*function.params, *function.locals])
 
     def global_name(self, sema: str) -> str:
         """The Python name of a global variable; the first of two colliding names gets the plain one."""
@@ -124,7 +124,7 @@ class LocalNames:
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
-        var.py = found = unique(mangle(var.name), self.taken)
+        var.py = found = unique(local_base(var.name), self.taken)
         self.taken.add(found)
         return found
 
@@ -133,6 +133,12 @@ class LocalNames:
         self.taken.add(found)
         self.module.temporaries.add(found)
         return found
+
+
+def local_base(sema: str) -> str:
+    """The identifier a local variable would like to have; the number of a generated name (`v__12`) is dropped."""
+    plain, _, number = sema.rpartition("__")
+    return mangle(plain if plain and number.isdecimal() else sema)
 
 
 def unique(base: str, taken: set[str]) -> str:

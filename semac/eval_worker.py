@@ -59,6 +59,9 @@ def _run(source: str, seconds: float) -> str | None:
         with_limit(0)
 
 
+_environment = dict(os.environ)
+
+
 def with_limit(seconds: float) -> None:
     """Starts the clock (0 stops it): when it has run down, TimeUp is raised in the main thread."""
     if seconds:
@@ -72,6 +75,9 @@ def _time_up(*_: Any) -> None:
 
 def _forget() -> None:
     """Drops what a program left behind outside of its environment."""
+    if os.environ != _environment:
+        os.environ.clear()
+        os.environ.update(_environment)
     tasks = sys.modules.get("sema_runtime.tasks.scheduler")
     if tasks is not None:
         vars(tasks._here).clear()

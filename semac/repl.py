@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ReaderError, SemaError
 from sema_runtime.values.lists import List
@@ -147,6 +148,8 @@ class Repl:
         if value is not None:
             print(pretty(value))
         elif (name := defined_name(text)) is not None:
+            if name in INDEX:
+                print(f"  warning: redefining builtin '{name}'")
             print(f"; defined {name}")
 
     def set_global(self, name: str, value: Any) -> None:

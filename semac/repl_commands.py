@@ -72,9 +72,11 @@ def _gc(_: Repl) -> None:
 
 
 def _type(repl: Repl, text: str) -> None:
+    from sema_runtime.lib.predicates import type_
+
     value = repl.evaluate(text)
-    tag = getattr(value, "sema_tag", None)
-    print(to_text(keyword(tag if isinstance(tag, str) else type_name(value))))
+    tag = getattr(value, "tag", None) if type_name(value) == "record" else None
+    print(to_text(type_(value) if tag is None else keyword(tag)))
 
 
 def _time(repl: Repl, text: str) -> None:
