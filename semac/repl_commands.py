@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sema_runtime.catalogue_index import INDEX
-from sema_runtime.values.atoms import keyword
 from sema_runtime.values.naming import name_of_code
 from sema_runtime.values.printer import pretty, to_text
 from sema_runtime.values.typenames import type_name
@@ -74,9 +73,7 @@ def _gc(_: Repl) -> None:
 def _type(repl: Repl, text: str) -> None:
     from sema_runtime.lib.predicates import type_
 
-    value = repl.evaluate(text)
-    tag = getattr(value, "tag", None) if type_name(value) == "record" else None
-    print(to_text(type_(value) if tag is None else keyword(tag)))
+    print(to_text(type_(repl.evaluate(text))))
 
 
 def _time(repl: Repl, text: str) -> None:
