@@ -6,7 +6,6 @@ Uses Python's own zip importer, which is always loaded: a finder that imports so
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from zipimport import ZipImportError, zipimporter
 
 
@@ -39,9 +38,13 @@ def _archive_of(path: str) -> str | None:
     return None
 
 
-@lru_cache(64)
+_archives: dict[str, zipimporter | None] = {}
+
+
 def _opened(archive: str) -> zipimporter | None:
-    try:
-        return zipimporter(archive)
-    except ZipImportError:
-        return None
+    if archive not in _archives:
+        try:
+            _archives[archive] = zipimporter(archive)
+        except ZipImportError:
+            _archives[archive] = None
+    return _archives[archive]

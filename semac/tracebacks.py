@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.tracebacks import is_ours, sema_names, shown_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import threading
     import traceback
     from types import FrameType, TracebackType
     from typing import Any
@@ -28,7 +28,8 @@ def install() -> None:
     if sys.excepthook is sys.__excepthook__:
         _hooks["sys"] = sys.excepthook
         sys.excepthook = _excepthook
-    if threading.excepthook is threading.__excepthook__:
+    threading = sys.modules.get("threading")  # a program without threads needs no hook for them
+    if threading is not None and threading.excepthook is threading.__excepthook__:
         _hooks["threading"] = threading.excepthook
         threading.excepthook = _thread_excepthook
 
@@ -37,7 +38,8 @@ def uninstall() -> None:
     """Puts back what `install` replaced."""
     if sys.excepthook is _excepthook:
         sys.excepthook = _hooks.pop("sys")
-    if threading.excepthook is _thread_excepthook:
+    threading = sys.modules.get("threading")
+    if threading is not None and threading.excepthook is _thread_excepthook:
         threading.excepthook = _hooks.pop("threading")
 
 
