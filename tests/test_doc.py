@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.printer import to_text
-
 from semac import doc
 from semac.doc_entries import all_entries, lookup, split_examples
 from semac.special_forms_doc import FORMS

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+
 from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import to_text
-
 from semac.session import Session
 
 DOCS = Path(__file__).parent.parent / "docs"
