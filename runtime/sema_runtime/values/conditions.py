@@ -52,7 +52,7 @@ def condition_of(exc: BaseException) -> SemaError:
 
 def rethrown(exc: BaseException) -> Map | None:
     """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
-    if type(exc) is not Rethrown:
+    if not isinstance(exc, Rethrown):
         return None
     entries = exc.value.d
     return exc.value if entries.get(TYPE) in KIND_KEYWORDS and type(entries.get(MESSAGE)) is str else None
