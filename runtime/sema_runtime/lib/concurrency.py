@@ -135,11 +135,11 @@ def async_all(promises: Any) -> List:
 def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     """Returns when all are resolved; raises the error of the first one to fail."""
     here = scheduler()
-    failed = [promise for promise in promises if promise.error is not None]
+    failed = [promise for promise in promises if promise.error is not None and not promise.open]
     if failed:
         here.pause()
         min(failed, key=_number).result()
-    pending = sum(promise.state is PENDING for promise in promises)
+    pending = sum(promise.open for promise in promises)
     if not pending:
         here.pause()
         return
@@ -154,7 +154,7 @@ def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
             waiter.wake()
 
     for promise in promises:
-        if promise.state is PENDING:
+        if promise.open:
             promise.watchers.append(settled)
     here.wait(waiter)
 
@@ -175,7 +175,7 @@ def async_race(promises: Any) -> Any:
 def first_of(promises: Sequence[AsyncPromise]) -> Any:
     """The outcome of the promise that is settled first."""
     here = scheduler()
-    settled = [promise for promise in promises if promise.state is not PENDING]
+    settled = [promise for promise in promises if not promise.open]
     if settled:
         here.pause()
         return min(settled, key=_number).result()
@@ -232,7 +232,7 @@ def async_timeout(ms: Any, promise: Any) -> Any:
 def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
     """The outcome of the promise, or the error after that long."""
     here = scheduler()
-    if promise.state is not PENDING:
+    if not promise.open:
         return here.await_promise(promise)
     waiter = here.waiter()
     here.after(ms, waiter)

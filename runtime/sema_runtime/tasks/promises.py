@@ -19,11 +19,12 @@ PENDING, RESOLVED, REJECTED, CANCELLED = "pending", "resolved", "rejected", "can
 class AsyncPromise:
     """A value that will be there later. state: one of the four above; settled once, watchers are told in order."""
 
-    __slots__ = ("__weakref__", "error", "number", "state", "task", "value", "watchers")
+    __slots__ = ("__weakref__", "error", "number", "open", "state", "task", "value", "watchers")
     type_name = "async-promise"
 
     def __init__(self) -> None:
         self.state = PENDING
+        self.open = True  # until its watchers have been told
         self.number = 0  # counts up in the order in which promises are settled
         self.value: Any = None
         self.error: BaseException | None = None
@@ -39,14 +40,21 @@ class AsyncPromise:
     def reject(self, error: BaseException) -> None:
         self._settle(REJECTED, None, error)
 
-    def cancel(self) -> None:
-        self._settle(CANCELLED, None, Cancelled())
+    def cancel(self, tell: bool = True) -> None:
+        """tell: whether the watchers hear of it now; otherwise when `tell` is called."""
+        self._settle(CANCELLED, None, Cancelled(), tell)
 
-    def _settle(self, state: str, value: Any, error: BaseException | None) -> None:
+    def _settle(self, state: str, value: Any, error: BaseException | None, tell: bool = True) -> None:
         if self.state is not PENDING:
             return
         self.state, self.value, self.error = state, value, error
         self.number = next(_numbers)
+        if tell:
+            self.tell()
+
+    def tell(self) -> None:
+        """Tells the watchers, once, that the promise is settled."""
+        self.open = False
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
             watcher(self)

@@ -101,6 +101,7 @@ class Task(Strand):
         else:
             promise.resolve(value)
         finally:
+            promise.tell()
             if self.parent is not None:
                 self.parent.children.pop(self, None)
 
@@ -230,18 +231,19 @@ class Scheduler:
         if promise.state is not PENDING or promise.task is None:
             return False
         task: Task = promise.task
-        promise.cancel()
+        promise.cancel(tell=False)
         if task is self.current():
             task.cancelling = True
         elif task.waiter is None or not task.waiter.fail(Cancelled()):
             task.dropped = True
+            promise.tell()
         for child in list(task.children):
             self.cancel(child.promise)
         return True
 
     def await_promise(self, promise: AsyncPromise) -> Any:
         """The value of a promise, or its error raised."""
-        if promise.state is PENDING:
+        if promise.open:
             waiter = self.waiter()
             promise.watchers.append(waiter.settle)
             return self.wait(waiter)
