@@ -137,9 +137,6 @@ class SemaLoader(SourceFileLoader):
 
     def get_code(self, fullname: str | None = None) -> CodeType:
         """Raises SemaSyntaxError for a file that can't be compiled."""
-        from semac import tracebacks
-
-        tracebacks.install()  # again: threads may have come into use
         try:
             return code_of(self.path, self.get_data(self.path))
         except OSError as error:

@@ -63,7 +63,7 @@ def _env(repl: Repl) -> None:
 
 
 def _builtins(_: Repl) -> None:
-    print("\n".join(sorted(INDEX)))
+    print("\n".join(sorted(name for name in INDEX if not name.startswith("__"))))
 
 
 def _gc(_: Repl) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 
@@ -28,8 +29,11 @@ def install() -> None:
     if sys.excepthook is sys.__excepthook__:
         _hooks["sys"] = sys.excepthook
         sys.excepthook = _excepthook
-    threading = sys.modules.get("threading")  # a program without threads needs no hook for them
-    if threading is not None and threading.excepthook is threading.__excepthook__:
+    threading = sys.modules.get("threading")
+    if threading is None:  # it takes its hook from there when it is imported, which costs a millisecond
+        _hooks.setdefault("_thread", _thread._excepthook)  # type: ignore[attr-defined]
+        _thread._excepthook = _thread_excepthook  # type: ignore[attr-defined]
+    elif threading.excepthook is threading.__excepthook__ and threading.excepthook is not _thread_excepthook:
         _hooks["threading"] = threading.excepthook
         threading.excepthook = _thread_excepthook
 
@@ -39,8 +43,11 @@ def uninstall() -> None:
     if sys.excepthook is _excepthook:
         sys.excepthook = _hooks.pop("sys")
     threading = sys.modules.get("threading")
+    original = _hooks.pop("_thread", None)
+    if original is not None:
+        _thread._excepthook = original  # type: ignore[attr-defined]
     if threading is not None and threading.excepthook is _thread_excepthook:
-        threading.excepthook = _hooks.pop("threading")
+        threading.excepthook = _hooks.pop("threading", original)
 
 
 def format_exception(exc: BaseException) -> list[str]:
@@ -138,7 +145,7 @@ def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackT
 def _thread_excepthook(args: threading.ExceptHookArgs) -> None:
     exc = args.exc_value
     if exc is None or args.exc_type is SystemExit or not concerns_sema(exc):
-        threading.__excepthook__(args)
+        (_hooks.get("_thread") or _hooks["threading"])(args)
         return
     name = args.thread.name if args.thread is not None else "unknown"
     sys.stderr.write(f"Exception in thread {name}:\n" + "".join(format_exception(exc)))
