@@ -63,7 +63,7 @@ def visible_names(program_names: Iterable[str] = ()) -> list[str]:
     from sema_runtime.catalogue_index import INDEX
     from sema_runtime.reference_names import NAMES
 
-    return list(dict.fromkeys([*NAMES, *program_names, *INDEX]))
+    return list(dict.fromkeys([*NAMES, *program_names, *(name for name in INDEX if not name.startswith("__"))]))
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
