@@ -14,7 +14,8 @@ from sema_runtime.values.maps import Map
 from semac.spans import moved, relocated
 
 Evaluate = Callable[[Any], Any]
-MAX_STEPS = 10_000
+MAX_STEPS = 10_000  # expansions in a row of one call
+MAX_ARGUMENTS = 100_000  # a call that has grown to more of them, and is a macro call still, will not end
 DOT, LAMBDA = symbol("."), symbol("lambda")
 PRELUDE = os.path.join(os.path.dirname(__file__), "prelude.sema")
 
@@ -82,7 +83,7 @@ def expand_call(macro: Macro, form: List, span: Any) -> Any:
 def expand_all(form: Any, macro: Macro, find: Callable[[str], Macro | None], span: Any) -> Any:
     """Expands a call of macro until its head is no macro any more.
 
-    find: the macro that a head symbol means at the call, or None. Raises SemaError after MAX_STEPS steps.
+    find: the macro that a head symbol means at the call, or None. Raises SemaError after MAX_STEPS steps or on MAX_ARGUMENTS.
     """
     for _ in range(MAX_STEPS):
         form = expand_call(macro, form, span)
@@ -91,10 +92,12 @@ def expand_all(form: Any, macro: Macro, find: Callable[[str], Macro | None], spa
         found = find(form.items[0].name)
         if found is None:
             return form
+        if len(form.items) > MAX_ARGUMENTS:
+            break
         macro = found
         span = form.span or span
     hint = "each expansion is a macro call again; give the macro a case that ends"
-    error = SemaError(f"macro '{macro.name}' never stops expanding ({MAX_STEPS} steps)", hint)
+    error = SemaError(f"macro '{macro.name}' never stops expanding", hint)
     error.span = span  # type: ignore[attr-defined]
     raise error
 

@@ -211,6 +211,13 @@ def test_endless_expansion_is_stopped() -> None:
         expand_all(read_one("(again)"), macro, lambda name: macro, None)
 
 
+def test_endless_growth_is_stopped() -> None:
+    form = read_one("(define-syntax m (syntax-rules () ((_ x ...) (m x ... x ...))))")
+    macro = make_syntax_rules(form)
+    with pytest.raises(SemaError, match="macro 'm' never stops expanding"):
+        expand_all(read_one("(m 1)"), macro, lambda name: macro, None)
+
+
 def test_prelude_macros_are_made_when_asked_for() -> None:
     made: list[Symbol] = []
     prelude = PreludeMacros(lambda form: made.append(form) or (lambda *args: None))  # type: ignore[func-returns-value]
