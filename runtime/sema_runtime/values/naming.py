@@ -22,8 +22,9 @@ def function_name(function: Any) -> str:
     if code is None:
         inner = getattr(function, "func", None) or getattr(function, "__func__", None)
         return function_name(inner) if inner is not None else str(getattr(function, "__name__", ANONYMOUS))
-    table = function.__globals__.get("__sema_names__")
-    return name_of_code(code.co_name, table)
+    from sema_runtime.values.tracebacks import sema_names
+
+    return name_of_code(code.co_name, sema_names(code, function.__globals__))
 
 
 def name_of_code(co_name: str, table: dict[str, str] | None) -> str:
