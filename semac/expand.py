@@ -83,7 +83,7 @@ def expand_call(macro: Macro, form: List, span: Any) -> Any:
 def expand_all(form: Any, macro: Macro, find: Callable[[str], Macro | None], span: Any) -> Any:
     """Expands a call of macro until its head is no macro any more.
 
-    find: the macro that a head symbol means at the call, or None. Raises SemaError after MAX_STEPS steps or on MAX_ARGUMENTS.
+    find: the macro that a head symbol means at the call, or None. Raises SemaError when the limits above are passed.
     """
     for _ in range(MAX_STEPS):
         form = expand_call(macro, form, span)
