@@ -75,12 +75,17 @@ def compile_source(
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
 
     result: whether the last form's value goes to the global `RESULT`. macros: known before; new ones are added to it.
-    Raises ReaderError and SemaError with a `span`.
+    Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.reader import read_program
 
     with no_collection():
-        made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
+        try:
+            made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
+        except SemaError as error:
+            if not hasattr(error, "source_file"):
+                error.source_file = filename  # type: ignore[attr-defined]
+            raise
     made.text = text
     return made
 

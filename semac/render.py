@@ -53,7 +53,7 @@ def render(
     shown = describe(exc)
     paint = Painter(colour)
     lines = [paint(label, f"1;{RED}") + " " + shown.message]
-    place = _place(shown, getattr(exc, "source_file", file))
+    place = _place(shown, getattr(exc, "source_file", None if shown.frames else file))
     if place is not None:
         lines += _snippet(*place, sources, paint)
     lines += _trace(shown.frames, paint)
@@ -64,9 +64,12 @@ def render(
     return "\n".join(lines)
 
 
-def _place(shown: Described, file: str) -> tuple[str, int, int] | None:
-    """(file, line, column) that the snippet points at."""
-    if shown.place is not None:
+def _place(shown: Described, file: str | None) -> tuple[str, int, int] | None:
+    """(file, line, column) that the snippet points at: where the compiler stopped, else where the program was.
+
+    file: what the compiler was working on; None when the program itself read a text, which nobody can look up.
+    """
+    if shown.place is not None and file is not None:
         return file, *shown.place
     return next(((one.file, one.line, one.col) for one in shown.frames if one.line), None)
 
