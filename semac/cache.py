@@ -114,7 +114,7 @@ def compiler_hash() -> bytes:
 
         folder = os.path.dirname(os.path.abspath(semac.__file__))
         if os.path.basename(os.path.dirname(folder)) == "site-packages":  # installed: replaced as a whole
-            _compiler = _hash((_stamp(folder, os.stat(folder)) + sys.version).encode())
+            _compiler = digest((_stamp(folder, os.stat(folder)) + sys.version).encode())
             return _compiler
         found = [entry for part in (folder, os.path.join(folder, "forms")) for entry in _files(part)]
         for entry in sys.path:

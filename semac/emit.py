@@ -154,7 +154,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
     def __init__(self, module: ModuleEmitter, parent: FunctionEmitter | None, root: Any) -> None:
         self.module = module
         self.parent = parent
-        self.names = LocalNames(
+        self.names: LocalNames = LocalNames(
             module.names,
             parent.names if parent else None,
             globals_of(root) if root is not None and not parent else set(),
@@ -193,7 +193,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
     def append(self, statement: ast.stmt) -> None:
         self.block.append(statement)
 
-    def save(self, value: ast.expr, base: str, loc: Loc) -> ast.expr:
+    def save(self, value: ast.expr, base: str, loc: Loc) -> ast.Name:
         """Assigns an expression to a temporary; gives the name."""
         target = self.names.temporary(base)
         self.append(assign(target, value, loc))

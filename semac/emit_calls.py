@@ -170,8 +170,8 @@ class Calls:
             self.module.unit.is_portable = False
             index = const(embed(value), loc)
             return call(self.runtime("sema_runtime.values.embedded:embedded", loc), [index], loc)
-        made = self.data(value, loc)
-        return name(self.module.names.constant(("quoted", id(value)), "quoted", made), loc)
+        data = self.data(value, loc)
+        return name(self.module.names.constant(("quoted", id(value)), "quoted", data), loc)
 
     def data(self: Emitter, value: Any, loc: Loc) -> ast.expr:  # type: ignore[misc]
         if type(value) is List:

@@ -60,11 +60,10 @@ class Flow:
             _, stop = self.in_block(lambda: self.finish(const(kind is ir.Or, loc), dest, loc))
         else:
             value = self.expr(items[0])
-            if not isinstance(value, ast.Name):
-                value = self.save(value, "value", loc)
-            test = self.truth_of(value, items[0].type)
+            kept = value if isinstance(value, ast.Name) else self.save(value, "value", loc)
+            test = self.truth_of(kept, items[0].type)
             _, more = self.in_block(lambda: self.logic_chain(kind, items[1:], dest))
-            _, stop = self.in_block(lambda: self.finish(name(value.id, loc), dest, loc))
+            _, stop = self.in_block(lambda: self.finish(name(kept.id, loc), dest, loc))
         if kind is ir.And:
             test = negate(test, loc)
         if not stop:

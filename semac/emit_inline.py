@@ -317,8 +317,9 @@ def text(e: Emitter, node: Any) -> ast.expr | None:
     parts: list[ast.expr] = []
     for value in made:
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            if parts and isinstance(parts[-1], ast.Constant):
-                parts[-1] = const(parts[-1].value + value.value, loc)
+            before = parts[-1] if parts else None
+            if isinstance(before, ast.Constant) and isinstance(before.value, str):
+                parts[-1] = const(before.value + value.value, loc)
             else:
                 parts.append(value)
         else:

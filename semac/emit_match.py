@@ -87,9 +87,9 @@ class Matches:
         if pattern[0] == "map" and type(value) is ir.MapLit and all(type(key) is ir.Const for key in value.keys):
             if not all(part[0] in ("var", "any") for _, part, _ in pattern[1]):
                 return False
-            values = dict(zip([key.value for key in value.keys], self.exprs(value.values), strict=True))
+            entries = dict(zip([key.value for key in value.keys], self.exprs(value.values), strict=True))
             for key, part, _ in pattern[1]:
-                self.assign_part(part, values.get(key, const(None, self.current)))
+                self.assign_part(part, entries.get(key, const(None, self.current)))
             return True
         return False
 

@@ -204,7 +204,7 @@ class Inference:
                     self.widen(var, mask)
                 if node.recur is not None:
                     return 0
-                return target.returns
+                return int(target.returns)
         return ANY
 
     def call_builtin(self, node: Any) -> int:

@@ -46,7 +46,7 @@ class Var:
         self.escapes = False  # used otherwise than as the head of a call
         self.inner_define = False  # made by a define inside a body
         self.function: Function | None = None
-        self.loop: NamedLet | None = None
+        self.loop: Any = None  # the NamedLet that binds it
         self.owned = ""  # "Map" or "HashMap": holds a raw dict that nobody else has (owned.py)
         self.raw_list = False  # holds a Python list that only `first`, `nth` and `length` look at
         self.py = ""
@@ -70,7 +70,7 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "calls", "children", "doc", "globals_used", "has_closures", "locals", "name", "owned", "params",
+        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "locals", "name", "owned", "params",
         "parent", "py", "rest", "returns", "self_tail", "span", "var",
     )  # fmt: skip
 
@@ -89,7 +89,6 @@ class Function:
         self.self_tail = False
         self.has_closures = False
         self.returns = 0
-        self.calls: list[Call] = []
         self.doc: str | None = None
         self.span: Any = None
         self.py = ""

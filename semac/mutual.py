@@ -59,9 +59,7 @@ def worth_inlining(call: Any, function: Function) -> bool:
         return False
     if target.parent is not function.parent or any(var.assigned for var in target.params):
         return False
-    size = 0
-    for node in ir.walk(target.body):
-        size += 1
+    for size, node in enumerate(ir.walk(target.body), 1):
         if size > MAX_NODES or type(node) in (
             ir.Lambda,
             ir.NamedLet,

@@ -23,10 +23,7 @@ WORDS = {
 def mangle(name: str) -> str:
     """The Python identifier for a Sema name. Not injective: `Names` in the emitter settles collisions."""
     plain = name.replace("-", "_")
-    if plain.isascii() and plain.isidentifier():
-        text = plain
-    else:
-        text = _spelled(name)
+    text = plain if plain.isascii() and plain.isidentifier() else _spelled(name)
     if text.startswith("__") or text in RESERVED or not text.strip("_"):
         text += "_"
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-Loc = dict[str, int]
+Loc = dict[str, Any]
 LOAD, STORE = ast.Load(), ast.Store()
 NOWHERE: Loc = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
 

@@ -29,10 +29,10 @@ def install() -> None:
     if sys.excepthook is sys.__excepthook__:
         _hooks["sys"] = sys.excepthook
         sys.excepthook = _excepthook
-    threading = sys.modules.get("threading")
+    threading: Any = sys.modules.get("threading")
     if threading is None:  # it takes its hook from there when it is imported, which costs a millisecond
-        _hooks.setdefault("_thread", _thread._excepthook)  # type: ignore[attr-defined]
-        _thread._excepthook = _thread_excepthook  # type: ignore[attr-defined]
+        _hooks.setdefault("_thread", _thread._excepthook)
+        _thread._excepthook = _thread_excepthook
     elif threading.excepthook is threading.__excepthook__ and threading.excepthook is not _thread_excepthook:
         _hooks["threading"] = threading.excepthook
         threading.excepthook = _thread_excepthook
@@ -42,10 +42,10 @@ def uninstall() -> None:
     """Puts back what `install` replaced."""
     if sys.excepthook is _excepthook:
         sys.excepthook = _hooks.pop("sys")
-    threading = sys.modules.get("threading")
+    threading: Any = sys.modules.get("threading")
     original = _hooks.pop("_thread", None)
     if original is not None:
-        _thread._excepthook = original  # type: ignore[attr-defined]
+        _thread._excepthook = original
     if threading is not None and threading.excepthook is _thread_excepthook:
         threading.excepthook = _hooks.pop("threading", original)
 

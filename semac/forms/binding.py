@@ -57,8 +57,7 @@ def nest(a: Analyzer, targets: list[Any], values: list[Any], body: Any) -> Any:
     index = len(targets) - 1
     while index >= 0:
         if targets[index][0] != "var":
-            done = made
-            made = bind_pattern(a, targets[index], values[index], lambda done=done: done)
+            made = bind_pattern(a, targets[index], values[index], always(made))
             index -= 1
             continue
         group = []
@@ -70,6 +69,11 @@ def nest(a: Analyzer, targets: list[Any], values: list[Any], body: Any) -> Any:
         if target[0] == "var":
             note_function(target[1], value)
     return made
+
+
+def always(node: Any) -> Any:
+    """A body that is analyzed already, where `bind_pattern` wants to be given one on demand."""
+    return lambda: node
 
 
 def note_function(var: Any, value: Any) -> None:
@@ -111,8 +115,7 @@ def letrec(a: Analyzer, form: List, scope: Scope) -> Any:
     body = a.body(parts[1:], inner.child())
     for item in reversed(items):
         if type(item) is tuple:
-            done = body
-            body = bind_pattern(a, item[0], item[1], lambda done=done: done)
+            body = bind_pattern(a, item[0], item[1], always(body))
         else:
             body = Seq([item, *(body.items if type(body) is Seq else [body])], span=a.span)
     return Define(fresh, body, span=a.span)
@@ -152,8 +155,7 @@ def let_values(a: Analyzer, form: List, scope: Scope) -> Any:
         steps.append((formals(a, target, inner, what), node))
     body = a.body(parts[1:], inner.child())
     for shape, node in reversed(steps):
-        done = body
-        body = bind_pattern(a, shape, values_items(node, shape), lambda done=done: done)
+        body = bind_pattern(a, shape, values_items(node, shape), always(body))
     return body
 
 

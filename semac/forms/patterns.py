@@ -45,7 +45,6 @@ def match_pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
         items = form.items
         if len(items) == 2 and type(items[0]) is Symbol and items[0].name == "quote":
             return ("literal", items[1])
-        return ("literal", form) if items else ("literal", form)
     return ("literal", form)
 
 
