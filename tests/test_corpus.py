@@ -1,0 +1,98 @@
+"""Agreement with the recorded answers of the reference implementation.
+
+A sample of its corpus is committed as corpus_sample.jsonl. The whole corpus is used when its folder is in SEMA_CORPUS or
+beside the checkout. Cases that differ on purpose stand in docs/divergences.json; each must still differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CORPUS = Path(os.environ.get("SEMA_CORPUS") or ROOT.parent / "shared" / "conformance")
+FILES = sorted([*CORPUS.glob("core-*.jsonl"), *CORPUS.glob("programs.jsonl"), *CORPUS.glob("diagnostics.jsonl")])
+LEDGER: dict[str, dict[str, str]] = json.loads((ROOT / "docs" / "divergences.json").read_text())
+CLASSES = {"reference bug", "platform gap", "extension", "not yet"}
+APART = {"platform", "wasm-gap", "reference-bug"}  # tags of cases where the reference's browser build is no model
+FLOAT = re.compile(r"-?\d+\.\d+")
+SHOWN = 10
+
+Case = dict[str, Any]
+
+
+def cases_of(path: Path) -> list[Case]:
+    return [json.loads(line) for line in path.read_text().splitlines() if line]
+
+
+def differences(cases: list[Case]) -> dict[str, str]:
+    """Case id → how our answer differs, for those that do."""
+    questions = "".join(json.dumps({"id": case["id"], "src": case["src"]}) + "\n" for case in cases)
+    done = subprocess.run(
+        [sys.executable, "-m", "semac.entry", "eval", "--jsonl"], input=questions, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    return {case["id"]: found for case in cases if (found := difference(case, answers[case["id"]]))}
+
+
+def difference(case: Case, answer: Case) -> str:
+    """What differs, one part a line; empty when nothing does."""
+    same = close if case.get("approx") else (lambda mine, theirs: mine == theirs)
+    parts = [key for key in ("value", "output", "error", "hint") if not same(answer.get(key), case.get(key))]
+    return "".join(f"\n    {key}: reference {case.get(key)!r}, here {answer.get(key)!r}" for key in parts)
+
+
+def close(mine: Any, theirs: Any) -> bool:
+    """Whether two answers are the same but for the last digits of floats."""
+    a, b = json.dumps(mine), json.dumps(theirs)
+    if FLOAT.sub("#", a) != FLOAT.sub("#", b):
+        return False
+    pairs = zip(FLOAT.findall(a), FLOAT.findall(b), strict=True)
+    return all(abs(float(x) - float(y)) <= 1e-12 * max(1.0, abs(float(y))) for x, y in pairs)
+
+
+def check(cases: list[Case]) -> None:
+    cases = [case for case in cases if not APART & set(case.get("tags", ()))]
+    differing = differences(cases)
+    unexpected = [f"{name}: {sources(cases)[name]!r}{differing[name]}" for name in differing if name not in LEDGER]
+    assert not unexpected, f"{len(unexpected)} of {len(cases)} differ\n" + "\n".join(unexpected[:SHOWN])
+    settled = [case["id"] for case in cases if case["id"] in LEDGER and case["id"] not in differing]
+    assert not settled, "these agree: take them out of docs/divergences.json"
+
+
+def sources(cases: list[Case]) -> dict[str, str]:
+    return {case["id"]: case["src"] for case in cases}
+
+
+def test_sample() -> None:
+    check(cases_of(Path(__file__).parent / "corpus_sample.jsonl"))
+
+
+@pytest.mark.skipif(not FILES, reason=f"no corpus in {CORPUS}")
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_corpus(path: Path) -> None:
+    check(cases_of(path))
+
+
+def test_ledger_gives_reasons() -> None:
+    for name, entry in LEDGER.items():
+        assert set(entry) == {"class", "reason"}, name
+        assert entry["class"] in CLASSES, name
+        assert len(entry["reason"]) > 20, name
+
+
+@pytest.mark.skipif(not FILES, reason=f"no corpus in {CORPUS}")
+def test_ledger_is_short() -> None:
+    """Of the core and the programs, at most 1.5 % may differ; of the diagnostics, at most 2 %."""
+    for families, limit in ((("core-*", "programs"), 0.015), (("diagnostics",), 0.02)):
+        paths = [path for family in families for path in CORPUS.glob(f"{family}.jsonl")]
+        names = [case["id"] for path in paths for case in cases_of(path)]
+        assert sum(name in LEDGER for name in names) <= limit * len(names), families
