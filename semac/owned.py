@@ -177,7 +177,8 @@ class Candidates:
             if not var.assigned and var in self.sources:
                 facts.vars[var] = ""
         for function in self.unit.functions:
-            facts.returns[function] = ""
+            if function.var is None or function.var.loop is None:  # a named let is no call: its result is wrapped
+                facts.returns[function] = ""
         changed = True
         while changed:
             changed = False
