@@ -54,7 +54,7 @@ def arity(args: ast.arguments) -> tuple[int, int]:
 def main() -> int:
     entries: dict[str, tuple] = {}  # type: ignore[type-arg]
     for path in sorted(ROOT.rglob("*.py")):
-        if "values" in path.parts or path == TARGET:
+        if "values" in path.relative_to(ROOT).parts or path == TARGET:
             continue
         for name, entry in declarations(path):
             if name in entries:
