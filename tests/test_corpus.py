@@ -1,7 +1,7 @@
 """Agreement with the recorded answers of the reference implementation.
 
-A sample of its corpus is committed as corpus_sample.jsonl. The whole corpus is used when its folder is in SEMA_CORPUS or
-beside the checkout. Cases that differ on purpose stand in docs/divergences.json; each must still differ.
+A sample of its corpus is committed as corpus_sample.jsonl. The whole corpus is used when its folder is in SEMA_CORPUS
+or beside the checkout. Cases that differ on purpose stand in docs/divergences.json; each must still differ.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from sema_runtime.values.conditions import describe
 
+from sema_runtime.values.conditions import describe
 from semac.driver import compile_source
 from semac.session import Session
 

@@ -31,7 +31,7 @@ THIRD_PARTY = {
 EFFECTFUL = {"lib", "llm", "tasks", "seam", "capabilities"}  # of the runtime, which the compiler doesn't load
 DOOR = "runtime/sema_runtime/seam.py"  # the only way from the runtime to the compiler
 OUTPUT_CAPTURE = "semac/eval_worker.py"  # collects what programs print
-HEAVY = "asyncio httpx pydantic click tenacity typing dataclasses inspect re hy semac".split()
+HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
 
 Emit = Callable[[str, str], Path]  # writes a module of a name, compiled from a source; its folder
 
