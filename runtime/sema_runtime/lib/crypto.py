@@ -108,7 +108,7 @@ def _refuse(function: str, data: bytes) -> NoReturn:
     padding = len(data) - len(body)
     symbols = len(body) % 4
     bad = next((index for index, one in enumerate(body) if one not in ALPHABET), -1)
-    if bad >= 0 and len(data) % 4 == 1 and data[-1] not in ALPHABET:
+    if bad >= 0 and len(data) % 4 == 1 and data[-1] not in ALPHABET + b"=":
         bad = len(data) - 1  # a single last symbol is looked at first
     if bad >= 0:
         reason = f"Invalid symbol {body[bad]}, offset {bad}."

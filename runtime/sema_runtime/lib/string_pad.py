@@ -32,7 +32,7 @@ def string_repeat(text: Any, times: Any) -> str:
 def _padding(text: Any, width: Any, fill: Any) -> str:
     filler: str = " "
     strings(text)
-    missing = count("string/pad", width) - len(text)
+    missing = count("string/pad", width) - columns(text)
     if fill is not MISSING:
         strings(fill)
         filler = str(fill[:1]) or " "
@@ -43,7 +43,7 @@ def _padding(text: Any, width: Any, fill: Any) -> str:
 
 @builtin("string/pad-left", returns="string", pure=True)
 def string_pad_left(text: Any, width: Any, fill: Any = MISSING) -> str:
-    """Filled at the left up to a width in characters with the first character of fill (default: a space).
+    """Filled at the left up to a width in columns with the first character of fill (default: a space).
 
     (string/pad-left "42" 5 "0") => "00042"
     """
@@ -52,7 +52,7 @@ def string_pad_left(text: Any, width: Any, fill: Any = MISSING) -> str:
 
 @builtin("string/pad-right", returns="string", pure=True)
 def string_pad_right(text: Any, width: Any, fill: Any = MISSING) -> str:
-    """Filled at the right up to a width in characters with the first character of fill (default: a space)."""
+    """Filled at the right up to a width in columns with the first character of fill (default: a space)."""
     padding = _padding(text, width, fill)
     return str(text) + padding
 

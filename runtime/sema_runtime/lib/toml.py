@@ -1,0 +1,150 @@
+"""TOML: documents to maps with keyword keys, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text_args import INT_LIMIT, strings
+from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import display, float_text
+from sema_runtime.values.typenames import type_name
+
+HINT = "toml/decode expects a TOML document (keys use = not :, strings use double quotes)"
+BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+@builtin("toml/decode", returns="map", pure=True)
+def toml_decode(text: Any) -> Map:
+    """The map of a TOML document: keyword keys, arrays as lists, dates and times as strings.
+
+    (toml/decode "[server]\\nport = 80") => {:server {:port 80}}
+    """
+    from tomllib import TOMLDecodeError, loads
+
+    strings(text)
+    try:
+        found = _decoded(loads(text))
+    except TOMLDecodeError as error:
+        raise _refused(text, str(error)) from None
+    assert isinstance(found, Map)
+    return found
+
+
+def _decoded(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return Map({keyword(key): _decoded(item) for key, item in value.items()})
+    if kind is list:
+        return List([_decoded(item) for item in value])
+    if kind is int and not -INT_LIMIT <= value < INT_LIMIT:
+        raise SemaError("toml/decode: parse error: TOML parse error: number too large to fit in target type", HINT)
+    if kind in (str, int, float, bool):
+        return value
+    return value.isoformat().replace("+00:00", "Z")
+
+
+def _refused(text: str, reason: str) -> SemaError:
+    """An error with the place Python gives: `reason (at line 1, column 5)` or `reason (at end of document)`."""
+    what, _, place = reason.rpartition(" (at ")
+    lines = text.split("\n")
+    line, column = len(lines), len(lines[-1]) + 1
+    if place.startswith("line"):
+        numbers = place.rstrip(")").replace("line ", "").replace("column ", "").split(", ")
+        line, column = int(numbers[0]), int(numbers[1])
+    gutter = " " * len(str(line))
+    shown = f"{gutter} |\n{line} | {lines[line - 1]}\n{gutter} | {' ' * (column - 1)}^\n{what}\n"
+    return SemaError(f"toml/decode: parse error: TOML parse error at line {line}, column {column}\n{shown}", HINT)
+
+
+@builtin("toml/encode", returns="string", pure=True)
+def toml_encode(value: Any) -> str:
+    """The TOML document of a map: plain keys first, then tables.
+
+    (toml/encode {:server {:port 80}}) => "[server]\\nport = 80\\n"
+    """
+    plain = _checked(value)
+    if not isinstance(plain, dict):
+        raise SemaError("toml/encode: top-level value must be a map")
+    sections: list[str] = []
+    _write_table(plain, [], "", sections)
+    return "\n".join(sections)
+
+
+def _checked(value: Any) -> Any:
+    """A value in Python's terms. Raises an error for what TOML can't say."""
+    kind = type(value)
+    if isinstance(value, Map):
+        texts = {_key_text(key): _checked(item) for key, item in value.pairs()}
+        return {key: texts[key] for key in sorted(texts)}
+    if kind is List or kind is tuple or kind is list:
+        return [_checked(item) for item in value]
+    if kind is Keyword or kind is Symbol:
+        return value.name
+    if kind in (str, bool, float) or (kind is int and -INT_LIMIT <= value < INT_LIMIT):
+        return value
+    raise SemaError(f"toml/encode: cannot encode {type_name(value)}")
+
+
+def _key_text(key: Any) -> str:
+    return key.name if isinstance(key, (Keyword, Symbol)) else display(key)
+
+
+def _write_table(table: dict[str, Any], path: list[str], header: str, sections: list[str]) -> None:
+    """Adds the text of a table and of those in it. header: its first line, "" for the document itself."""
+    tables = {key: item for key, item in table.items() if isinstance(item, dict)}
+    arrays = {key: item for key, item in table.items() if _is_table_array(item)}
+    lines = [
+        f"{_key(key)} = {_inline(item)}\n" for key, item in table.items() if key not in tables and key not in arrays
+    ]
+    if lines or (header and (header.startswith("[[") or (not tables and not arrays))):
+        sections.append((f"{header}\n" if header else "") + "".join(lines))
+    for key, item in table.items():
+        name = ".".join([*path, _key(key)])
+        if key in tables:
+            _write_table(item, [*path, _key(key)], f"[{name}]", sections)
+        elif key in arrays:
+            for one in item:
+                _write_table(one, [*path, _key(key)], f"[[{name}]]", sections)
+
+
+def _is_table_array(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _key(text: str) -> str:
+    return text if text and BARE.issuperset(text) else _string(text)
+
+
+def _string(text: str) -> str:
+    if "\n" in text:
+        body = "".join([one if one == "\n" else _escaped(one) for one in text])
+        return f'"""\n{body}"""'
+    if '"' in text and "'" not in text and text.isprintable():
+        return f"'{text}'"
+    if "\\" in text and "'" not in text and text.isprintable():
+        return f"'{text}'"
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(one: str) -> str:
+    return ESCAPES.get(one) or (f"\\u{ord(one):04X}" if one < " " or one == "\x7f" else one)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, float):
+        return "nan" if value != value else float_text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    if isinstance(value, dict):
+        inner = ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    return str(value)
