@@ -53,7 +53,16 @@ def counting(loop: ir.NamedLet) -> Count | None:
         return None
     if not steps_by_one(loop, var) or not leaves_by_jump(body.otherwise, loop):
         return None
+    if not recurs(body.otherwise, loop) or may_pass_by(loop.inits[loop.function.params.index(var)], bound, body, loop):
+        return None
     return Count(var, bound, lets, tests[1:], body.then, body.otherwise)
+
+
+def may_pass_by(start: Any, bound: Any, body: ir.If, loop: ir.NamedLet) -> bool:
+    """Whether counting could begin above the bound, and the loop then end in another way than by reaching it."""
+    if type(start) is ir.Const and type(bound) is ir.Const:
+        return bool(start.value > bound.value)
+    return type(start) is not ir.Const and not always_recurs(body.otherwise, loop)
 
 
 def bound_of(test: Any, loop: ir.NamedLet) -> tuple[ir.Var, Any] | None:
