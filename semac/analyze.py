@@ -139,12 +139,14 @@ class Analyzer:
 
     def program(self, forms: List) -> Unit:
         """The unit of all top-level forms."""
-        import semac.forms  # noqa: F401  (fills SPECIAL)
+        import semac.forms  # (fills SPECIAL)
+        from semac.forms.python import imported_names
 
         items = list(forms)
         spans = getattr(forms.span, "children", ()) or ()
         for form in items:
             self.own.update(defined_names(form))
+            self.unit.python_names.update(imported_names(form))
         self.defined |= self.own
         for name in self.own & self.macros.keys():
             del self.macros[name]
@@ -288,9 +290,13 @@ class Analyzer:
             if "." in name and name[0] != ".":
                 from semac.forms.python import dotted
 
-                found = dotted(self, name)
+                found = dotted(self, name, scope)
                 if found is not None:
                     return found
+            if name[0] == "." and name[1:].strip("."):
+                from semac.forms.python import method_value
+
+                return method_value(self, name)
         return Ref(self.global_var(name), span=self.span)
 
     def global_var(self, name: str) -> Var:

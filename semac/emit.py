@@ -511,6 +511,7 @@ SHORT = frozenset(
         ir.Or,
         ir.Vector,
         ir.PyAttr,
+        ir.PyItem,
         ir.PyCall,
     )
 )
@@ -611,6 +612,7 @@ EXPRESSIONS: dict[type, Any] = {
     ir.With: FunctionEmitter.expr_statement,
     ir.PyImport: FunctionEmitter.expr_py_import,
     ir.PyAttr: FunctionEmitter.expr_py_attr,
+    ir.PyItem: FunctionEmitter.expr_py_item,
     ir.PySetAttr: FunctionEmitter.expr_py_set_attr,
     ir.PyCall: FunctionEmitter.expr_py_call,
     ir.Import: FunctionEmitter.expr_import,

@@ -192,6 +192,10 @@ class Calls:
     def expr_py_attr(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
         return attribute(self.expr(node.object), node.name, self.loc(node))
 
+    def expr_py_item(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+        target, key = self.exprs([node.object, node.key])
+        return ast.Subscript(target, key, ast.Load(), **self.loc(node))
+
     def stmt_py_set_attr(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
         self.finish(self.expr_py_set_attr(node), dest, self.loc(node), False)
 

@@ -90,7 +90,14 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
     if e.at_module or any(isinstance(one, ast.Constant) for index, one in enumerate(made) if index in unknown):
         return call(e.runtime(checked, loc), made, loc)
     tested: list[ast.expr] = []
-    for index in unknown:
+    held_last = max((index for index in unknown if not isinstance(made[index], ast.Name)), default=-1)
+    for index in range(held_last):  # what stands before an operand that the test evaluates is evaluated there too
+        if index not in unknown and not isinstance(made[index], ast.Name | ast.Constant):
+            unknown.append(index)
+    order = sorted(unknown)
+    if any(not isinstance(made[index], ast.Name) for index in order[2:]):
+        return call(e.runtime(checked, loc), made, loc)  # a chained test stops early: it would not reach that operand
+    for index in order:
         value = made[index]
         if not isinstance(value, ast.Name):
             held = e.names.temporary("n")

@@ -143,6 +143,7 @@ Bind = _node("Bind", "pattern", "value", "body")  # destructuring: a pattern, th
 With = _node("With", "context", "target", "body")  # a Python context manager around body
 PyImport = _node("PyImport", "module", "names", "var")
 PyAttr = _node("PyAttr", "object", "name")
+PyItem = _node("PyItem", "object", "key")
 PySetAttr = _node("PySetAttr", "object", "name", "value")
 PyCall = _node("PyCall", "head", "args", "keywords")
 Import = _node("Import", "path", "names", "vars")
@@ -198,6 +199,8 @@ def children(node: Any) -> list[Any]:
         return [node.context, node.body]
     if kind is PyAttr:
         return [node.object]
+    if kind is PyItem:
+        return [node.object, node.key]
     if kind is PySetAttr:
         return [node.object, node.value]
     if kind is PyCall:

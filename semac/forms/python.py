@@ -1,66 +1,141 @@
 """Python from Sema.
 
 (py/import "json")                     the module as `json`; (py/import "numpy" :as np) renames it
-(py/from "pathlib" Path PurePath)      names of a module
+(py/from "pathlib" Path (PurePath :as Pure))   names of a module
 (json.dumps x :indent 2)               dotted names reach into imported modules; keywords are keyword arguments
-(.upper s) (.split s "," :maxsplit 1)  methods
+(.upper s) (.split s "," :maxsplit 1)  methods; `.upper` alone is a function: (map .upper words)
 (.-name obj)  (set! (.-name obj) v)    attributes
 (py/call f 1 :key 2)                   any callable with keyword arguments
-(py/get obj key) (py/slice obj a b)    indexing
+(py/get obj key)                       indexing
 (py/with (f (open "x")) body...)       context managers
+
+Where a sandbox denies Python, each of these forms becomes an error that is raised when the form is reached; as that is
+decided here, ordinary programs pay nothing. So code compiled without a sandbox must not run in one: `cache.py` sees to it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any
 
+from sema_runtime.capabilities import denied
 from sema_runtime.values.atoms import Keyword, Symbol
 from sema_runtime.values.lists import List
-from semac.analyze import Analyzer, special
+from semac.analyze import Analyzer, Handler, special
 from semac.forms.definitions import define_global
-from semac.ir import PyAttr, PyCall, PyImport, PySetAttr, Ref, Runtime, With
+from semac.ir import CallBuiltin, Const, PyAttr, PyCall, PyImport, PyItem, PySetAttr, Ref, Runtime, With
+from semac.names import mangle
 from semac.scope import Scope
 
+GROUP = "python"
 
-@special("py/import")
+
+def denial(a: Analyzer, form: str) -> Any:
+    """An expression that raises PermissionDenied for a form."""
+    return Runtime("sema_runtime.capabilities:require", [Const(form), Const(GROUP)], span=a.span)
+
+
+def interop(name: str) -> Callable[[Handler], Handler]:
+    """Registers the handler of a special form that gives access to Python."""
+
+    def register(handler: Handler) -> Handler:
+        def checked(a: Analyzer, form: List, scope: Scope) -> Any:
+            return denial(a, name) if GROUP in denied else handler(a, form, scope)
+
+        special(name)(checked)
+        return handler
+
+    return register
+
+
+# Imports
+
+
+@interop("py/import")
 def py_import(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 1, 3)
-    if type(parts[0]) is not str:
-        raise a.error("py/import: expected a string", hint='(py/import "json") or (py/import "numpy" :as np)')
-    alias = parts[0].partition(".")[0]
-    if len(parts) > 1:
-        if len(parts) != 3 or type(parts[1]) is not Keyword or parts[1].name != "as" or type(parts[2]) is not Symbol:
-            raise a.error("py/import: expected :as name", hint='(py/import "numpy" :as np)')
-        alias = parts[2].name
-    var = define_global(a, alias)
-    var.defined += 2
-    a.unit.python_names.add(alias)
-    return PyImport(parts[0], None, var, span=a.span)
+    module = module_name(a, parts[0], "py/import", '(py/import "json") or (py/import "numpy" :as np)')
+    alias = bound_module(parts)
+    if alias is None:
+        raise a.error("py/import: expected :as name", hint='(py/import "numpy" :as np)')
+    return PyImport(module, None, bind(a, alias), span=a.span)
 
 
-@special("py/from")
+@interop("py/from")
 def py_from(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
-    if type(parts[0]) is not str:
-        raise a.error("py/from: expected a string", hint='(py/from "pathlib" Path)')
+    module = module_name(a, parts[0], "py/from", '(py/from "pathlib" Path)')
     names = []
     for part in parts[1:]:
-        name = a.name_of(part, "py/from")
-        var = define_global(a, name)
-        var.defined += 2
-        a.unit.python_names.add(name)
-        names.append((name, var))
-    return PyImport(parts[0], names, None, span=a.span)
+        pair = bound_name(part)
+        if pair is None:
+            raise a.error("py/from: expected a symbol", hint='(py/from "pathlib" Path (PurePath :as Pure))')
+        names.append((attribute_name(pair[0]), bind(a, pair[1])))
+    return PyImport(module, names, None, span=a.span)
 
 
-def dotted(a: Analyzer, name: str) -> Any:
+def module_name(a: Analyzer, form: Any, who: str, hint: str) -> str:
+    if type(form) is not str:
+        raise a.error(f"{who}: expected a string", hint=hint)
+    if not all(part.isidentifier() for part in form.split(".")):
+        raise a.error(f"{who}: '{form}' is no name of a Python module", hint=hint)
+    return form
+
+
+def bound_module(parts: Any) -> str | None:
+    """The name that (py/import module [:as name]) binds; None when it is malformed."""
+    if len(parts) == 1:
+        return str(parts[0]).partition(".")[0]
+    is_alias = len(parts) == 3 and type(parts[1]) is Keyword and parts[1].name == "as" and type(parts[2]) is Symbol
+    return parts[2].name if is_alias else None
+
+
+def bound_name(part: Any) -> tuple[str, str] | None:
+    """(name in the module, name here) of a part of py/from: a symbol, or (name :as other)."""
+    if type(part) is Symbol:
+        return part.name, part.name
+    if type(part) is List and len(part.items) == 3 and type(part.items[0]) is Symbol:
+        other = bound_module(part.items)
+        return None if other is None else (part.items[0].name, other)
+    return None
+
+
+def bind(a: Analyzer, name: str) -> Any:
+    var = define_global(a, name)
+    var.defined += 2  # no function of the program, whatever it is
+    a.unit.python_names.add(name)
+    return var
+
+
+def imported_names(form: Any) -> list[str]:
+    """The names that a top-level form binds to things of Python."""
+    if type(form) is not List or len(form.items) < 2 or type(form.items[0]) is not Symbol:
+        return []
+    head, parts = form.items[0].name, form.items[1:]
+    if head in ("begin", "progn", "module"):
+        return [name for part in parts for name in imported_names(part)]
+    if head == "py/import":
+        found = bound_module(parts) if type(parts[0]) is str else None
+        return [] if found is None else [found]
+    if head == "py/from":
+        return [pair[1] for part in parts[1:] if (pair := bound_name(part)) is not None]
+    return []
+
+
+# Attributes and calls
+
+
+def dotted(a: Analyzer, name: str, scope: Scope) -> Any:
     """`json.dumps` as attribute access, when its first part is an imported Python name; else None."""
     first, *rest = name.split(".")
     if first not in a.unit.python_names or not all(rest):
         return None
-    node: Any = Ref(a.global_var(first), span=a.span)
+    if GROUP in denied:
+        return denial(a, name)
+    node: Any = Ref(scope.find(first) or a.global_var(first), span=a.span)
     for part in rest:
-        node = PyAttr(node, mangle_attribute(part), span=a.span)
+        node = PyAttr(node, attribute_name(part), span=a.span)
     return node
 
 
@@ -68,15 +143,20 @@ def python_call(a: Analyzer, name: str, items: Any, scope: Scope) -> Any:
     """A call of an imported Python name, or of a dotted one below it, with keyword arguments; else None."""
     if scope.find(name) is not None:
         return None
-    head: Any = Ref(a.global_var(name), span=a.span) if name in a.unit.python_names else dotted(a, name)
-    if head is None:
-        return None
+    if name in a.unit.python_names:
+        head: Any = denial(a, name) if GROUP in denied else Ref(a.global_var(name), span=a.span)
+    else:
+        head = None if name in a.defined else dotted(a, name, scope)
+    if head is None or type(head) is Runtime:
+        return head
     args, keywords = python_arguments(a, items[1:], scope)
     return PyCall(head, args, keywords, span=a.span)
 
 
-def mangle_attribute(name: str) -> str:
-    return name.replace("-", "_")
+def attribute_name(name: str) -> str:
+    """What Python calls an attribute or a parameter: `max-iter` is `max_iter`, `empty?` is `is_empty`, `class` `class_`."""
+    plain = name.replace("-", "_")
+    return plain if plain.isidentifier() and not iskeyword(plain) else mangle(name)
 
 
 def python_arguments(a: Analyzer, forms: Any, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
@@ -87,10 +167,13 @@ def python_arguments(a: Analyzer, forms: Any, scope: Scope) -> tuple[list[Any], 
     while index < len(forms):
         form = forms[index]
         if type(form) is Keyword and index + 1 < len(forms):
-            keywords[mangle_attribute(form.name)] = a.node(forms[index + 1], scope)
+            key = attribute_name(form.name)
+            if key in keywords:
+                raise a.error(f"keyword argument {form} given twice")
+            keywords[key] = a.node(forms[index + 1], scope)
             index += 2
         elif keywords:
-            raise a.error("positional argument after a keyword argument")
+            raise a.error("positional argument after a keyword argument", hint="write ':name for a keyword as a value")
         else:
             args.append(a.node(form, scope))
             index += 1
@@ -100,30 +183,52 @@ def python_arguments(a: Analyzer, forms: Any, scope: Scope) -> tuple[list[Any], 
 def method_call(a: Analyzer, form: List, scope: Scope) -> Any:
     """(.name obj args...) or (.-name obj)."""
     name = form.items[0].name
-    if name.startswith(".-"):
+    if GROUP in denied:
+        return denial(a, name)
+    if name.startswith(".-") and len(name) > 2:
         (target,) = a.expect(form, 1, 1)
-        return PyAttr(a.node(target, scope), mangle_attribute(name[2:]), span=a.span)
+        return PyAttr(a.node(target, scope), attribute_name(name[2:]), span=a.span)
     parts = a.expect(form, 1)
     target = a.node(parts[0], scope)
     args, keywords = python_arguments(a, parts[1:], scope)
-    return PyCall(PyAttr(target, mangle_attribute(name[1:]), span=a.span), args, keywords, span=a.span)
+    return PyCall(PyAttr(target, attribute_name(name[1:]), span=a.span), args, keywords, span=a.span)
+
+
+def method_value(a: Analyzer, name: str) -> Any:
+    """`.upper` or `.-name` where no call is meant: a function of the object."""
+    if GROUP in denied:
+        return denial(a, name)
+    if name.startswith(".-") and len(name) > 2:
+        return Runtime("operator:attrgetter", [Const(attribute_name(name[2:]))], span=a.span)
+    return Runtime("operator:methodcaller", [Const(attribute_name(name[1:]))], span=a.span)
 
 
 def set_attribute(a: Analyzer, place: List, value: Any, scope: Scope) -> Any:
     name = place.items[0].name
+    if GROUP in denied:
+        return denial(a, name)
     if len(place.items) != 2:
         raise a.error("set!: expected (.-name object)")
-    return PySetAttr(a.node(place.items[1], scope), mangle_attribute(name[2:]), a.node(value, scope), span=a.span)
+    return PySetAttr(a.node(place.items[1], scope), attribute_name(name[2:]), a.node(value, scope), span=a.span)
 
 
-@special("py/call")
+@interop("py/call")
 def py_call(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 1)
     args, keywords = python_arguments(a, parts[1:], scope)
     return PyCall(a.node(parts[0], scope), args, keywords, span=a.span)
 
 
-@special("py/with")
+@interop("py/get")
+def py_get(a: Analyzer, form: List, scope: Scope) -> Any:
+    parts = a.expect(form, 2, 3)
+    nodes = [a.node(part, scope) for part in parts]
+    if len(nodes) == 2:
+        return PyItem(*nodes, span=a.span)
+    return CallBuiltin("py/get", nodes, False, span=a.span)
+
+
+@interop("py/with")
 def py_with(a: Analyzer, form: List, scope: Scope) -> Any:
     binding, *body = a.expect(form, 2)
     if type(binding) is not List or len(binding.items) != 2:
@@ -134,7 +239,7 @@ def py_with(a: Analyzer, form: List, scope: Scope) -> Any:
     return With(context, var, a.body(body, inner), span=a.span)
 
 
-@special("breakpoint")
+@interop("breakpoint")
 def breakpoint_(a: Analyzer, form: List, scope: Scope) -> Any:
     a.expect(form, 0, 0)
     return Runtime("builtins:breakpoint", [], span=a.span)
