@@ -29,7 +29,11 @@ def declarations(path: Path) -> list[tuple[str, tuple[str, str, int, int, str, s
                     found += _entries(module, node.name, arity(node.args), mark)
         elif isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Call):
             outer = node.value  # NAME = builtin("sema-name", ...)(function)
-            if isinstance(outer.func, ast.Call) and isinstance(outer.func.func, ast.Name) and outer.func.func.id == "builtin":
+            if (
+                isinstance(outer.func, ast.Call)
+                and isinstance(outer.func.func, ast.Name)
+                and outer.func.func.id == "builtin"
+            ):
                 name = node.targets[0].id if isinstance(node, ast.Assign) else ""  # type: ignore[attr-defined]
                 options = {k.arg: ast.literal_eval(k.value) for k in outer.func.keywords}
                 low, high = options.pop("arity")
