@@ -28,9 +28,9 @@ make_venv() {
     if cmp -s pyproject.toml "$stamp" && "$1/bin/python" -c 'import semac' 2>/dev/null; then
         return
     fi
-    if ! "$1/bin/python" -m pip --version >/dev/null 2>&1; then
+    if [ ! -x "$1/bin/python" ]; then
         say "creating $1 with $("$2" --version)"
-        "$2" -m venv --clear "$1" || fail "$2 can't create virtual environments (on Debian: apt install python3-venv)"
+        "$2" -m venv "$1" || fail "$2 cannot create virtual environments (on Debian: apt install python3-venv)"
     fi
     say "installing semac$3 in $1"
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".$3" </dev/null ||
