@@ -139,7 +139,7 @@ class Analyzer:
 
     def program(self, forms: List) -> Unit:
         """The unit of all top-level forms."""
-        import semac.forms  # (fills SPECIAL)
+        import semac.forms  # noqa: F401  (fills SPECIAL)
         from semac.forms.python import imported_names
 
         items = list(forms)
@@ -213,7 +213,7 @@ class Analyzer:
             macro = self.macro(name, scope)
             if macro is not None:
                 return self.expansion(macro, form, scope)
-            if name[0] == "." and len(name) > 1:
+            if is_member(name):
                 found = scope.find(name)
                 if found is None and name not in self.defined:
                     from semac.forms.python import method_call
@@ -293,7 +293,7 @@ class Analyzer:
                 found = dotted(self, name, scope)
                 if found is not None:
                     return found
-            if name[0] == "." and name[1:].strip("."):
+            if is_member(name):
                 from semac.forms.python import method_value
 
                 return method_value(self, name)
@@ -493,6 +493,11 @@ def all_symbols(pattern: Any) -> list[str]:
     if type(pattern) is Map:
         return [name for _, part in pattern.pairs() for name in all_symbols(part)]
     return []
+
+
+def is_member(name: str) -> bool:
+    """Whether a name is `.method` or `.-attribute`; `.5` and `...` are ordinary names."""
+    return name[0] == "." and name[1:].removeprefix("-")[:1].isidentifier()
 
 
 def is_top_level(form: Any) -> bool:

@@ -71,17 +71,19 @@ def compile_source(
     result: bool = False,
     macros: dict[str, Macro] | None = None,
     known: frozenset[str] = frozenset(),
+    python: frozenset[str] = frozenset(),
 ) -> CompiledUnit:
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
 
     result: whether the last form's value goes to the global `RESULT`. macros: known before; new ones are added to it.
+    known: names defined before; python: those of them that hold things imported from Python.
     Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.reader import read_program
 
     with no_collection():
         try:
-            made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known)
+            made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known, python=python)
         except SemaError as error:
             if not hasattr(error, "source_file"):
                 error.source_file = filename  # type: ignore[attr-defined]
@@ -110,13 +112,14 @@ def compile_forms(
     result: bool = False,
     macros: dict[str, Macro] | None = None,
     known: frozenset[str] = frozenset(),
+    python: frozenset[str] = frozenset(),
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
     from semac import infer, mutual, owned, tails
     from semac.emit import emit_module
 
     try:
-        unit = analyze(forms, filename, {} if macros is None else macros, known)
+        unit = analyzed(forms, filename, {} if macros is None else macros, known, Analyzer, python).unit
         tails.mark(unit)
         mutual.inline_cycles(unit)
         closed = mode == "program" and not unit.is_open
@@ -133,7 +136,14 @@ def analyze(forms: List, filename: str, macros: dict[str, Macro], known: frozens
     return analyzed(forms, filename, macros, known, Analyzer).unit
 
 
-def analyzed(forms: List, filename: str, macros: dict[str, Macro], known: frozenset[str], kind: type[A]) -> A:
+def analyzed(
+    forms: List,
+    filename: str,
+    macros: dict[str, Macro],
+    known: frozenset[str],
+    kind: type[A],
+    python: frozenset[str] = frozenset(),
+) -> A:
     """An analyzer of some kind that is through with a program's forms."""
     from semac.macro_env import evaluate, prelude
 
@@ -142,6 +152,7 @@ def analyzed(forms: List, filename: str, macros: dict[str, Macro], known: frozen
     while True:
         try:
             analyzer = kind(filename, macros, prelude(), evaluator(macros, evaluate), known, reassigned)
+            analyzer.unit.python_names |= python
             analyzer.program(forms)
             return analyzer
         except LateDefinition as late:

@@ -22,13 +22,18 @@ class Session:
         self.macros: dict[str, Macro] = {}
         self.globals: dict[str, Any] = {"__name__": "__main__", "__file__": filename, "__sema_session__": self}
         self.names: set[str] = set()
+        self.python_names: set[str] = set()  # those that hold things imported from Python
 
     def run(self, text: str, filename: str | None = None, drain: bool = True) -> Any:
         """Runs source text; gives the value of the last form. drain: only after all tasks it started have ended."""
         name = filename or self.filename
         mode = "program" if self.closed else "module"
-        unit = compile_source(text, name, mode, result=True, macros=self.macros, known=frozenset(self.names))
-        return self.execute(unit, drain)
+        return self.execute(self.compile(text, name, mode), drain)
+
+    def compile(self, text: str, filename: str, mode: str = "module") -> CompiledUnit:
+        """Source text compiled with what the session knows."""
+        known, python = frozenset(self.names), frozenset(self.python_names)
+        return compile_source(text, filename, mode, result=True, macros=self.macros, known=known, python=python)
 
     def run_form(self, form: Any) -> Any:
         """The value of one form, as `eval` computes it: in the globals, with nothing lexical around.
@@ -36,8 +41,9 @@ class Session:
         A macro that it defines serves later texts and evals; the program that is running sees a variable.
         """
         before = dict(self.macros)
+        known, python = frozenset(self.names), frozenset(self.python_names)
         unit = compile_forms(
-            List([form]), self.filename, "module", result=True, macros=self.macros, known=frozenset(self.names)
+            List([form]), self.filename, "module", result=True, macros=self.macros, known=known, python=python
         )
         for name, macro in self.macros.items():
             if before.get(name) is not macro:
@@ -48,6 +54,7 @@ class Session:
         deepen()
         found = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.names |= found if drain else found - OPERATORS  # what `eval` defines never changes the operators
+        self.python_names = (self.python_names - found) | unit.unit.python_names
         exec(unit.code, self.globals)
         if drain:
             drain_tasks()
