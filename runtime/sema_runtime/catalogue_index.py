@@ -697,6 +697,7 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
     'string/wrap': ('lib.string_search', 'string_wrap', 2, 3, 'string', '', True),
     'string?': ('lib.predicates', 'is_string', 1, 1, 'bool', '', True),
     'substring': ('lib.strings', 'substring', 2, 3, 'string', '', True),
+    'sum-by': ('lib.shorthand', 'sum_by', 2, 2, 'number', '', False),
     'symbol->string': ('lib.strings', 'symbol_to_string', 1, 1, 'string', '', True),
     'symbol/to-string': ('lib.strings', 'symbol_to_string', 1, 1, 'string', '', True),
     'symbol?': ('lib.predicates', 'is_symbol', 1, 1, 'bool', '', True),

@@ -28,11 +28,13 @@ def toml_decode(text: Any) -> Map:
 
     strings(text)
     try:
-        found = _decoded(loads(text))
+        found = loads(text)
     except TOMLDecodeError as error:
         raise _refused(text, str(error)) from None
-    assert isinstance(found, Map)
-    return found
+    try:
+        return Map({keyword(key): _decoded(item) for key, item in found.items()})
+    except OverflowError as error:
+        raise _too_large(text, str(error)) from None
 
 
 def _decoded(value: Any) -> Any:
@@ -42,10 +44,29 @@ def _decoded(value: Any) -> Any:
     if kind is list:
         return List([_decoded(item) for item in value])
     if kind is int and not -INT_LIMIT <= value < INT_LIMIT:
-        raise SemaError("toml/decode: parse error: TOML parse error: number too large to fit in target type", HINT)
+        raise OverflowError(str(value))
     if kind in (str, int, float, bool):
         return value
-    return value.isoformat().replace("+00:00", "Z")
+    return _moment_text(value.isoformat())
+
+
+def _moment_text(text: str) -> str:
+    """A date or time without the zeros that Python adds to fractions, UTC as Z."""
+    head, dot, fraction = text.replace("+00:00", "Z").partition(".")
+    digits = fraction[:6].rstrip("0")
+    return f"{head}{dot}{digits}{fraction[6:]}" if dot else head
+
+
+def _too_large(text: str, number: str) -> SemaError:
+    before = text[: max(text.replace("_", "").find(number), 0)]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return _error(text, line, column, "u64 value was too large", len(number))
+
+
+REASONS = {
+    "Expected '=' after a key in a key/value pair": "key with no value, expected `=`",
+    "Cannot overwrite a value": "duplicate key",
+}
 
 
 def _refused(text: str, reason: str) -> SemaError:
@@ -56,8 +77,19 @@ def _refused(text: str, reason: str) -> SemaError:
     if place.startswith("line"):
         numbers = place.rstrip(")").replace("line ", "").replace("column ", "").split(", ")
         line, column = int(numbers[0]), int(numbers[1])
+    shown = lines[line - 1]
+    if what == "Cannot overwrite a value":  # found by Python behind the value
+        column = len(shown) - len(shown.lstrip()) + 1
+    elif shown[column - 2 : column - 1] == "0" and shown[column - 1 : column].isdigit():
+        column -= 1  # a leading zero: the number is what is wrong
+    return _error(text, line, column, REASONS.get(what, what), 1)
+
+
+def _error(text: str, line: int, column: int, what: str, width: int) -> SemaError:
     gutter = " " * len(str(line))
-    shown = f"{gutter} |\n{line} | {lines[line - 1]}\n{gutter} | {' ' * (column - 1)}^\n{what}\n"
+    shown = (
+        f"{gutter} |\n{line} | {text.split(chr(10))[line - 1]}\n{gutter} | {' ' * (column - 1)}{'^' * width}\n{what}\n"
+    )
     return SemaError(f"toml/decode: parse error: TOML parse error at line {line}, column {column}\n{shown}", HINT)
 
 
@@ -124,10 +156,11 @@ def _string(text: str) -> str:
     if "\n" in text:
         body = "".join([one if one == "\n" else _escaped(one) for one in text])
         return f'"""\n{body}"""'
-    if '"' in text and "'" not in text and text.isprintable():
-        return f"'{text}'"
-    if "\\" in text and "'" not in text and text.isprintable():
-        return f"'{text}'"
+    if text.isprintable() and ('"' in text or "\\" in text):
+        if "'" not in text:
+            return f"'{text}'"
+        if "\\" not in text:
+            return f'"""{text}"""'
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
