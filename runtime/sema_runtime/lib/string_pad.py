@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count, strings
 from sema_runtime.values.errors import SemaError
@@ -12,6 +10,7 @@ from sema_runtime.values.maps import MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 LONGEST = 1 << 31
@@ -47,7 +46,7 @@ def string_pad_left(text: Any, width: Any, fill: Any = MISSING) -> str:
 
     (string/pad-left "42" 5 "0") => "00042"
     """
-    return _padding(text, width, fill) + text
+    return f"{_padding(text, width, fill)}{text}"
 
 
 @builtin("string/pad-right", returns="string", pure=True)
