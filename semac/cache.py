@@ -3,6 +3,8 @@
 A file is valid for one source text, one place of the source (tracebacks name it), the sources of the modules whose
 macros were used, and one compiler (a hash of semac's own sources). It is written under another name and renamed into
 place, so readers never see half a file; a folder that can't be written costs nothing but the compilation.
+
+In a sandbox nothing is read or written: stored code may use Python, and a program might write such a file itself.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def cache_path(source_path: str) -> str | None:
 def load(source_path: str, source: bytes, filename: str) -> CodeType | None:
     """The stored code of source, or None when there is none that is valid. filename: what the code calls its file."""
     path = cache_path(source_path)
-    if path is None:
+    if path is None or sandboxed():
         return None
     try:
         with open(path, "rb") as file:
@@ -62,7 +64,7 @@ def store(source_path: str, source: bytes, code: CodeType, macro_files: dict[str
     macro_files: the files of the modules whose macros were used, and the hash that each had *before* compilation.
     """
     path = cache_path(source_path)
-    if path is None or sys.dont_write_bytecode:
+    if path is None or sys.dont_write_bytecode or sandboxed():
         return False
     macros = tuple(sorted(macro_files.items()))
     payload = marshal.dumps((compiler_hash(), digest(source), code.co_filename, macros, code))
@@ -76,6 +78,12 @@ def store(source_path: str, source: bytes, code: CodeType, macro_files: dict[str
         _remove(scratch)
         return False
     return True
+
+
+def sandboxed() -> bool:
+    """Whether this process runs a program that must not use Python. (Nothing is denied before the module is loaded.)"""
+    capabilities = sys.modules.get("sema_runtime.capabilities")
+    return capabilities is not None and "python" in capabilities.denied
 
 
 def unchanged_since(paths: list[str], moment: float) -> dict[str, bytes] | None:

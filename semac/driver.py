@@ -83,7 +83,8 @@ def compile_source(
 
     with no_collection():
         try:
-            made = compile_forms(read_program(text), filename, mode, result=result, macros=macros, known=known, python=python)
+            forms = read_program(text)
+            made = compile_forms(forms, filename, mode, result=result, macros=macros, known=known, python=python)
         except SemaError as error:
             if not hasattr(error, "source_file"):
                 error.source_file = filename  # type: ignore[attr-defined]
@@ -129,11 +130,6 @@ def compile_forms(
     except RecursionError:
         raise SemaError("expression nested too deeply", "split it with define or let") from None
     return CompiledUnit(unit, tree, filename, forms)
-
-
-def analyze(forms: List, filename: str, macros: dict[str, Macro], known: frozenset[str]) -> Unit:
-    """The unit of a program's forms."""
-    return analyzed(forms, filename, macros, known, Analyzer).unit
 
 
 def analyzed(

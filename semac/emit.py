@@ -130,7 +130,9 @@ def has_locals(node: Any) -> bool:
     stack = [node]
     while stack:
         here = stack.pop()
-        if isinstance(here, LOCAL_NODES) or (type(here) is ir.CallBuiltin and inlined_function(here) is not None):
+        if isinstance(here, LOCAL_NODES):
+            return True
+        if type(here) is ir.CallBuiltin and (inlined_function(here) is not None or here.name == "foldl"):
             return True
         if type(here) is not ir.Lambda:
             stack.extend(ir.children(here))

@@ -151,11 +151,28 @@ def sum_of(e: Emitter, node: Any) -> ast.expr | None:
     start, source = node.args[1], node.args[2]
     loc = e.loc(node)
     if not only(start.type, INT) or not only(source.type, LIST | VECTOR) or not only(element(source.type), INT):
-        return None
+        return None if e.at_module else summing_loop(e, node)
     first = e.expr(start)
     over = iterable(e, source, "foldl")
     args = [over] if isinstance(first, ast.Constant) and first.value == 0 else [over, first]
     return call(name("sum", loc), args, loc)
+
+
+def summing_loop(e: Emitter, node: Any) -> ast.expr:
+    """`(foldl + start xs)` over values of unknown type: a loop that adds ints at once and asks `+` about the rest."""
+    from semac.emit import Dest
+
+    target, item = e.names.temporary("acc"), e.names.temporary("item")
+    e.stmt(node.args[1], Dest("assign", target))
+    over = iterable(e, node.args[2], "foldl")
+    loc = e.loc(node)
+    kinds: list[ast.expr] = [call(name("type", loc), [name(one, loc)], loc) for one in (target, item)]
+    test = ast.Compare(kinds[0], [ast.Is(), ast.Is()], [kinds[1], name("int", loc)], **loc)
+    general = call(e.runtime(e.builtin_path("+"), loc), [name(target, loc), name(item, loc)], loc)
+    added = ast.BinOp(name(target, loc), ast.Add(), name(item, loc), **loc)
+    body: list[ast.stmt] = [assign(target, ast.IfExp(test, added, general, **loc), loc)]
+    e.append(ast.For(ast.Name(item, ast.Store(), **loc), over, body, [], **loc))
+    return name(target, loc)
 
 
 def fold_known(e: Emitter, node: Any) -> ast.expr:

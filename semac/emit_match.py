@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.maps import PLAIN
 from semac import ir
+from semac.names import mangle
 from semac.pyast import (
     assign,
     attribute,
@@ -152,7 +153,7 @@ class Matches:
         return call(self.runtime(MAPS + "stored", self.current), [made], self.current)
 
 
-def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Any) -> ast.expr:
+def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Any) -> ast.IfExp:
     """`direct if type(subject) is kind else general(subject)`: the common case without a call."""
     test = compare(call(name("type", loc), [name(subject, loc)], loc), ast.Is(), name(kind, loc), loc)
     return ast.IfExp(test, direct, call(general, [name(subject, loc)], loc), **loc)
@@ -168,6 +169,8 @@ class Clauses:
         self.items = ""
         self.size = ""
         self.entries = ""
+        self.head = ""  # the first item, where several clauses begin with a literal
+        self.fetched: dict[Any, str] = {}  # map keys that several clauses compare with literals → their values
 
     def emit(self, index: int, dest: Dest) -> None:
         """Emits the clauses from index on into the current block."""
@@ -206,9 +209,9 @@ class Clauses:
             e.append(ast.If(test, block or [ast.Pass(**loc)], [], **loc))
             self.emit(index + 1, dest)
             return
-        saved = (self.items, self.size, self.entries)
+        saved = (self.items, self.size, self.entries, self.head, dict(self.fetched))
         _, other = e.in_block(lambda: self.emit(index + 1, dest))
-        self.items, self.size, self.entries = saved
+        self.items, self.size, self.entries, self.head, self.fetched = saved
         if block or other:
             e.append(ast.If(test if block else negate(test, loc), block or other, other if block else [], **loc))
 
@@ -229,12 +232,17 @@ class Clauses:
             made = unless_kind(
                 self.subject, "tuple", name(self.subject, loc), e.runtime(MATCHING + "sequence_items", loc), loc
             )
+            if any(one[0] == "map" for one, _, _ in self.node.clauses):
+                subject = call(name("type", loc), [name(self.subject, loc)], loc)
+                is_map = compare(subject, ast.Is(), e.runtime(MAPS + "Map", loc), loc)
+                made.orelse = ast.IfExp(is_map, const(None, loc), made.orelse, **loc)
             e.append(assign(self.items, made, loc))
             if sum(1 for one, _, _ in self.node.clauses if one[0] == "sequence") > 1:
                 self.size = e.names.temporary("size")
                 length = call(name("len", loc), [name(self.items, loc)], loc)
                 none = compare(name(self.items, loc), ast.Is(), const(None, loc), loc)
                 e.append(assign(self.size, ast.IfExp(none, const(-1, loc), length, **loc), loc))
+                self.fetch_head(loc)
         if pattern[0] == "map" and not self.entries:
             self.entries = e.names.temporary("entries")
             kind = e.runtime(MAPS + "Map", loc)
@@ -242,6 +250,35 @@ class Clauses:
             direct = attribute(name(self.subject, loc), "d", loc)
             made = unless_kind(self.subject, kind.id, direct, e.runtime(MATCHING + "map_entries", loc), loc)
             e.append(assign(self.entries, made, loc))
+            self.fetch_entries(loc)
+
+    def fetch_head(self, loc: Any) -> None:
+        """The first item in a variable, when more than one clause asks what it is."""
+        shapes = [shape for shape, _, _ in self.node.clauses if shape[0] == "sequence" and shape[1]]
+        if sum(1 for shape in shapes if shape[1][0][0] == "literal") < 2:
+            return
+        e = self.e
+        self.head = e.names.temporary("head")
+        first = subscript(name(self.items, loc), const(0, loc), loc)
+        some = compare(name(self.size, loc), ast.Gt(), const(0, loc), loc)
+        e.append(assign(self.head, ast.IfExp(some, first, e.runtime(MAPS + "MISSING", loc), **loc), loc))
+
+    def fetch_entries(self, loc: Any) -> None:
+        """Values that more than one clause compares with a literal, in variables; MISSING where the subject is no map."""
+        asked = [
+            key
+            for shape, _, _ in self.node.clauses
+            if shape[0] == "map"
+            for key, part, required in shape[1]
+            if required and part[0] == "literal" and type(key) is Keyword
+        ]
+        e = self.e
+        for key in dict.fromkeys(key for key in asked if asked.count(key) > 1):
+            missing = e.runtime(MAPS + "MISSING", loc)
+            got = call(attribute(name(self.entries, loc), "get", loc), [e.stored_key(key), missing], loc)
+            none = compare(name(self.entries, loc), ast.Is(), const(None, loc), loc)
+            self.fetched[key] = e.names.temporary(mangle(key.name))
+            e.append(assign(self.fetched[key], ast.IfExp(none, missing, got, **loc), loc))
 
     def tests(self, pattern: Any, value: ast.expr, tests: list[ast.expr], binds: list[Any], top: bool = False) -> None:
         """Appends what has to hold of value, and what is bound when it does."""
@@ -275,6 +312,8 @@ class Clauses:
             items = e.names.temporary("items")
             made = call(e.runtime(MATCHING + "sequence_items", loc), [value], loc)
             tests.append(compare(walrus(items, made, loc), ast.IsNot(), const(None, loc), loc))
+        if top and self.head and parts and parts[0][0] == "literal":
+            tests.append(self.literal(name(self.head, loc), parts[0][1]))
         if top and self.size:
             tests.append(compare(name(self.size, loc), op, const(len(parts), loc), loc))
         else:
@@ -283,6 +322,8 @@ class Clauses:
             length = call(name("len", loc), [name(items, loc)], loc)
             tests.append(compare(length, op, const(len(parts), loc), loc))
         for index, part in enumerate(parts):
+            if top and self.head and index == 0 and part[0] == "literal":
+                continue
             self.tests(part, subscript(name(items, loc), const(index, loc), loc), tests, binds)
         if rest is not None:
             tail = subscript(name(items, loc), ast.Slice(const(len(parts), loc), None, None, **loc), loc)
@@ -297,8 +338,14 @@ class Clauses:
             made = call(e.runtime(MATCHING + "map_entries", loc), [value], loc)
             tests.append(compare(walrus(entries, made, loc), ast.IsNot(), const(None, loc), loc))
         else:
-            tests.append(compare(name(entries, loc), ast.IsNot(), const(None, loc), loc))
+            for key, part, required in pattern[1]:
+                if required and part[0] == "literal" and key in self.fetched:
+                    tests.append(self.literal(name(self.fetched[key], loc), part[1]))
+            if not tests:  # what was fetched is in a map for sure
+                tests.append(compare(name(entries, loc), ast.IsNot(), const(None, loc), loc))
         for key, part, required in pattern[1]:
+            if top and required and part[0] == "literal" and key in self.fetched:
+                continue
             get = attribute(name(entries, loc), "get", loc)
             if not required:
                 self.tests(part, call(get, [e.stored_key(key)], loc), tests, binds)

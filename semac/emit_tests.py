@@ -48,7 +48,7 @@ def is_expression(node: Any, budget: int = 80) -> bool:
                 return False  # such a function is looked up after its arguments
         if kind is ir.Call and type(here.head) not in (ir.Ref, ir.Const, ir.Builtin):
             return False  # a computed function is saved first
-        if kind is ir.CallBuiltin and inlined_function(here) is not None:
+        if kind is ir.CallBuiltin and (inlined_function(here) is not None or here.name == "foldl"):
             return False
         if kind is ir.Lambda:
             from semac.emit import is_short

@@ -125,7 +125,8 @@ def _disasm(repl: Repl, text: str) -> None:
     from semac.driver import compile_source
 
     session = repl.session
-    unit = compile_source(text, "<input>", "module", macros=dict(session.macros), known=frozenset(session.names))
+    known, python = frozenset(session.names), frozenset(session.python_names)
+    unit = compile_source(text, "<input>", "module", macros=dict(session.macros), known=known, python=python)
     print(unit.python_text().rstrip("\n"))
 
 

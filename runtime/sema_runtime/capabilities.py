@@ -5,6 +5,9 @@ it there, so no function of a group can be forgotten. A denied function stays bo
 before it has any effect. File functions call `check_path` for each path as well. The groups: shell, fs-read, fs-write,
 network, env-read, env-write, process, llm, serial, python.
 
+Python can do whatever the other groups can, so `python` is denied as soon as anything is. Its builtins are guarded like
+others; its forms (`py/import`, `.method`) the compiler turns into errors (semac/forms/python.py).
+
 Both settings belong to the process: `restrict` is called once, before a program starts, and can only take away.
 """
 
@@ -63,9 +66,11 @@ def parse_mode(mode: str) -> set[str]:
 
 
 def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None) -> None:
-    """Denies groups and, when paths is given, all files outside of those directories."""
+    """Denies groups and, when paths is given, all files outside of those directories; with either, Python too."""
     global allowed
     denied.update(groups)
+    if denied or paths is not None:
+        denied.add("python")
     if paths is not None:
         given = [os.path.realpath(path) for path in paths]
         allowed = given if allowed is None else [path for path in given if _below(path, allowed)]

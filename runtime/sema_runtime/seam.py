@@ -165,10 +165,7 @@ def forget() -> None:
 
 
 def _run(session: Session, text: str, path: str) -> Any:
-    from semac.driver import compile_source
-
-    unit = compile_source(text, path, "module", result=True, macros=session.macros, known=frozenset(session.names))
-    return session.execute(unit, drain=False)
+    return session.execute(session.compile(text, path), drain=False)
 
 
 def python_name(name: str, namespace: dict[str, Any]) -> str:

@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+INTS = {int}
+
 
 @builtin("map", "mapcar", returns="list")
 def map_(function: Any, collection: Any, *more: Any) -> List:
@@ -110,6 +112,9 @@ def foldl(function: Any, initial: Any, collection: Any) -> Any:
     items = collection.items if type(collection) is List else elements(collection, "foldl")
     if not callable(function) and items:
         not_callable(function)
+    many = len(items) > 16 and type(initial) is int
+    if many and getattr(function, "__sema_name__", "") == "+" and set(map(type, items)) == INTS:
+        return sum(items, initial)
     acc = initial
     for item in items:
         acc = function(acc, item)

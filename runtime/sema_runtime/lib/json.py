@@ -131,6 +131,8 @@ def _plain(value: Any) -> Any:
         return value.name
     if kind is Fraction or kind is complex:
         return display(value)
+    if isinstance(value, BaseException):
+        return str(value)  # in the map of a caught error
     raise ValueError(f"cannot encode {type_name(value)} as JSON")
 
 

@@ -53,7 +53,7 @@ def get(collection: Any, key: Any, default: Any = None) -> Any:
     """
     if type(collection) is Map or type(collection) is HashMap:
         return collection.d.get(key, default) if type(key) in ATOMIC else collection.lookup(key, default)
-    if type(collection) is dict and type(key) in ATOMIC:
+    if isinstance(collection, dict) and type(key) in ATOMIC:
         return collection.get(key, default)
     return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
 

@@ -6,6 +6,8 @@ The builtins themselves test the common case inline (`x.items if type(x) is List
 from __future__ import annotations
 
 import sys
+from _collections_abc import Mapping
+from _collections_abc import Sequence as AbstractSequence
 
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
@@ -26,7 +28,17 @@ def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
         return value.items
     if isinstance(value, tuple | list):
         return value
-    type_error("list or vector", value, hint)
+    items = foreign_items(value)
+    if items is None:
+        type_error("list or vector", value, hint)
+    return items
+
+
+def foreign_items(value: Any) -> list[Any] | None:
+    """The items of another sequence of Python (a range, a deque, a row of a database); None for anything else."""
+    if isinstance(value, AbstractSequence) and not isinstance(value, str | bytes | bytearray | memoryview):
+        return list(value)
+    return None
 
 
 def elements(value: Any, function: str) -> Sequence[Any]:
@@ -37,6 +49,9 @@ def elements(value: Any, function: str) -> Sequence[Any]:
         return value
     if type(value) is MutableArray:
         return list(value.items)
+    items = foreign_items(value)
+    if items is not None:
+        return items
     from sema_runtime.values.typenames import type_name
 
     raise SemaTypeError(
@@ -47,13 +62,13 @@ def elements(value: Any, function: str) -> Sequence[Any]:
 
 
 def mapping(value: Any, hint: str | None = None) -> Map:
-    """A map or hashmap; a Python dict becomes a map. Raises `expected map or hashmap`."""
+    """A map or hashmap; a mapping of Python becomes a map. Raises `expected map or hashmap`."""
     kind = type(value)
     if kind is Map or kind is HashMap:
         return value  # type: ignore[no-any-return]
     if isinstance(value, Map):
         return value
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return Map.of(value.items())
     type_error("map or hashmap", value, hint)
 

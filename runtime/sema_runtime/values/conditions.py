@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TYPE = keyword("type")
 MESSAGE = keyword("message")
 STACK_TRACE = keyword("stack-trace")
+PYTHON_EXCEPTION = keyword("python-exception")
 NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
 _NAMES = "reader eval type-error arity unbound user io llm python permission-denied policy-denied cancelled timeout"
 KINDS = {name: keyword(name) for name in _NAMES.split()}
@@ -73,6 +74,8 @@ def condition_map(exc: BaseException) -> Map:
     }
     for name, value in error.fields.items():
         entries[keyword(name.replace("_", "-"))] = value
+    if error.kind == "python" and error is not exc:
+        entries[PYTHON_EXCEPTION] = exc  # here and not in the fields, where it would be a cycle
     return Map(entries)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+FUNCTION = type(lambda: None)
 
 
 class TailCall:
@@ -26,7 +28,12 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
     Emitted as `return tail_call(f, x)`. When the function that says so was itself called by a `tail_call`, the call is
     handed back to that one, which loops; otherwise this one becomes the loop. Chains of any length use three frames.
     """
-    caller = sys._getframe(2).f_code
+    if type(function) is not FUNCTION:
+        return _foreign_call(function, args)
+    try:
+        caller = sys._getframe(2).f_code
+    except ValueError:  # called by no Python code: the first function of a thread
+        caller = None
     if caller is _CODE or caller is _APPLY:
         return TailCall(function, args)
     result = function(*args)
@@ -38,12 +45,23 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
 _CODE = tail_call.__code__
 
 
+def _foreign_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """A call of what may call back without a frame of its own (`functools.reduce`): the frame here tells it apart."""
+    return function(*args)
+
+
 def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
     """`(apply f a b items)` in tail position, with the flat stack of `tail_call`."""
     from sema_runtime.values.matching import iterate
 
     arguments = (*args[:-1], *iterate(args[-1], "apply"))
-    if sys._getframe(2).f_code in (_CODE, _APPLY):
+    if type(function) is not FUNCTION:
+        return _foreign_call(function, arguments)
+    try:
+        caller = sys._getframe(2).f_code
+    except ValueError:
+        caller = None
+    if caller is _CODE or caller is _APPLY:
         return TailCall(function, arguments)
     result = function(*arguments)
     while type(result) is TailCall:

@@ -14,6 +14,9 @@ it grew from, so a list that is consed and measured in turn needs memory for one
 
 from __future__ import annotations
 
+import sys
+from _collections_abc import Sequence as AbstractSequence
+
 from sema_runtime.values.equality import same_items, strict_hash
 
 TYPE_CHECKING = False
@@ -74,11 +77,20 @@ class List:
     def __contains__(self, value: Any) -> bool:
         return value in self.items
 
+    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
+        """The place of the first item that equals value. Raises ValueError when there is none."""
+        return self.items.index(value, start, stop)
+
+    def count(self, value: Any) -> int:
+        """How many items equal value."""
+        return self.items.count(value)
+
     def __eq__(self, other: object) -> bool:
+        """Equal to a list, of Sema or of Python, with equal items (`values/equality.py`: 1 is not 1.0)."""
         if self is other:
             return True
         if type(other) is not List:
-            return NotImplemented
+            return same_items(self.items, other) if type(other) is list else NotImplemented
         return same_items(self.items, other.items)
 
     def __hash__(self) -> int:
@@ -93,6 +105,7 @@ class List:
         return List, (list(self.items),)
 
 
+AbstractSequence.register(List)  # isinstance, and `match` with [a, *rest]
 EMPTY = List(())
 _new = List.__new__
 _items_of = List.items.__get__  # type: ignore[attr-defined, misc]

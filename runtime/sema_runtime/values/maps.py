@@ -15,6 +15,7 @@ Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name
 
 from __future__ import annotations
 
+from _collections_abc import Mapping
 from _thread import RLock
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
@@ -240,7 +241,7 @@ class Map:
         if self is other:
             return True
         if type(other) is not type(self):
-            return NotImplemented
+            return self == type(self).of(other.items()) if type(other) is dict else NotImplemented
         mine, theirs = self.stable(), other.stable()
         if len(mine) != len(theirs):
             return False
@@ -268,6 +269,7 @@ class HashMap(Map):
     type_name = "hashmap"
 
 
+Mapping.register(Map)  # isinstance, and `match` with {"name": name}
 _dict_of = Map.d.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError when the dict was taken
 
 

@@ -17,14 +17,14 @@ def sequence_items(value: Any) -> Any:
         return value
     if type(value) is List:
         return value.items
-    return value if type(value) is list else None
+    return value if isinstance(value, list | tuple) else None
 
 
 def map_entries(value: Any) -> Any:
     """The dict of stored keys of a map, None for anything else."""
     if type(value) is Map or type(value) is HashMap:
         return value.pinned()
-    return {stored(key): item for key, item in value.items()} if type(value) is dict else None
+    return {stored(key): item for key, item in value.items()} if isinstance(value, dict) else None
 
 
 def destructure(value: Any, count: int) -> Any:
@@ -78,6 +78,11 @@ def _other_items(value: Any, who: str) -> Any:
     got = type_name(value)
     if got == "mutable-array":
         return list(value.items)
+    from sema_runtime.lib.sequences import foreign_items
+
+    items = value if isinstance(value, list | tuple) else foreign_items(value)
+    if items is not None:
+        return items
     not_iterable(got, who)
 
 

@@ -31,10 +31,14 @@ def to_text(value: Any) -> str:
 
 
 def display(value: Any) -> str:
-    """As `to_text`, except that a string at the top is shown raw."""
+    """As `to_text`, except that at the top a string is shown raw and a Python object as its `str`."""
     if type(value) is str:
         return value
-    return to_text(value)
+    atom = ATOMS.get(type(value))
+    if atom is not None:
+        return atom(value)
+    parts = _parts(value)
+    return _opaque(value, str) if parts is None else _nested(parts)
 
 
 def pretty(value: Any, width: int = 80) -> str:
@@ -106,7 +110,7 @@ ATOMS: dict[type, Callable[[Any], str]] = {
 }
 
 
-def _opaque(value: Any) -> str:
+def _opaque(value: Any, foreign: Callable[[Any], str] = repr) -> str:
     """What is neither an atom nor a collection: a class of ours, a foreign callable or Python object."""
     own = getattr(value, "sema_text", None)
     if own is not None:
@@ -117,10 +121,10 @@ def _opaque(value: Any) -> str:
     for kind in type(value).__mro__[1:]:
         atom = ATOMS.get(kind)
         if atom is not None:
-            return atom(value)
+            return str(value) if kind is str and foreign is str else atom(value)
     if callable(value):
         return _function(value)
-    return repr(value)
+    return foreign(value)
 
 
 # Collections on one line

@@ -48,14 +48,16 @@ PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()} | {"Fractio
 
 
 class PythonError(SemaError):
-    """What a Python library raised, as it is: `:type :python`, `:python-type` the name of the class."""
+    """What a Python library raised, as it is: `:type :python`, `:python-type` the name of the class, `:python-class`
+    the same with its module (`json.decoder.JSONDecodeError`; plain for what Python predefines)."""
 
     kind = "python"
 
     def __init__(self, exc: BaseException) -> None:
-        name = type(exc).__name__
+        name, module = type(exc).__name__, type(exc).__module__
+        full = type(exc).__qualname__ if module == "builtins" else f"{module}.{type(exc).__qualname__}"
         text = str(exc.args[0]) if isinstance(exc, KeyError) and len(exc.args) == 1 else str(exc)
-        super().__init__(f"{name}: {text}" if text else name, None, None, python_type=name)
+        super().__init__(f"{name}: {text}" if text else name, None, None, python_type=name, python_class=full)
 
 
 def translated(exc: BaseException) -> SemaError:
@@ -290,6 +292,8 @@ def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | N
 
 
 def _attribute(exc: AttributeError) -> SemaError | None:
+    if isinstance(exc.obj, type) or type_name(exc.obj).startswith("python:"):
+        return None
     if exc.name in SEQUENCE_ATTRIBUTES:
         expected = "list or vector"
     elif exc.name in MAP_ATTRIBUTES:
