@@ -28,7 +28,7 @@ THIRD_PARTY = {
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},
 }
-EFFECTFUL = {"lib", "llm", "tasks", "seam", "capabilities"}  # of the runtime, which the compiler doesn't load
+EFFECTFUL = {"lib", "llm", "tasks", "seam"}  # of the runtime, which the compiler doesn't load
 DOOR = "runtime/sema_runtime/seam.py"  # the only way from the runtime to the compiler
 OUTPUT_CAPTURE = "semac/eval_worker.py"  # collects what programs print
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
