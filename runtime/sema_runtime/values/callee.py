@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NOTHING = (False, None)
+FUSED = ("_LOAD_FAST", "_LOAD_FAST_BORROW")
 
 
 def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
@@ -45,6 +46,9 @@ def _loaded(one: dis.Instruction, frame: FrameType) -> tuple[bool, Any]:
     name = one.argval
     if one.opname == "LOAD_CONST":
         return True, name
+    if one.opname.endswith(FUSED) and type(name) is tuple:  # Python 3.13 loads and stores in pairs
+        name = name[-1]
+        return (True, frame.f_locals[name]) if name in frame.f_locals else NOTHING
     if one.opname in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"):
         return (True, frame.f_locals[name]) if name in frame.f_locals else NOTHING
     if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
