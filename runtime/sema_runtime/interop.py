@@ -31,7 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 SAME = frozenset((type(None), bool, int, float, str, bytes))  # one type for both languages
-LISTS = (List, tuple, list, Values, MutableArray, TypedArray)
+LISTS = (List, tuple, list, MutableArray, TypedArray)
 
 
 # Sema → Python
@@ -40,8 +40,8 @@ LISTS = (List, tuple, list, Values, MutableArray, TypedArray)
 def to_python(value: Any) -> Any:
     """Plain Python data for a Sema value, all the way down: what `json.dumps` takes, where JSON has a word for it.
 
-    list, vector, array → list; map, record → dict; keyword, symbol, char → str; rational → float; mutable cell → what it
-    holds. Names lose their colon; keys of other types than str, int, float, bool, None become tuples or stay. bytes,
+    list, vector, array → list; map, record → dict; keyword, symbol, char → str; rational → float; mutable cell → what
+    it holds. Names lose their colon; keys of other types than str, int, float, bool, None become tuples or stay. bytes,
     complex, functions and objects of Python come back as they are. Raises SemaError when two keys of a map become one
     (`:a` beside `"a"`).
     """
@@ -56,6 +56,8 @@ def to_python(value: Any) -> Any:
         return float(value)
     if isinstance(value, LISTS):
         return [to_python(item) for item in value]
+    if kind is Values:
+        return [to_python(item) for item in value.items]
     if isinstance(value, Map | dict):
         return _python_dict(list(value.items()))
     if isinstance(value, Record):
@@ -91,8 +93,8 @@ def to_sema(value: Any, keywords: bool = True) -> Any:
     """Sema data for a Python value, all the way down.
 
     list, other sequence, set, iterator → list (an iterator is used up, a set comes sorted where that is possible);
-    tuple → vector; dict, other mapping, instance of a dataclass → map; array and matrix (`tolist`) → lists; bytes-likes →
-    bytevector; numbers of whatever library → int, float, rational, complex. keywords: whether keys that are strings
+    tuple → vector; dict, other mapping, instance of a dataclass → map; array and matrix (`tolist`) → lists; bytes-likes
+    → bytevector; numbers of whatever library → int, float, rational, complex. keywords: whether keys that are strings
     become keywords, as they do in `json/decode`. Other objects come back as they are, Sema values too.
     """
     kind = type(value)
@@ -114,7 +116,7 @@ def to_sema(value: Any, keywords: bool = True) -> Any:
 
 
 def _sema_map(value: Mapping[Any, Any], keywords: bool) -> Map:
-    kind = HashMap if type(value) is HashMap else Map
+    kind = HashMap if isinstance(value, HashMap) else Map
     return kind.of((_sema_key(key, keywords), to_sema(item, keywords)) for key, item in value.items())
 
 
@@ -140,7 +142,7 @@ def _sema_object(value: Any, keywords: bool) -> Any:
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Rational):
-        return rational(Fraction(value.numerator, value.denominator))
+        return rational(Fraction(int(value.numerator), int(value.denominator)))
     if isinstance(value, Real):
         return float(value)
     if isinstance(value, AnyComplex):

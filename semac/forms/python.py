@@ -10,7 +10,7 @@
 (py/with (f (open "x")) body...)       context managers
 
 Where a sandbox denies Python, each of these forms becomes an error that is raised when the form is reached; as that is
-decided here, ordinary programs pay nothing. So code compiled without a sandbox must not run in one: `cache.py` sees to it.
+decided here, ordinary programs pay nothing. So code compiled without a sandbox must not run in one: see `cache.py`.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def python_call(a: Analyzer, name: str, items: Any, scope: Scope) -> Any:
 
 
 def attribute_name(name: str) -> str:
-    """What Python calls an attribute or a parameter: `max-iter` is `max_iter`, `empty?` is `is_empty`, `class` `class_`."""
+    """What Python calls an attribute or a parameter: `max-iter` is `max_iter`, `empty?` `is_empty`, `class` `class_`."""
     plain = name.replace("-", "_")
     return plain if plain.isidentifier() and not iskeyword(plain) else mangle(name)
 

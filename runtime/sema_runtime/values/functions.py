@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-FUNCTION = type(lambda: None)
+FUNCTION: type = type(lambda: None)
 
 
 class TailCall:
@@ -36,7 +36,7 @@ def tail_call(function: Callable[..., Any], *args: Any) -> Any:
         caller = None
     if caller is _CODE or caller is _APPLY:
         return TailCall(function, args)
-    result = function(*args)
+    result: Any = function(*args)
     while type(result) is TailCall:
         result = result.function(*result.args)
     return result
@@ -63,7 +63,7 @@ def tail_apply(function: Callable[..., Any], *args: Any) -> Any:
         caller = None
     if caller is _CODE or caller is _APPLY:
         return TailCall(function, arguments)
-    result = function(*arguments)
+    result: Any = function(*arguments)
     while type(result) is TailCall:
         result = result.function(*result.args)
     return result
