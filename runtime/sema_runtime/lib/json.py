@@ -59,20 +59,7 @@ def _no_constant(name: str) -> Any:
 def _decoder() -> JSONDecoder:
     from json import JSONDecoder
 
-    return JSONDecoder(object_pairs_hook=_as_map, parse_constant=_no_constant)
-
-
-@cache
-def _careful_decoder() -> JSONDecoder:
-    """For texts with numbers that may be out of a float's range; asks about each float."""
-    from json import JSONDecoder
-
     return JSONDecoder(object_pairs_hook=_as_map, parse_float=_as_float, parse_constant=_no_constant)
-
-
-def _has_exponent(text: str) -> bool:
-    """Whether a number may be written with an exponent; other floats are in range."""
-    return any(digit + "e" in text or digit + "E" in text for digit in "0123456789")
 
 
 @builtin("json/decode", pure=True)
@@ -86,8 +73,7 @@ def json_decode(text: Any) -> Any:
     if _suspicious(text):
         _check(text)
     try:
-        decoder = _careful_decoder() if _has_exponent(text) else _decoder()
-        value = decoder.decode(text)
+        value = _decoder().decode(text)
         return _as_list(value) if type(value) is list else value
     except (ValueError, RecursionError):
         _check(text)
