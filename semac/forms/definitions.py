@@ -135,6 +135,12 @@ def set_(a: Analyzer, form: List, scope: Scope) -> Any:
             return set_attribute(a, parts[0], parts[1], scope)
     name = a.name_of(parts[0], "set!")
     var = scope.find(name)
+    if var is None and "." in name and name not in a.defined:
+        from semac.forms.python import set_dotted
+
+        made = set_dotted(a, name, parts[1], scope)
+        if made is not None:
+            return made
     if var is None:
         var = a.global_var(name)
         if name in INDEX and name not in a.defined:

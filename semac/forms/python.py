@@ -212,6 +212,14 @@ def set_attribute(a: Analyzer, place: List, value: Any, scope: Scope) -> Any:
     return PySetAttr(a.node(place.items[1], scope), attribute_name(name[2:]), a.node(value, scope), span=a.span)
 
 
+def set_dotted(a: Analyzer, name: str, value: Any, scope: Scope) -> Any:
+    """(set! module.attribute value); None when name is no such thing."""
+    place = dotted(a, name, scope)
+    if type(place) is not PyAttr:
+        return place
+    return PySetAttr(place.object, place.name, a.node(value, scope), span=a.span)
+
+
 @interop("py/call")
 def py_call(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.sequences import elements, seq, size, used_as_value, whole
+from sema_runtime.lib.sequences import elements, foreign_size, seq, size, used_as_value, whole
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List
@@ -268,6 +268,9 @@ def length(collection: Any) -> int:
         return len(collection.items)
     if isinstance(collection, SIZED) or getattr(type(collection), "type_name", "") in ("f64-array", "i64-array"):
         return len(collection)
+    found = foreign_size(collection)
+    if found is not None:
+        return found
     type_error(
         "list, vector, string, map, hashmap, bytevector, typed array, or mutable-array",
         collection,

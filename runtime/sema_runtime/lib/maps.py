@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.lists import assoc_entry
-from sema_runtime.lib.sequences import mapping, seq, used_as_value
+from sema_runtime.lib.sequences import foreign_size, mapping, seq, used_as_value
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import KEYS, check_key
@@ -158,8 +158,9 @@ def count(collection: Any) -> int:
         return len(collection.items)
     if isinstance(collection, str | tuple | list | Map | dict):
         return len(collection)
-    if collection is None:
-        return 0
+    found = 0 if collection is None else foreign_size(collection)
+    if found is not None:
+        return found
     type_error("collection", collection, "count: expected a list, vector, map, or string")
 
 

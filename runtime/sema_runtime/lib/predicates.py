@@ -210,7 +210,12 @@ def is_empty(collection: Any) -> bool:
         return True
     if type(collection) in COLLECTIONS:
         return not len(collection)
-    type_error("collection", collection, EMPTY_HINT)
+    from sema_runtime.lib.sequences import foreign_size
+
+    found = foreign_size(collection)
+    if found is None:
+        type_error("collection", collection, EMPTY_HINT)
+    return not found
 
 
 # Equality

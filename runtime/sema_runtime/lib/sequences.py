@@ -6,7 +6,7 @@ The builtins themselves test the common case inline (`x.items if type(x) is List
 from __future__ import annotations
 
 import sys
-from _collections_abc import Mapping
+from _collections_abc import Mapping, Set
 from _collections_abc import Sequence as AbstractSequence
 
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 INT_LIMIT = 1 << 63
+TEXTS = (str, bytes, bytearray, memoryview)  # sequences to Python only
 
 
 def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
@@ -36,8 +37,13 @@ def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
 
 def foreign_items(value: Any) -> list[Any] | None:
     """The items of another sequence of Python (a range, a deque, a row of a database); None for anything else."""
-    if isinstance(value, AbstractSequence) and not isinstance(value, str | bytes | bytearray | memoryview):
-        return list(value)
+    return list(value) if isinstance(value, AbstractSequence) and not isinstance(value, TEXTS) else None
+
+
+def foreign_size(value: Any) -> int | None:
+    """The length of another sequence, mapping or set of Python; None for anything else."""
+    if isinstance(value, AbstractSequence | Mapping | Set) and not isinstance(value, TEXTS):
+        return len(value)
     return None
 
 
