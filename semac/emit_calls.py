@@ -14,6 +14,7 @@ from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import PLAIN, HashMap, Map
 from sema_runtime.values.numbers import Complex
 from semac import ir
+from semac.dest import Dest
 from semac.emit_hofs import inline_statement
 from semac.emit_inline import inline
 from semac.emit_owned import owned_operation, read_owned
@@ -22,8 +23,7 @@ from semac.pyast import Loc, attribute, call, const, name
 from semac.types import MAP, only
 
 if TYPE_CHECKING:
-    from semac.emit import Dest
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 ATOMS = (int, float, str, bool, bytes, type(None))
 LISTS = "sema_runtime.values.lists:"
@@ -155,7 +155,8 @@ class Calls:
         if isinstance(value, ATOMS):
             return const(value, loc)
         if type(value) in (Keyword, Symbol, Char, Fraction):
-            return self.module.names.atom(value, loc)
+            atom: ast.expr = self.module.names.atom(value, loc)
+            return atom
         if type(value) is Complex:
             halves = [self.constant_data(value.re, loc), self.constant_data(value.im, loc)]
             return call(self.runtime("sema_runtime.values.numbers:Complex", loc), halves, loc)

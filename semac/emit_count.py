@@ -6,13 +6,13 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from semac import ir
+from semac.dest import Dest
 from semac.emit_flow import always_recurs, is_pure, recurs
 from semac.pyast import assign, call, const, drop_trailing_continue, name
 from semac.types import INT, only
 
 if TYPE_CHECKING:
-    from semac.emit import Dest
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 
 class Count:
@@ -122,8 +122,6 @@ def mentions(node: Any, variables: list[ir.Var]) -> bool:
 
 def emit_counting(e: Emitter, loop: ir.NamedLet, count: Count, dest: Dest) -> None:
     """`for i in range(start, bound):` with the rest of the loop's variables assigned in the body."""
-    from semac.emit import Dest as Destination
-
     loc = e.loc(loop)
     counter = e.names.local(count.var)
     start: ast.expr = const(0, loc)
@@ -133,12 +131,12 @@ def emit_counting(e: Emitter, loop: ir.NamedLet, count: Count, dest: Dest) -> No
             if not isinstance(start, ast.Constant):
                 start = e.save(start, "start", loc)
             continue
-        e.stmt(init, Destination("assign", e.names.local(var)))
+        e.stmt(init, Dest("assign", e.names.local(var)))
     e.owned.update(loop.function.params)
     bound = e.expr(count.bound)
     limits = [bound] if isinstance(start, ast.Constant) and start.value == 0 else [start, bound]
     over = call(name("range", loc), limits, loc)
-    early = dest if dest.kind == "return" else Destination(dest.kind, dest.target, after=True)
+    early = dest if dest.kind == "return" else Dest(dest.kind, dest.target, after=True)
     falls_through = bool(count.more_tests) or not always_recurs(count.stay, loop)
 
     def body() -> None:

@@ -6,13 +6,14 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from semac import ir
+from semac.dest import DROP, RETURN, Dest
 from semac.emit_tests import KEYWORD_GET, is_expression
+from semac.ir_facts import is_short
 from semac.pyast import assign, const, drop_trailing_continue, name, negate, store_tuple, terminates, tuple_of
 from semac.types import BOOL, only
 
 if TYPE_CHECKING:
-    from semac.emit import Dest
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 
 class Flow:
@@ -77,8 +78,6 @@ class Flow:
     # Loops
 
     def stmt_while(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
-        from semac.emit import DROP
-
         loc = self.loc(node)
         test, before = self.in_block(lambda: self.test(node.test))
         self.loops.append(None)
@@ -92,8 +91,6 @@ class Flow:
         self.finish(const(None, loc), dest, loc, False)
 
     def expr_while(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
-        from semac.emit import DROP
-
         self.stmt_while(node, DROP)
         return const(None, self.loc(node))
 
@@ -109,8 +106,6 @@ class Flow:
             return
         targets = [self.names.local(var) for var in node.function.params]
         for target, init in zip(targets, node.inits, strict=True):
-            from semac.emit import Dest
-
             self.stmt(init, Dest("assign", target))
         self.owned.update(node.function.params)
         self.loop_body(node, node.function.body, dest)
@@ -127,16 +122,12 @@ class Flow:
         self.finish(ast.Call(name(target, loc), args, [], **loc), dest, loc)
 
     def self_tail_loop(self: Emitter, function: ir.Function, body: Any) -> None:  # type: ignore[misc]
-        from semac.emit import RETURN
-
         named = function.var.loop if function.var is not None else None
         loop = named if named is not None and named.is_loop else function
         self.loop_body(loop, body, RETURN)
 
     def loop_body(self: Emitter, loop: Any, body: Any, dest: Dest) -> None:  # type: ignore[misc]
         """`while True:` over a body in which tail calls of the loop jump back; `while test:` where the body allows it."""
-        from semac.emit import Dest
-
         loc = self.loc(body) if body.span is not None else self.current
         if type(body) is ir.If and is_expression(body.test) and not has_jump_past(body, loop):
             stay, leave = body.then, body.otherwise
@@ -181,8 +172,6 @@ class Flow:
         """Assigns all variables from their old values: one after the other where an order allows it."""
         ordered = safe_order(pairs)
         if ordered is not None:
-            from semac.emit import Dest
-
             for var, arg in ordered:
                 self.stmt(arg, Dest("assign", var.py))
             return
@@ -253,8 +242,6 @@ def only_fields(node: Any) -> bool:
 
 def is_small(node: Any) -> bool:
     """Worth writing as `a if test else b`."""
-    from semac.emit import is_short
-
     return is_short(node, 5) and is_expression(node, 5) and not has_tail_call(node)
 
 

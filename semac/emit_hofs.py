@@ -6,18 +6,19 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from semac import ir
+from semac.dest import DROP, Dest
 from semac.emit_flow import is_pure
 from semac.emit_inline import inlines
 from semac.emit_owned import plain_split
 from semac.emit_tests import is_expression
+from semac.ir_facts import is_short
 from semac.owned import is_plain_split
 from semac.pyast import assign, call, const, name, negate
 from semac.tails import inlined_function
 from semac.types import INT, LIST, VECTOR, element, only
 
 if TYPE_CHECKING:
-    from semac.emit import Dest
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 
 def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
@@ -52,8 +53,6 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
     if type(node.args[0]) is ir.Ref:
         return known_comprehension(e, node, known)
     function = node.args[0].function
-    from semac.emit import is_short
-
     if (
         len(function.params) != 1
         or function.rest
@@ -133,8 +132,6 @@ def foldl(e: Emitter, node: Any) -> ast.expr | None:
         return None
     accumulator, item = function.params
     target = e.bind(accumulator)
-    from semac.emit import Dest
-
     e.stmt(node.args[1], Dest("assign", target))
     for_loop(e, node, node.args[2], item, function.body, Dest("assign", target))
     return folded(e, name(target, e.loc(node)), function)
@@ -160,8 +157,6 @@ def sum_of(e: Emitter, node: Any) -> ast.expr | None:
 
 def summing_loop(e: Emitter, node: Any) -> ast.expr:
     """`(foldl + start xs)` over values of unknown type: a loop that adds ints at once and asks `+` about the rest."""
-    from semac.emit import Dest
-
     target, item = e.names.temporary("acc"), e.names.temporary("item")
     e.stmt(node.args[1], Dest("assign", target))
     over = iterable(e, node.args[2], "foldl")
@@ -177,8 +172,6 @@ def summing_loop(e: Emitter, node: Any) -> ast.expr:
 
 def fold_known(e: Emitter, node: Any) -> ast.expr:
     """A fold with a function of the program: a loop that calls it."""
-    from semac.emit import Dest
-
     function = inlined_function(node)
     assert function is not None
     lines = node.name == "file/fold-lines"
@@ -212,8 +205,6 @@ def fold_lines(e: Emitter, node: Any) -> ast.expr | None:
         return fold_known(e, node)
     if function.has_closures:
         return None
-    from semac.emit import Dest
-
     accumulator, item = function.params
     target = e.bind(accumulator)
     over = file_lines(e, node)
@@ -277,8 +268,6 @@ def inline_statement(e: Emitter, node: Any, dest: Dest) -> bool:
     function = node.args[0].function
     if len(function.params) != 1 or function.rest or function.has_closures or function.self_tail:
         return False
-    from semac.emit import DROP
-
     for_loop(e, node, node.args[1], function.params[0], function.body, DROP)
     e.finish(const(None, e.loc(node)), dest, e.loc(node), False)
     return True

@@ -17,7 +17,7 @@ from semac.pyast import attribute, binop, call, compare, const, name, negate, wa
 from semac.types import CHAR, FLOAT, INT, KEYWORD, LIST, MAP, NUMBER, STR, SYMBOL, TAGS, VECTOR, only
 
 if TYPE_CHECKING:
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 Inliner = Callable[["Emitter", Any], "ast.expr | None"]
 INLINE: dict[str, Inliner] = {}
@@ -94,7 +94,7 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
     for index in range(held_last):  # what stands before an operand that the test evaluates is evaluated there too
         if index not in unknown and not isinstance(made[index], ast.Name | ast.Constant):
             unknown.append(index)
-    order = sorted(unknown)
+    order = [i for i in sorted(unknown) if not same_name_before(made, unknown, i)]
     if any(not isinstance(made[index], ast.Name) for index in order[2:]):
         return call(e.runtime(checked, loc), made, loc)  # a chained test stops early: it would not reach that operand
     for index in order:
@@ -114,6 +114,16 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
         for operand in made[1:]:
             result = binop(result, op, operand, loc)
     return ast.IfExp(test, result, call(e.runtime(checked, loc), list(made), loc), **loc)
+
+
+def same_name_before(made: list[ast.expr], unknown: list[int], index: int) -> bool:
+    """Whether an operand is a variable that is tested already, as in `(* x x)`."""
+    value = made[index]
+    return isinstance(value, ast.Name) and any(
+        isinstance(made[i], ast.Name) and made[i].id == value.id  # type: ignore[attr-defined]
+        for i in unknown
+        if i < index
+    )
 
 
 def likely_kind(args: list[Any]) -> tuple[str, list[int]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.maps import PLAIN
 from semac import ir
+from semac.dest import Dest
 from semac.names import mangle
 from semac.pyast import (
     assign,
@@ -24,8 +25,7 @@ from semac.pyast import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from semac.emit import Dest
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 MATCHING = "sema_runtime.values.matching:"
 MAPS = "sema_runtime.values.maps:"
@@ -43,10 +43,8 @@ class Matches:
         if dest.kind == "return" or dest.after or not any(guard is not None for _, guard, _ in node.clauses):
             clauses.emit(0, dest)
             return
-        from semac.emit import Dest as Destination
-
         self.loops.append(None)
-        _, body = self.in_block(lambda: clauses.emit(0, Destination(dest.kind, dest.target, after=True)))
+        _, body = self.in_block(lambda: clauses.emit(0, Dest(dest.kind, dest.target, after=True)))
         self.loops.pop()
         self.append(ast.While(const(True, loc), body, [], **loc))
 

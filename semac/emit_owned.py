@@ -10,7 +10,7 @@ from semac.owned import is_owned_assoc
 from semac.pyast import attribute, call, const, name
 
 if TYPE_CHECKING:
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 
 def owned_operation(e: Emitter, node: Any) -> ast.expr | None:

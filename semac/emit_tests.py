@@ -6,12 +6,13 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from semac import ir
+from semac.ir_facts import is_short
 from semac.pyast import boolop, compare, const, name, negate, walrus
 from semac.tails import inlined_function
 from semac.types import ANY, BOOL, NIL, TAGS, only
 
 if TYPE_CHECKING:
-    from semac.emit import FunctionEmitter as Emitter
+    from semac.emit_function import FunctionEmitter as Emitter
 
 KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 STATEMENT_NODES = frozenset(
@@ -51,7 +52,6 @@ def is_expression(node: Any, budget: int = 80) -> bool:
         if kind is ir.CallBuiltin and (inlined_function(here) is not None or here.name == "foldl"):
             return False
         if kind is ir.Lambda:
-            from semac.emit import is_short
             from semac.emit_calls import unbounded
 
             if here.function.rest is not None or not is_short(here.function.body) or unbounded(here.function):

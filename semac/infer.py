@@ -15,6 +15,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac import ir
 from semac.analyze import Unit
+from semac.ir_facts import read_early
 from semac.tails import function_argument, inlined_function
 from semac.types import (
     ANY,
@@ -167,8 +168,6 @@ class Inference:
         return self.visit(node.body)
 
     def define(self, node: Any) -> int:
-        from semac.emit import read_early
-
         if node not in self.started:
             self.started.add(node)
             for var in read_early(node.vars, node.body):
