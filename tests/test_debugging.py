@@ -103,7 +103,9 @@ def test_pdb_steps_into_and_out_of_functions_past_the_runtime(folder: Path) -> N
 
 def test_plain_pdb_works_on_a_python_program_that_imports_sema(folder: Path) -> None:
     (folder / "use.py").write_text("import semac.importer\nsemac.importer.install()\nimport prog\nprog.double_it(21)\n")
-    shown = run(folder, "-m", "pdb", "use.py", stdin="b prog.sema:4\nc\nc\nc\nc\np twice\nq\n", code=0).stdout
+    at_line, at_function = "b prog.sema:4\nc\nc\nc\nc\np twice\nq\n", "n\nn\nn\nb prog.double_it\nc\nn\np twice\nq\n"
+    commands = at_function if sys.version_info >= (3, 13) else at_line  # 3.13 knows the lines of .py files only
+    shown = run(folder, "-m", "pdb", "use.py", stdin=commands, code=0).stdout
     assert stops(shown)[-1] == (4, "double_it")
     assert "42" in shown
 
@@ -113,7 +115,7 @@ def test_breakpoint_form(folder: Path) -> None:
         "(define (f x)\n  (let ((y (+ x 1)))\n    (breakpoint)\n    (* y 2)))\n(println (f 3))\n"
     )
     shown = run(folder, "-m", "semac", "stop.sema", stdin="p x, y\nc\n").stdout
-    assert stops(shown) == [(4, "f")]
+    assert stops(shown) == [(3 if sys.version_info >= (3, 13) else 4, "f")]  # since 3.13, pdb shows the call itself
     assert "(3, 4)" in shown
     assert shown.rstrip().endswith("8")
 
