@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.sequences import elements, foreign_size, seq, size, used_as_value, whole
+from sema_runtime.lib.sequences import elements, foreign_items, foreign_size, seq, size, used_as_value, whole
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List
@@ -246,13 +246,11 @@ def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
         raise SemaError(f"nth: index must be non-negative, got {index}", hint if as_value else None)
     if type(collection) is MutableArray:
         items: Sequence[Any] = collection.items
-    elif isinstance(collection, List | tuple | list):
-        items = seq(collection)
-    elif as_value:
-        expected = "list, vector, or mutable-array"
-        argument_error("nth", 1, expected, collection, f"nth: argument 1 must be a {expected}")
     else:
-        type_error("list or vector", collection)
+        if as_value and not isinstance(collection, List | tuple | list) and foreign_items(collection) is None:
+            expected = "list, vector, or mutable-array"
+            argument_error("nth", 1, expected, collection, f"nth: argument 1 must be a {expected}")
+        items = seq(collection)
     if index >= len(items):
         raise SemaError(f"index {index} out of bounds (length {len(items)})")
     return items[index]

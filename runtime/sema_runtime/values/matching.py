@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.errors import SemaError, SemaTypeError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map, stored
 
@@ -31,7 +31,7 @@ def destructure(value: Any, count: int) -> Any:
     """Exactly count items of a list or vector."""
     items = value if type(value) is tuple else sequence_items(value)
     if items is None:
-        type_error("list or vector", value)
+        items = _items_or_error(value)
     if len(items) != count:
         raise SemaError(f"destructure: expected {count} elements, got {len(items)}")
     return items
@@ -41,7 +41,7 @@ def destructure_rest(value: Any, count: int) -> Any:
     """At least count items of a list or vector."""
     items = value if type(value) is tuple else sequence_items(value)
     if items is None:
-        type_error("list or vector", value)
+        items = _items_or_error(value)
     if len(items) < count:
         raise SemaError(f"destructure: expected at least {count} elements before `&`, got {len(items)}")
     return items
@@ -51,8 +51,17 @@ def destructure_map(value: Any) -> Any:
     """The dict of stored keys of a map."""
     entries = map_entries(value)
     if entries is None:
-        type_error("map or hashmap", value)
+        from sema_runtime.lib.sequences import mapping
+
+        entries = mapping(value).pinned()
     return entries
+
+
+def _items_or_error(value: Any) -> Any:
+    """The items of another sequence of Python. Raises `expected list or vector` for anything else."""
+    from sema_runtime.lib.sequences import seq
+
+    return seq(value)
 
 
 def no_match(value: Any) -> SemaError:
