@@ -44,6 +44,9 @@ Waits until the task behind a promise has finished and returns its value, or rai
 Evaluates the forms in order and returns the last value. Opens no scope: a define in it belongs to the surrounding body.
 
 (begin 1 2 3) => 3""",
+    "breakpoint": """(breakpoint)
+
+Stops the program in the debugger (pdb, or what PYTHONBREAKPOINT names), where the locals of the form can be seen.""",
     "case": """(case expr ((datum ...) body ...) ... [(else body ...)])
 
 Runs the first clause that lists a datum equal (=) to the value of expr. Data are not evaluated. nil when none fits.
@@ -278,6 +281,31 @@ Another spelling of begin.
     "prompt": """(prompt (role content ...) ...)
 
 A prompt value: a sequence of messages for a language model.""",
+    "py/call": """(py/call callable arg ... :name value ...)
+
+Calls anything of Python's with positional and keyword arguments. Needs the capability `python`, as all such forms.
+
+(py/call (.-date (py/module "datetime")) 2024 :month 2 :day 3) => datetime.date(2024, 2, 3)""",
+    "py/from": """(py/from "module" name ...)
+(py/from "module" (name :as other) ...)
+
+Binds names of a Python module. Calls of such a name take keyword arguments.
+
+(begin (py/from "datetime" timedelta) (str (timedelta :days 2))) => "2 days, 0:00:00\"""",
+    "py/import": """(py/import "module")
+(py/import "module" :as name)
+
+Imports a Python module. `module.name` then means its attribute, in calls with keyword arguments too; of a dotted module
+the first part is bound, as in Python. (.method object arg ...) and (.-attribute object) work on any value.
+
+(begin (py/import "json") (json.dumps [1 2] :indent nil)) => "[1, 2]"
+(begin (py/import "os.path" :as path) (path.join "a" "b")) => "a/b"
+(.upper "loud") => "LOUD\"""",
+    "py/with": """(py/with (name context-manager) body ...)
+
+Runs the body in a Python context manager; name is what entering it gave.
+
+(begin (py/from "io" StringIO) (py/with (f (StringIO "text")) (.read f))) => "text\"""",
     "quasiquote": """`template
 (quasiquote template)
 
