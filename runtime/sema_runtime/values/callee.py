@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,44 +11,72 @@ if TYPE_CHECKING:
     from typing import Any
 
 NOTHING = (False, None)
+JUMPS = frozenset(dis.hasjrel + dis.hasjabs)
+ENDS = frozenset(
+    ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "RETURN_VALUE", "RERAISE", "RAISE_VARARGS")
+)
+BELOW_ARGUMENTS = 2 if sys.version_info >= (3, 13) else 1  # from there on a null stands between function and arguments
+LEAVING = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "POP_", "NOP", "RESUME")
 FUSED = ("_LOAD_FAST", "_LOAD_FAST_BORROW")
 
 
 def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     """(whether it was found, the value) for the call at instruction offset lasti.
 
-    Walks back from the CALL to the instruction that pushed the function, which must be a plain load of a variable or a
-    constant; the result of another expression is gone by now.
+    Follows the depth of the stack through the code: the function was pushed by the last instruction that filled its
+    slot, which must be a plain load of a variable or a constant; the result of another expression is gone by now.
     """
     instructions = list(dis.get_instructions(frame.f_code))
     index = next((i for i, one in enumerate(instructions) if one.offset == lasti), -1)
     call = instructions[index]
     if index < 0 or call.opname not in ("CALL", "CALL_FUNCTION_EX"):
         return NOTHING
-    depth = call.arg or 0  # values above the function
+    above = call.arg or 0  # values above the function
     if call.opname == "CALL_FUNCTION_EX":
-        depth = 1 + (depth & 1)
-    before = instructions[:index]
-    while before and before[-1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
-        before.pop()
-    for one in reversed(before):
-        effect = dis.stack_effect(one.opcode, one.arg)
-        if depth == 0:
-            if one.opname == "PUSH_NULL":
-                continue
-            return _loaded(one, frame)
-        if "JUMP" in one.opname or one.opname.startswith("FOR_") or effect > depth:
-            return NOTHING
-        depth -= effect
+        above = 1 + (above & 1)
+    while index and instructions[index - 1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
+        index -= 1  # they count as a part of the call
+    depths = _depths(instructions, index)
+    if depths[index] is None:
+        return NOTHING
+    slot = depths[index] - above - BELOW_ARGUMENTS
+    for here in range(index - 1, -1, -1):
+        before, after = depths[here], depths[here + 1]
+        one = instructions[here]
+        if before is None or after is None or "JUMP" in one.opname:
+            continue
+        if before <= slot < after and one.opname != "PUSH_NULL":
+            return _loaded(one, frame, slot - before)
+        leaving = one.opname.startswith(LEAVING) and "_LOAD" not in one.opname
+        if before > slot and after == slot + 1 and not leaving:
+            return _loaded(one, frame, -1)  # made of what stood there before
     return NOTHING
 
 
-def _loaded(one: dis.Instruction, frame: FrameType) -> tuple[bool, Any]:
+def _depths(instructions: list[dis.Instruction], last: int) -> list[Any]:
+    """The depth of the stack before each instruction up to last, relative to the start; None where it isn't known."""
+    position = {one.offset: i for i, one in enumerate(instructions)}
+    depths: list[Any] = [None] * (len(instructions) + 1)
+    depths[0] = 0
+    for i, one in enumerate(instructions[:last]):
+        depth = depths[i]
+        if depth is None:
+            continue
+        target = position.get(one.argval) if one.opcode in JUMPS else None
+        if target is not None and target > i and depths[target] is None:
+            depths[target] = depth + dis.stack_effect(one.opcode, one.arg, jump=True)
+        if one.opname not in ENDS and depths[i + 1] is None:
+            depths[i + 1] = depth + dis.stack_effect(one.opcode, one.arg, jump=False)
+    return depths
+
+
+def _loaded(one: dis.Instruction, frame: FrameType, which: int) -> tuple[bool, Any]:
+    """The value that an instruction loads; which: the one of two, where a single instruction loads two variables."""
     name = one.argval
     if one.opname == "LOAD_CONST":
         return True, name
     if one.opname.endswith(FUSED) and type(name) is tuple:  # Python 3.13 loads and stores in pairs
-        name = name[-1]
+        name = name[which]
         return (True, frame.f_locals[name]) if name in frame.f_locals else NOTHING
     if one.opname in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"):
         return (True, frame.f_locals[name]) if name in frame.f_locals else NOTHING
