@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError, UnboundError
-from sema_runtime.values.naming import function_name, name_of_code
+from sema_runtime.values.naming import ANONYMOUS, function_name, name_of_code
 from sema_runtime.values.tracebacks import innermost, is_ours, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
 
@@ -98,7 +98,10 @@ def _unbound(exc: NameError) -> SemaError:
     place = innermost(exc)
     if place is not None and is_ours(place[0].f_globals):
         return PythonError(exc)  # a mistake in the runtime, not in the program
-    return UnboundError(name_of_code(name, sema_names(place[0].f_code, place[0].f_globals) if place else None))
+    table = sema_names(place[0].f_code, place[0].f_globals) if place else None
+    if table is not None and table.get(name) == ANONYMOUS:
+        table = {}  # a local function has that name, too
+    return UnboundError(name_of_code(name, table))
 
 
 def _zero_division(text: str) -> SemaError:
