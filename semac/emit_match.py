@@ -9,6 +9,7 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.maps import PLAIN
 from semac import ir
 from semac.dest import Dest
+from semac.ir_facts import has_effects
 from semac.names import mangle
 from semac.pyast import (
     assign,
@@ -37,7 +38,8 @@ class Matches:
     def stmt_match(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
         loc = self.loc(node)
         value = self.expr(node.subject)
-        subject = value if isinstance(value, ast.Name) else self.save(value, "subject", loc)
+        is_known = isinstance(value, ast.Name) and not has_effects(node.subject)  # an unbound name fails here
+        subject = value if is_known else self.save(value, "subject", loc)
         assert isinstance(subject, ast.Name)
         clauses = Clauses(self, node, subject.id)
         if dest.kind == "return" or dest.after or not any(guard is not None for _, guard, _ in node.clauses):
