@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from sema_runtime.values.atoms import Keyword
 from semac import ir
 from semac.dest import DROP, Dest
 from semac.emit_flow import is_pure
 from semac.emit_inline import inlines
 from semac.emit_owned import plain_split
-from semac.emit_tests import is_expression
+from semac.emit_tests import KEYWORD_GET, is_expression
 from semac.ir_facts import is_short
 from semac.owned import is_plain_split
 from semac.pyast import assign, call, const, name, negate
 from semac.tails import inlined_function
-from semac.types import INT, LIST, VECTOR, element, only
+from semac.types import ANY, INT, LIST, VECTOR, element, only
 
 if TYPE_CHECKING:
     from semac.emit_function import FunctionEmitter as Emitter
@@ -47,6 +48,8 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
     """`map` or `filter` with a short lambda as a list comprehension."""
     if node.name not in ("map", "filter") or e.at_module:
         return None
+    if len(node.args) == 2 and type(node.args[0]) is ir.Const and type(node.args[0].value) is Keyword:
+        return keyword_comprehension(e, node)
     known = inlined_function(node)
     if known is None:
         return None
@@ -93,6 +96,20 @@ def map_filter(e: Emitter, node: Any) -> ast.expr | None:
     if made is None:
         return None
     return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [made], e.loc(node))
+
+
+def keyword_comprehension(e: Emitter, node: Any) -> ast.expr:
+    """`(map :name maps)` as `[keyword_get(item, kw_name) for item in maps]`."""
+    source = iterable(e, node.args[1], node.name)
+    loc = e.loc(node)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
+        source = e.save(source, "items", loc)
+    target = e.names.temporary("item")
+    got = call(e.runtime(KEYWORD_GET, loc), [name(target, loc), e.expr(node.args[0])], loc)
+    item = ast.Name(target, ast.Store(), **loc)
+    if node.name == "map":
+        return ast.ListComp(got, [ast.comprehension(item, source, [], 0)], **loc)
+    return ast.ListComp(name(target, loc), [ast.comprehension(item, source, [e.truth_of(got, ANY)], 0)], **loc)
 
 
 def known_comprehension(e: Emitter, node: Any, function: ir.Function) -> ast.expr:

@@ -6,8 +6,9 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from semac import ir
-from semac.owned import is_owned_assoc
+from semac.owned import PLAIN_KEYS, is_owned_assoc
 from semac.pyast import attribute, call, const, name
+from semac.types import only
 
 if TYPE_CHECKING:
     from semac.emit_function import FunctionEmitter as Emitter
@@ -26,7 +27,7 @@ def owned_operation(e: Emitter, node: Any) -> ast.expr | None:
     if node.name == "get":
         return read_owned(e, node, "get", node.args[1:])
     if node.name == "contains?":
-        key = e.expr(node.args[1])
+        key = stored_key(e, node.args[1], e.expr(node.args[1]), "maps:stored")
         return ast.Compare(key, [ast.In()], [raw_name(e, node)], **e.loc(node))
     if node.name in ("count", "length", "map/count"):
         return call(name("len", e.loc(node)), [raw_name(e, node)], e.loc(node))
@@ -61,7 +62,15 @@ def raw_name(e: Emitter, node: Any) -> ast.expr:
 def read_owned(e: Emitter, node: Any, method: str, args: list[Any]) -> ast.expr:
     """`m.get(key, default)`."""
     made = e.exprs(args)
+    made[0] = stored_key(e, args[0], made[0], "maps:stored")
     return call(attribute(raw_name(e, node), method, e.loc(node)), made, e.loc(node))
+
+
+def stored_key(e: Emitter, node: Any, key: ast.expr, maker: str) -> ast.expr:
+    """The dict key for a key expression: itself, when maps surely store it as it is."""
+    if only(node.type, PLAIN_KEYS):
+        return key
+    return call(e.runtime(f"sema_runtime.values.{maker}", e.current), [key], e.current)
 
 
 def change(e: Emitter, node: Any) -> ast.expr:
@@ -74,7 +83,8 @@ def change(e: Emitter, node: Any) -> ast.expr:
         values = [
             value if isinstance(value, ast.Constant | ast.Name) else e.save(value, "value", loc) for value in values
         ]
-    for key, value in zip(made[0::2], values, strict=True):
+    for index, (key, value) in enumerate(zip(made[0::2], values, strict=True)):
+        key = stored_key(e, node.args[1 + 2 * index], key, "map_keys:assoc_key")
         place = ast.Subscript(name(var.py, loc), key, ast.Store(), **loc)
         e.append(ast.Assign([place], value, **loc))
     result: ast.expr = name(var.py, loc)

@@ -364,11 +364,9 @@ class Result:
 
 
 def is_owned_assoc(node: Any) -> bool:
-    """`(assoc variable key value ...)` with keys that are stored as they are."""
+    """`(assoc variable key value ...)`."""
     args = node.args
-    if node.name != "assoc" or len(args) < 3 or len(args) % 2 == 0 or type(args[0]) is not ir.Ref:
-        return False
-    return all(only(key.type, PLAIN_KEYS) for key in args[1::2])
+    return node.name == "assoc" and len(args) >= 3 and len(args) % 2 == 1 and type(args[0]) is ir.Ref
 
 
 def is_read(node: Any, var: Var) -> bool:
@@ -381,7 +379,7 @@ def is_read(node: Any, var: Var) -> bool:
             return False
         if node.name in ("get", "contains?"):
             most = 3 if node.name == "get" else 2
-            return 2 <= len(node.args) <= most and only(node.args[1].type, PLAIN_KEYS)
+            return 2 <= len(node.args) <= most
         return len(node.args) == 1
     return False
 

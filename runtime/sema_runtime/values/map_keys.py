@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map
+from sema_runtime.values.maps import ATOMIC, Map, stored
 from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.records import Record
 
@@ -29,6 +29,14 @@ def check_key(key: Any, function: str = "") -> None:
     if type(key) not in KEYS and _is_mutable(key):
         who = f"{function}: " if function else ""
         type_error("immutable map key", key, f"{who}freeze the key first (mutable-array/->vector or mutable-cell/get)")
+
+
+def assoc_key(key: Any) -> Any:
+    """The dict key under which `assoc` stores something in a raw dict. Raises as `check_key` does."""
+    if type(key) in ATOMIC:
+        return key
+    check_key(key, "assoc")
+    return stored(key)
 
 
 def _is_mutable(value: Any) -> bool:
