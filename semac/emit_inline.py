@@ -152,7 +152,8 @@ def comparison(e: Emitter, node: Any) -> ast.expr | None:
         if node.name in UNORDERED and (only(left.type, FLOAT) or only(right.type, FLOAT)):
             return call(e.runtime(ARITHMETIC + checked, e.loc(node)), e.exprs(args), e.loc(node))
         return guarded(e, node, op(), ARITHMETIC + checked)
-    if len(args) == 3 and all(only(arg.type, INT | FLOAT) for arg in args):
+    chain = len(args) == 3 and all(only(arg.type, INT | FLOAT) for arg in args)
+    if chain and type(args[2]) in (ir.Ref, ir.Const):  # Python's chain may stop before the last operand
         first, *rest = e.exprs(args)
         return ast.Compare(first, [op() for _ in rest], rest, **e.loc(node))
     return None

@@ -54,7 +54,7 @@ class Session:
         deepen()
         found = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.names |= found if drain else found - OPERATORS  # what `eval` defines never changes the operators
-        self.python_names = (self.python_names - found) | unit.unit.python_names
+        self.python_names = set(unit.unit.python_names)
         exec(unit.code, self.globals)
         if drain:
             drain_tasks()

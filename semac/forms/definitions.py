@@ -38,6 +38,7 @@ def in_local_scope(scope: Scope) -> bool:
 
 def define_global(a: Analyzer, name: str) -> Any:
     a.defined.add(name)
+    a.unit.python_names.discard(name)
     return a.global_var(name)
 
 
