@@ -39,10 +39,13 @@ def read_source(path: str, missing: str = NOT_FOUND) -> bytes | None:
 def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
     from semac.cache import sandboxed
 
+    bound = sandboxed()
+    if bound:  # no file that the program can write may stand in for a module that is imported late
+        del sys.path[:1]
     code = program_code(path, source)
     sys.argv = [path, *arguments]
-    # in a sandbox no file that the program can write may stand in for a module that the runtime imports late
-    sys.path[:1] = [] if sandboxed() else [os.path.dirname(os.path.realpath(path))]
+    if not bound:
+        sys.path[:1] = [os.path.dirname(os.path.realpath(path))]
     deepen()
     exec(code, {"__name__": "__main__", "__file__": path})
     drain()

@@ -98,7 +98,7 @@ def to_sema(value: Any, keywords: bool = True) -> Any:
     become keywords, as they do in `json/decode`. Other objects come back as they are, Sema values too.
     """
     kind = type(value)
-    if kind in SAME or kind is Fraction or isinstance(value, Keyword | Symbol | Char):
+    if kind in SAME or isinstance(value, Keyword | Symbol | Char):
         return value
     if kind is dict or isinstance(value, Mapping):
         return _sema_map(value, keywords)
