@@ -1,0 +1,42 @@
+"""Answers as `sema eval --jsonl` does, but from the Python text that each program is compiled to as a module."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import warnings
+
+from sema_runtime.values.printer import pretty
+from semac import eval_worker
+from semac.driver import RESULT, compile_source
+from semac.limits import deepen
+
+
+def run_text(source: str, seconds: float) -> str | None:
+    """The printed value of a program, None for nil. Raises what it raises."""
+    eval_worker.with_limit(seconds)
+    try:
+        deepen()
+        text = compile_source(source, "<input>", "module", result=True).python_text()
+        names = {"__name__": "__main__", "__file__": "<input>"}
+        exec(compile(text, "<input>", "exec", dont_inherit=True), names)
+        value = names.get(RESULT)
+        return None if value is None else pretty(value)
+    finally:
+        eval_worker.with_limit(0)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", SyntaxWarning)  # what Python thinks of `(5)` is not the question here
+    eval_worker._run = run_text
+    questions = [json.loads(line) for line in sys.stdin]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        eval_worker.limit_resources()
+        for question in questions:
+            print(json.dumps({"id": question["id"], **eval_worker.evaluate(question["src"], 5)}))
+
+
+main()
