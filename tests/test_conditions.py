@@ -89,7 +89,11 @@ def test_recursion_error_is_a_stack_overflow_with_advice() -> None:
             '{:capability "shell" :function "shell" '
             ":message \"Permission denied: shell requires 'shell' capability\" :type :permission-denied}",
         ),
-        (KeyError("k"), '{:message "KeyError: k" :python-type "KeyError" :type :python}'),
+        (
+            KeyError("k"),
+            '{:message "KeyError: k" :python-class "KeyError" :python-exception KeyError(\'k\')'
+            ' :python-type "KeyError" :type :python}',
+        ),
     ],
 )
 def test_condition_maps(error: Exception, text: str) -> None:

@@ -17,14 +17,26 @@ if TYPE_CHECKING:
 
     from sema_runtime.values.atoms import Symbol
 
-TYPE = keyword("type")
+TYPE, MESSAGE, PYTHON_EXCEPTION = keyword("type"), keyword("message"), keyword("python-exception")
 
 
 def throw_value(value: Any) -> BaseException:
     """The exception that `(throw value)` raises; for what `catch` has bound see values/conditions.py."""
     if isinstance(value, BaseException):
         return value
-    made: BaseException = Rethrown(value) if type(value) is Map and TYPE in value.d else Thrown(value)
+    made: BaseException = _again(value) if type(value) is Map and TYPE in value.d else Thrown(value)
+    return made
+
+
+def _again(condition: Map) -> BaseException:
+    """The exception for a map like those that `catch` binds; what a library of Python raised goes on as it was."""
+    cause: BaseException | None = condition.d.get(PYTHON_EXCEPTION)
+    if isinstance(cause, BaseException):
+        from sema_runtime.values.conditions import condition_of
+
+        if condition_of(cause).message == condition.d.get(MESSAGE):
+            return cause
+    made: BaseException = Rethrown(condition)
     return made
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from _collections_abc import Mapping
+
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.sequences import mapping, not_callable, seq
+from sema_runtime.lib.sequences import foreign_lookup, mapping, not_callable, seq
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import check_key
@@ -157,11 +159,12 @@ def get_in(collection: Any, path: Any, default: Any = None) -> Any:
     """
     found = collection
     for key in _path(path, "get-in"):
-        if isinstance(found, dict):
-            found = mapping(found)
-        if not isinstance(found, Map):
+        if isinstance(found, Map):
+            found = found.lookup(key, MISSING)
+        elif isinstance(found, Mapping):
+            found = foreign_lookup(found, key, MISSING)
+        else:
             return default
-        found = found.lookup(key, MISSING)
         if found is MISSING:
             return default
     return found

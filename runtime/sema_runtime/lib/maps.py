@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from _collections_abc import Mapping
+
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.lists import assoc_entry
-from sema_runtime.lib.sequences import foreign_size, mapping, seq, used_as_value
+from sema_runtime.lib.sequences import foreign_lookup, foreign_size, mapping, seq, used_as_value
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import KEYS, check_key
@@ -27,7 +29,7 @@ def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
     (found,) = args
     if type(found) is Map or type(found) is HashMap:
         return found.d.get(key)
-    return found.get(key) if type(found) is dict else mapping(found).lookup(key)
+    return foreign_lookup(found, key) if isinstance(found, Mapping) else mapping(found).lookup(key)
 
 
 @builtin("hash-map", "map/new", returns="map", pure=True)
@@ -53,8 +55,8 @@ def get(collection: Any, key: Any, default: Any = None) -> Any:
     """
     if type(collection) is Map or type(collection) is HashMap:
         return collection.d.get(key, default) if type(key) in ATOMIC else collection.lookup(key, default)
-    if isinstance(collection, dict) and type(key) in ATOMIC:
-        return collection.get(key, default)
+    if isinstance(collection, Mapping):
+        return foreign_lookup(collection, key, default)
     return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
 
 
@@ -72,6 +74,8 @@ def is_contains(collection: Any, key: Any) -> bool:
     """
     if type(collection) is Map or type(collection) is HashMap:
         return key in collection.d if type(key) in ATOMIC else bool(collection.has(key))
+    if isinstance(collection, Mapping):
+        return foreign_lookup(collection, key, MISSING) is not MISSING
     if used_as_value():
         hint = "contains?: argument 1 must be a map; checks for the given key"
     else:

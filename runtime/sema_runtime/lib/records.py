@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from keyword import kwlist
+
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.multiple import Values
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     F = TypeVar("F", bound=Callable[..., Any])
+
+NOT_PARAMETERS = frozenset([*kwlist, "_kind"])
 
 __all__ = ["make_record_type", "record_accessor", "record_constructor", "record_modifier", "record_predicate"]
 
@@ -27,7 +31,13 @@ def is_record(value: Any) -> bool:
 
 
 def record_constructor(kind: type[Record], name: str, params: tuple[str, ...]) -> Callable[..., Record]:
-    """The constructor of kind, called name: takes one value for each of params."""
+    """The constructor of kind, called name: takes one value for each of params, whose names Python can use too."""
+    given = [param.replace("-", "_") for param in params]
+    if all(param.isidentifier() and param not in NOT_PARAMETERS for param in given) and len({*given}) == len(given):
+        scope: dict[str, Any] = {"__name__": __name__, "_kind": kind}
+        exec(f"def make({', '.join(given)}): return _kind(({', '.join([*given, ''])}))", scope)
+        made: Callable[..., Record] = _named(scope["make"], name)
+        return made
     count = len(params)
 
     def constructor(*values: Any) -> Record:

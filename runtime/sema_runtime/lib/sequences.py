@@ -9,9 +9,10 @@ import sys
 from _collections_abc import Mapping, Set
 from _collections_abc import Sequence as AbstractSequence
 
+from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
 from sema_runtime.values.mutable import MutableArray
 
 TYPE_CHECKING = False
@@ -38,6 +39,14 @@ def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
 def foreign_items(value: Any) -> list[Any] | None:
     """The items of another sequence of Python (a range, a deque, a row of a database); None for anything else."""
     return list(value) if isinstance(value, AbstractSequence) and not isinstance(value, TEXTS) else None
+
+
+def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
+    """What a mapping of Python has under key. Its keys are strings as a rule: a keyword finds that of its name too."""
+    if type(key) is Keyword:
+        found = value.get(key, MISSING)
+        return value.get(key.name, default) if found is MISSING else found
+    return value.get(key, default) if type(key) in ATOMIC else mapping(value).lookup(key, default)
 
 
 def foreign_size(value: Any) -> int | None:

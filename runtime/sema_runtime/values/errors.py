@@ -107,6 +107,9 @@ class Thrown(SemaError):
 class Rethrown(Thrown):
     """A thrown map that looks like one that `catch` binds (it has a :type): it stands for that condition again."""
 
+    def __str__(self) -> str:
+        return self.display()
+
 
 class IoError(SemaError):
     kind = "io"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sema_runtime.values.errors import SemaError, SemaTypeError
+from _collections_abc import Mapping
+
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map, stored
 
@@ -24,7 +27,14 @@ def map_entries(value: Any) -> Any:
     """The dict of stored keys of a map, None for anything else."""
     if type(value) is Map or type(value) is HashMap:
         return value.pinned()
-    return {stored(key): item for key, item in value.items()} if isinstance(value, dict) else None
+    return _python_entries(value) if isinstance(value, dict) else None
+
+
+def _python_entries(value: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The entries of a mapping of Python. A pattern's keyword also finds the string of its name."""
+    entries = {keyword(key): item for key, item in value.items() if isinstance(key, str)}
+    entries.update((stored(key), item) for key, item in value.items())
+    return entries
 
 
 def destructure(value: Any, count: int) -> Any:
@@ -51,9 +61,9 @@ def destructure_map(value: Any) -> Any:
     """The dict of stored keys of a map."""
     entries = map_entries(value)
     if entries is None:
-        from sema_runtime.lib.sequences import mapping
-
-        entries = mapping(value).pinned()
+        if not isinstance(value, Mapping):
+            type_error("map or hashmap", value)
+        entries = _python_entries(value)
     return entries
 
 
