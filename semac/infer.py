@@ -15,6 +15,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac import ir
 from semac.analyze import Unit
+from semac.emit_tests import KEYWORD_GET
 from semac.ir_facts import read_early
 from semac.tails import function_argument, inlined_function
 from semac.types import (
@@ -66,6 +67,7 @@ class Inference:
         self.changed = False
         self.noted: set[ir.Var] = set()  # parameters of lambdas whose caller is known
         self.started: set[Any] = set()
+        self.limits: dict[ir.Var, int] = {}  # what a test around the current node says of a variable
         for var in unit.globals.values():
             if (not closed and (var.assigned or var.known_function is None)) or (not var.defined and not var.assigned):
                 var.type = ANY
@@ -128,6 +130,9 @@ class Inference:
         var: ir.Var = node.var
         if var.known_function is not None:
             return FUNCTION
+        limit = self.limits.get(var)
+        if limit is not None and limit != TAGS:
+            return var.type & (limit | TAGS << ELEMENTS)
         return var.type
 
     def builtin(self, node: Any) -> int:
@@ -140,7 +145,20 @@ class Inference:
 
     def if_(self, node: Any) -> int:
         self.visit(node.test)
-        return self.visit(node.then) | self.visit(node.otherwise)
+        var, then, otherwise = tested(node.test)
+        with_then = self.narrowed(var, then, node.then)
+        return with_then | self.narrowed(var, otherwise, node.otherwise)
+
+    def narrowed(self, var: ir.Var | None, allowed: int, node: Any) -> int:
+        """Visits a branch in which a variable surely has one of the allowed tags."""
+        if var is None or allowed == TAGS or var.assigned or var.is_global:
+            return self.visit(node)
+        before = self.limits.get(var, TAGS)
+        self.limits[var] = before & allowed
+        try:
+            return self.visit(node)
+        finally:
+            self.limits[var] = before
 
     def and_(self, node: Any) -> int:
         masks = [self.visit(item) for item in node.items]
@@ -221,9 +239,18 @@ class Inference:
         return sequence_of(VECTOR, mask)
 
     def map_lit(self, node: Any) -> int:
-        for item in [*node.keys, *node.values]:
-            self.visit(item)
-        return MAP
+        for key in node.keys:
+            self.visit(key)
+        mask = 0
+        for item in node.values:
+            mask |= self.visit(item)
+        return sequence_of(MAP, mask)
+
+    def runtime(self, node: Any) -> int:
+        masks = [self.visit(arg) for arg in node.args]
+        if node.path == KEYWORD_GET:
+            return looked_up(masks[0], NIL)
+        return ANY
 
     def try_(self, node: Any) -> int:
         mask = self.visit(node.body)
@@ -298,7 +325,10 @@ def quoted_type(value: Any) -> int:
             mask |= quoted_type(item)
         return sequence_of(LIST if kind is List else VECTOR, mask)
     if kind is Map:
-        return MAP
+        mask = 0
+        for _, item in value.pairs():
+            mask |= quoted_type(item)
+        return sequence_of(MAP, mask)
     return CONSTANT_TYPES.get(kind, OTHER | OTHER_NUMBER)
 
 
@@ -329,20 +359,17 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 @rule("+", "-", "*")
 def _arithmetic(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args]
-    tags = 0
-    for mask in masks:
-        tags |= mask & TAGS
     if not all(mask & TAGS for mask in masks):
         return 0
-    if tags & ~NUMBER == 0:
-        if tags & OTHER_NUMBER:
-            return NUMBER
-        return FLOAT if any(only(mask, FLOAT) for mask in masks) else tags
-    if node.name == "+" and len(masks) == 2:
-        if any(only(mask, NUMBER) for mask in masks):
-            return FLOAT if any(only(mask, FLOAT) for mask in masks) else NUMBER
-        return STR if any(only(mask, STR) for mask in masks) else NUMBER | STR
-    return NUMBER
+    numbers = [mask & NUMBER for mask in masks]  # what isn't a number raises, so it has no part in the result
+    tags = 0
+    if all(numbers):
+        for number in numbers:
+            tags |= number
+        tags = NUMBER if tags & OTHER_NUMBER else FLOAT if FLOAT in numbers else tags
+    if node.name == "+" and len(masks) == 2 and all(mask & STR for mask in masks):
+        tags |= STR
+    return tags
 
 
 @rule("/")
@@ -488,7 +515,8 @@ def _foldl(i: Inference, node: Any) -> int:
     head = node.args[0]
     function = inlined_function(node)
     if function is not None:
-        applied(i, node, [sequence_of(LIST, start) if start & TAGS else 0, source])
+        applied(i, node, [0, source])
+        i.widen(function.params[0], start)
         i.widen(function.params[0], function.returns)
         return start | function.returns
     i.visit(head)
@@ -514,7 +542,8 @@ def _fold_lines(i: Inference, node: Any) -> int:
             i.visit(head)
         return ANY
     start = masks[1]
-    give_elements(i, function, [sequence_of(LIST, start) if start & TAGS else 0, sequence_of(LIST, STR)])
+    give_elements(i, function, [0, sequence_of(LIST, STR)])
+    i.widen(function.params[0], start)
     i.visit(head)
     i.widen(function.params[0], function.returns)
     return start | function.returns
@@ -522,9 +551,61 @@ def _fold_lines(i: Inference, node: Any) -> int:
 
 @rule("assoc")
 def _assoc(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    if len(masks) < 3:
+        return ANY
+    if not masks[0] & TAGS:
+        return 0
+    values = masks[0] >> ELEMENTS if only(masks[0], MAP) else TAGS
+    for mask in masks[2::2]:
+        values |= mask
+    return sequence_of(MAP, values)
+
+
+@rule("hashmap/new")
+def _hashmap(i: Inference, node: Any) -> int:
     for arg in node.args:
         i.visit(arg)
-    return MAP if len(node.args) >= 3 else ANY
+    return sequence_of(MAP, TAGS if node.args else 0)
+
+
+@rule("get")
+def _get(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    return looked_up(masks[0], masks[2] if len(masks) > 2 else NIL) if len(masks) in (2, 3) else ANY
+
+
+def looked_up(mask: int, default: int) -> int:
+    """The type of a look-up in a map."""
+    if not mask & TAGS:
+        return 0
+    return element(mask) | default if only(mask, MAP) else ANY
+
+
+NARROWING = {
+    "number?": NUMBER,
+    "string?": STR,
+    "keyword?": KEYWORD,
+    "symbol?": SYMBOL,
+    "list?": LIST,
+    "vector?": VECTOR,
+}
+
+
+def tested(test: Any) -> tuple[ir.Var | None, int, int]:
+    """(variable, tags it has where the test holds, tags it has where it doesn't) of a test of one variable."""
+    if type(test) is ir.Ref:
+        return test.var, TAGS & ~NIL, TAGS
+    if type(test) is not ir.CallBuiltin or len(test.args) != 1:
+        return None, TAGS, TAGS
+    if test.name == "not":
+        var, then, otherwise = tested(test.args[0])
+        return var, otherwise, then
+    if type(test.args[0]) is not ir.Ref:
+        return None, TAGS, TAGS
+    if test.name == "nil?":
+        return test.args[0].var, NIL, TAGS & ~NIL
+    return test.args[0].var, NARROWING.get(test.name, TAGS), TAGS
 
 
 @rule("string/split")
@@ -562,6 +643,7 @@ RULES: dict[type, Rule] = {
     ir.CallBuiltin: Inference.call_builtin,
     ir.Vector: Inference.vector,
     ir.MapLit: Inference.map_lit,
+    ir.Runtime: Inference.runtime,
     ir.Try: Inference.try_,
     ir.Throw: Inference.throw,
     ir.Match: Inference.match,

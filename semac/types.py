@@ -16,8 +16,8 @@ SEQUENCE = LIST | VECTOR
 
 BY_NAME = {
     "int": INT, "float": FLOAT, "number": NUMBER, "string": STR, "bool": BOOL, "nil": NIL, "keyword": KEYWORD,
-    "symbol": SYMBOL, "char": CHAR, "list": LIST | TAGS << ELEMENTS, "vector": VECTOR | TAGS << ELEMENTS, "map": MAP,
-    "hashmap": MAP, "function": FUNCTION, "any": ANY, "real": REAL,
+    "symbol": SYMBOL, "char": CHAR, "list": LIST | TAGS << ELEMENTS, "vector": VECTOR | TAGS << ELEMENTS, "map": MAP | TAGS << ELEMENTS,
+    "hashmap": MAP | TAGS << ELEMENTS, "function": FUNCTION, "any": ANY, "real": REAL,
 }  # fmt: skip
 
 
@@ -41,9 +41,9 @@ def sequence_of(tag: int, element: int) -> int:
 
 
 def element(mask: int) -> int:
-    """The type of an element; what the elements hold in turn is unknown."""
+    """The type of an element, or of a map's values; what the elements hold in turn is unknown."""
     inner = mask >> ELEMENTS & TAGS
-    return inner | TAGS << ELEMENTS if inner & SEQUENCE else inner
+    return inner | TAGS << ELEMENTS if inner & (SEQUENCE | MAP) else inner
 
 
 def only(mask: int, allowed: int) -> bool:
