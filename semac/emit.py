@@ -26,7 +26,7 @@ class ModuleEmitter:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.names = ModuleNames(unit)
-        self.mains = 0
+        self.defined: set[ir.Var] = set()  # globals whose definition stands above the current form
 
     def module(self, result: str | None) -> ast.Module:
         items = self.unit.tree.items
@@ -34,6 +34,7 @@ class ModuleEmitter:
         for index, item in enumerate(items):
             last = result is not None and index == len(items) - 1
             self.top(item, Dest("assign", result or "") if last else DROP, body)
+            self.defined |= {here.var for here in ir.walk(item) if type(here) is ir.Set and here.var.is_global}
         body[:0] = self.builtin_aliases()
         head = self.names.import_statements()
         tail = self.names.display_statement()

@@ -66,8 +66,10 @@ class Calls:
     def call_parts(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
         """(function, arguments). A global that nothing here defines is looked up after its arguments."""
         head = node.head
-        if type(head) is ir.Ref and head.var.is_global and (not head.var.defined or not is_stable_head(head)):
-            return self.late_head(node)
+        if type(head) is ir.Ref and head.var.is_global:
+            early = self.function is None and head.var not in self.module.defined
+            if early or not head.var.defined or not is_stable_head(head):
+                return self.late_head(node)
         if is_stable_head(head):
             args = self.exprs(node.args)
             return self.expr(head), args

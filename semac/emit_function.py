@@ -110,7 +110,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             self.append(ast.Return(value, **loc))
             return
         if dest.kind == "assign":
-            if not (isinstance(value, ast.Name) and value.id == dest.target):
+            if self.at_module or not (isinstance(value, ast.Name) and value.id == dest.target):
                 self.append(assign(dest.target, value, loc))
                 if self.at_module is False and dest.target == "__sema_result__":
                     self.assigned_globals.add(dest.target)

@@ -46,7 +46,7 @@ def throws_plainly(node: Any) -> bool:
 def has_effects(node: Any) -> bool:
     """Whether evaluating a node for nothing could still be noticed."""
     if type(node) is ir.Ref:
-        return bool(node.var.is_global and not node.var.defined)
+        return bool(node.var.is_global)  # it may be unbound
     return type(node) not in (ir.Const, ir.Quote, ir.Builtin, ir.Lambda)
 
 
