@@ -21,7 +21,7 @@ def blocks(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "block"), [(page, block) for page in ("language.md", "macros.md") for block in blocks(page)]
+    ("page", "block"), [(page, block) for page in ("language.md", "macros.md", "python.md") for block in blocks(page)]
 )
 def test_examples(page: str, block: str) -> None:
     before: list[str] = []

@@ -38,6 +38,9 @@ class SemaError(Exception):
         """The text behind `Error: `."""
         return self.message
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
 
 class SemaTypeError(SemaError):
     kind = "type-error"
@@ -134,6 +137,13 @@ class PermissionDenied(SemaError):
             function=function,
             capability=capability,
         )
+
+
+def _restored(kind: type[SemaError], args: tuple[Any, ...], state: dict[str, Any]) -> SemaError:
+    """A pickled condition: its parts are known, so no constructor has to make them again."""
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(state)
+    return made
 
 
 def arity_words(expected: str) -> str:
