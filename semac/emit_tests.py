@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from semac import ir
 from semac.ir_facts import is_short
+from semac.owned import is_owned_assoc
 from semac.pyast import boolop, compare, const, name, negate, walrus
 from semac.tails import inlined_function
 from semac.types import ANY, BOOL, NIL, TAGS, only
@@ -51,6 +52,8 @@ def is_expression(node: Any, budget: int = 80) -> bool:
             return False  # a computed function is saved first
         if kind is ir.CallBuiltin and (inlined_function(here) is not None or here.name == "foldl"):
             return False
+        if kind is ir.CallBuiltin and is_owned_assoc(here) and here.args[0].var.owned:
+            return False  # an assignment to an entry
         if kind is ir.Lambda:
             from semac.emit_calls import unbounded
 

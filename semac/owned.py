@@ -112,6 +112,7 @@ class Candidates:
         self.facts = Facts()
         self.scopes: dict[Var, list[Any]] = {}  # variable → the expressions in which it lives
         self.sources: dict[Var, list[Any]] = {}  # variable → the expressions whose values it gets
+        self.receivers: dict[Any, list[Var]] = {}  # the same, the other way round
         self.callers: dict[Function, list[Any]] = {}
         self.leaving: dict[Any, list[Var]] = {}  # last expressions before which variables are wrapped in a Map
         self.collect()
@@ -168,6 +169,7 @@ class Candidates:
 
     def source(self, var: Var, value: Any) -> None:
         self.sources.setdefault(var, []).append(value)
+        self.receivers.setdefault(value, []).append(var)
 
     # Deciding
 
@@ -228,8 +230,8 @@ class Candidates:
         if kind is ir.CallBuiltin:
             if value.name == "hashmap/new" and not value.args:
                 return "HashMap"
-            if is_owned_assoc(value):
-                return self.facts.vars.get(value.args[0].var)
+            if is_owned_assoc(value) and self.is_handover(value, value.args[0].var):
+                return facts.vars.get(value.args[0].var)
             return None
         if kind is ir.Ref:
             return facts.vars.get(value.var)
@@ -340,8 +342,13 @@ class Candidates:
         return True
 
     def may_leave(self, node: Any, var: Var) -> bool:
-        """Whether var may be wrapped in a Map for this last expression: nothing changes the dict afterwards."""
-        return not any(type(here) in (ir.Lambda, ir.NamedLet) and mentions(here, var) for here in ir.walk(node))
+        """Whether var may be wrapped in a Map for this last expression: no other owner takes the dict or keeps it."""
+        for here in ir.walk(node):
+            if type(here) in (ir.Lambda, ir.NamedLet) and mentions(here, var):
+                return False
+            if any(owner in self.facts.vars for owner in self.receivers.get(here, ())) and mentions(here, var):
+                return False
+        return True
 
 
 class LetRest:
