@@ -129,9 +129,10 @@ def same_name_before(made: list[ast.expr], unknown: list[int], index: int) -> bo
 def likely_kind(args: list[Any]) -> tuple[str, list[int]]:
     """The type that operands of unknown type probably have, and the positions of those that aren't known to have it.
 
-    A number that was read from text or divided is taken for a float, everything else for an int.
+    What was read from text, or is an int or a float, is taken for a float; anything else, arithmetic on unknown values
+    too, for an int.
     """
-    floats = any(arg.type & TAGS != TAGS and arg.type & FLOAT and not only(arg.type, INT) for arg in args)
+    floats = any(arg.type & TAGS not in (TAGS, NUMBER) and arg.type & FLOAT for arg in args)
     known = FLOAT if floats and not any(only(arg.type, INT) for arg in args) else INT
     return "float" if known == FLOAT else "int", [i for i, arg in enumerate(args) if not only(arg.type, known)]
 
