@@ -91,6 +91,12 @@ def test_written_python_gives_the_same_answers(path: Path) -> None:
     check([case for case in cases_of(path) if not EXPANDING.search(case["src"])], TEXT)
 
 
+@pytest.mark.parametrize("command", [EVAL, TEXT], ids=["eval", "text"])
+def test_own_programs(command: tuple[str, ...]) -> None:
+    """Programs that stress evaluation order, owned maps, loops, closures and names; the answers are the reference's."""
+    check(cases_of(Path(__file__).parent / "emission.jsonl"), command)
+
+
 def test_ledger_gives_reasons() -> None:
     for name, entry in LEDGER.items():
         assert set(entry) == {"class", "reason"}, name
