@@ -46,6 +46,21 @@ def find_interface(spec: str, importer: str, evaluate: Callable[[Any], Any]) -> 
     return found
 
 
+def macros_of(path: str) -> dict[str, Macro]:
+    """All macros that a source file defines or imports; none when it can't be read."""
+    from semac.analyze import Analyzer
+    from semac.driver import analyzed
+    from semac.reader import read_program
+
+    macros: dict[str, Macro] = {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            analyzed(read_program(file.read()), path, macros, frozenset(), Analyzer)
+    except (OSError, UnicodeDecodeError, SemaError):
+        return {}
+    return macros
+
+
 def module_body(forms: list[Any]) -> tuple[list[Any], list[str] | None]:
     """(top-level forms, exported names or None) with a `(module name (export ...) ...)` form opened."""
     for form in forms:

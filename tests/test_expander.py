@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -257,3 +260,10 @@ def test_stack_overflow_in_a_macro_is_an_error_at_its_call() -> None:
     with pytest.raises(SemaError, match="stack overflow") as caught:
         Session().run("(defmacro m (x) (let loop ((i 0)) (+ 1 (loop i))))\n(m 5)")
     assert caught.value.span.line == 2  # type: ignore[attr-defined]
+
+
+def test_a_program_that_is_run_as_a_file_knows_its_macros(tmp_path: Path) -> None:
+    program = tmp_path / "prog.sema"
+    program.write_text("(defmacro twice (x) `(* 2 ,x))\n(println (eval '(twice 4)) (macroexpand '(twice 5)))\n")
+    done = subprocess.run([sys.executable, "-m", "semac.entry", str(program)], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("8 (* 2 5)\n", "")

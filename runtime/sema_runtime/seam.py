@@ -56,7 +56,10 @@ def session_of(namespace: dict[str, Any], what: str) -> Session:
     """The session that runs a module's globals; a module imported as plain Python gets one now."""
     found = namespace.get(SESSION)
     if found is None:
-        found = _compiler("session", what).Session(namespace.get("__file__") or "<input>", closed=False)
+        file = namespace.get("__file__") or "<input>"
+        found = _compiler("session", what).Session(file, closed=False)
+        if file.endswith(".sema"):  # compiled before, perhaps in another process: its macros are in its source
+            found.macros = _compiler("modules", what).macros_of(file)
         from sema_runtime.values.conditions import global_names
 
         found.names = set(global_names(namespace))
