@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 
 from sema_runtime.catalogue import builtin
@@ -10,7 +9,7 @@ from sema_runtime.lib.text_args import argument_error
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.maps import HashMap, Map, json_map
 from sema_runtime.values.printer import display
 from sema_runtime.values.typenames import type_name
 
@@ -24,19 +23,19 @@ DEEPEST = 127
 CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
 
 
-# Decoding: Python's C scanner reads; maps are built from its pairs, lists where they are found in a map or list
-
+# Decoding: Python's C scanner reads; the objects become maps whose keywords and lists are made when they are looked at
 
 _keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
 
 
-def _as_map(pairs: list[tuple[str, Any]]) -> Map:
+def entries(raw: dict[str, Any]) -> dict[Any, Any]:
+    """The entries of a map for those of a JSON object."""
     keywords = _keywords
     try:
-        return Map({keywords[name]: value if type(value) is not list else _as_list(value) for name, value in pairs})
+        return {keywords[name]: value if type(value) is not list else _as_list(value) for name, value in raw.items()}
     except KeyError:
-        keywords.update((name, keyword(name)) for name, _ in pairs)
-        return _as_map(pairs)
+        keywords.update((name, keyword(name)) for name in raw)
+        return entries(raw)
 
 
 def _as_list(items: list[Any]) -> List:
@@ -59,7 +58,7 @@ def _no_constant(name: str) -> Any:
 def _decoder() -> JSONDecoder:
     from json import JSONDecoder
 
-    return JSONDecoder(object_pairs_hook=_as_map, parse_float=_as_float, parse_constant=_no_constant)
+    return JSONDecoder(object_hook=json_map, parse_float=_as_float, parse_constant=_no_constant)
 
 
 @builtin("json/decode", pure=True)
@@ -107,15 +106,18 @@ def _plain(value: Any) -> Any:
         items = value.items
         return items if type(items) is list else list(items)
     if kind is Map or kind is HashMap:
-        entries = value.stable()
         try:
-            texts = {key.name: item for key, item in entries.items()}
+            return value.raw  # read from JSON and not looked at since
+        except AttributeError:
+            held = value.stable()
+        try:
+            texts = {key.name: item for key, item in held.items()}
         except AttributeError:
             return _object(value)
-        return texts if len(texts) == len(entries) else _object(value)
+        return texts if len(texts) == len(held) else _object(value)
     if kind is Keyword or kind is Symbol:
         return value.name
-    if kind is Fraction or kind is complex:
+    if kind.__name__ in ("Fraction", "Complex", "complex"):
         return display(value)
     if isinstance(value, BaseException):
         return str(value)  # in the map of a caught error

@@ -298,6 +298,8 @@ def exact(number: Any) -> Any:
     if not NUMBERS[kind]:
         type_error("number", number)
     if kind is float:
+        if number.is_integer():
+            return int(number)
         return rational(ratio(number)) if number - number == 0 else number
     if kind in COMPLEX:
         return rectangular(*map(exact, parts(number)))

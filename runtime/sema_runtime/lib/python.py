@@ -5,6 +5,8 @@ All of it is in the capability group `python`, and so denied in every sandbox.
 
 from __future__ import annotations
 
+from keyword import iskeyword
+
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.sequences import elements, mapping
 from sema_runtime.values.atoms import Keyword, Symbol
@@ -51,7 +53,8 @@ def py_apply(function: Any, arguments: Any, keywords: Any = None) -> Any:
 
 def _parameter(key: Any) -> str:
     if isinstance(key, Keyword | Symbol):
-        return key.name.replace("-", "_")
+        name = key.name.replace("-", "_")
+        return name + "_" if iskeyword(name) else name
     if type(key) is not str:
         type_error("keyword, symbol or string", key, "py/apply: the keys of the map name parameters")
     return key

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-NOT_PARAMETERS = frozenset([*kwlist, "_kind"])
-
 __all__ = ["make_record_type", "record_accessor", "record_constructor", "record_modifier", "record_predicate"]
 
 
@@ -32,8 +30,8 @@ def is_record(value: Any) -> bool:
 
 def record_constructor(kind: type[Record], name: str, params: tuple[str, ...]) -> Callable[..., Record]:
     """The constructor of kind, called name: takes one value for each of params, whose names Python can use too."""
-    given = [param.replace("-", "_") for param in params]
-    if all(param.isidentifier() and param not in NOT_PARAMETERS for param in given) and len({*given}) == len(given):
+    given = [param.replace("-", "_") + "_" * (param in kwlist) for param in params]
+    if all(param.isidentifier() and param != "_kind" for param in given) and len({*given}) == len(given):
         scope: dict[str, Any] = {"__name__": __name__, "_kind": kind}
         exec(f"def make({', '.join(given)}): return _kind(({', '.join([*given, ''])}))", scope)
         made: Callable[..., Record] = _named(scope["make"], name)

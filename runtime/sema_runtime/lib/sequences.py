@@ -44,7 +44,7 @@ def foreign_items(value: Any) -> list[Any] | None:
 def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
     """What a mapping of Python has under key. Its keys are strings as a rule: a keyword finds that of its name too."""
     if type(key) is Keyword:
-        found = value.get(key, MISSING)
+        found = value.get(key, MISSING) if isinstance(value, dict) else MISSING  # others may be strict (os.environ)
         return value.get(key.name, default) if found is MISSING else found
     return value.get(key, default) if type(key) in ATOMIC else mapping(value).lookup(key, default)
 

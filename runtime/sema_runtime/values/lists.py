@@ -58,7 +58,7 @@ class List:
             return 0
         if name == "span":
             return None
-        raise AttributeError(name)
+        raise AttributeError(f"'List' object has no attribute '{name}'")
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items)

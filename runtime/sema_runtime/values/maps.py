@@ -79,10 +79,11 @@ def program_key(key: Any) -> Any:
 class Map:
     """A sorted map. `Map(d)` adopts a dict of stored keys: the caller must not change it afterwards."""
 
-    __slots__ = ("_hash", "_order", "age", "d", "undo")
+    __slots__ = ("_hash", "_order", "age", "d", "raw", "undo")
     d: dict[Any, Any]
     age: int  # how many owners the dict had since it was last copied; unset means 0
     undo: tuple[Map, Any, Any]  # where d went: the newer map, the stored key, what the key had here (or MISSING)
+    raw: dict[str, Any]  # what a JSON object was read into, until somebody asks for d; see `json_map`
     _order: list[Any] | None
     _hash: int | None
     type_name = "map"
@@ -97,7 +98,7 @@ class Map:
             return 0
         if name == "_order" or name == "_hash":
             return None
-        raise AttributeError(name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @classmethod
     def of(cls: type[M], pairs: Iterable[tuple[Any, Any]]) -> M:
@@ -270,6 +271,17 @@ class HashMap(Map):
 
 
 Mapping.register(Map)  # isinstance, and `match` with {"name": name}
+_new = Map.__new__
+
+
+def json_map(raw: dict[str, Any]) -> Map:
+    """A map of a JSON object: d, with keywords as keys and lists for arrays, is made when it is asked for."""
+    made = _new(Map)
+    made.raw = raw
+    return made
+
+
+_raw_of = Map.raw.__get__  # type: ignore[attr-defined]  # raises AttributeError where it is unset or used up
 _dict_of = Map.d.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError when the dict was taken
 
 
@@ -301,6 +313,16 @@ def _changed(old: M, key: Any, value: Any) -> M:
 def _restored(old: Map) -> dict[Any, Any]:
     """A dict of its own for a map whose dict was taken. Raises AttributeError on a half-made map."""
     with TAKING:
+        try:
+            raw = _raw_of(old)
+        except AttributeError:
+            pass
+        else:
+            from sema_runtime.lib.json import entries
+
+            old.d = found = entries(raw)
+            del old.raw
+            return found
         changes: list[tuple[Any, Any]] = []
         here = old
         while True:
