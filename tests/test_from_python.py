@@ -47,6 +47,7 @@ SHOP = """
 (define (fail x) (throw {:code x}))
 (define (make-adder n) (fn (x) (+ x n)))
 (define-record-type point (make-point x y-pos) point? (x point-x))
+(define-record-type tag (make-tag class) tag?)
 (define (guarded f) (try (f) (catch e (:python-class e))))
 (define (again f) (try (f) (catch e (throw e))))
 (define (other f) (try (f) (catch e (throw (assoc e :message "changed")))))
@@ -81,6 +82,7 @@ def test_functions_look_like_python(shop: Any) -> None:
     assert "total_over(items, limit)\n    The sum" in pydoc.plain(pydoc.render_doc(total_over))
     assert str(inspect.signature(push_mut)) == "(*xs)"
     assert str(inspect.signature(shop.make_point)) == "(x, y_pos)"
+    assert str(inspect.signature(shop.make_tag)) == "(class_)"
     assert is_empty_cart([]) and push_mut(1, 2) == [1, 2] == shop.list_(1, 2)
 
 

@@ -38,6 +38,7 @@ PY = '(py/import "builtins" :as py) '
         ('(-> "a,b" (.split ",") (.index "b"))', "1"),
         ('(map .upper \'("a" "b"))', '("A" "B")'),
         ("(map .-real [1 2])", "(1 2)"),
+        ("(list (.-real.imag 5) (.real.bit-length 5) (map .-real.imag [1 2]))", "(0 3 (0 0))"),
         ('(py/from "types" SimpleNamespace) (let ((o (SimpleNamespace :a-b 1))) (set! (.-a-b o) 2) (.-a_b o))', "2"),
         ('(py/call (py/getattr (py/module "builtins") "sorted") \'(1 3 2) :reverse #t)', "(3 2 1)"),
         ('(.encode "a" :encoding "utf-16-le" :errors "strict")', "#u8(97 0)"),
@@ -51,6 +52,7 @@ PY = '(py/import "builtins" :as py) '
         ('(py/from "io" StringIO) (py/with (f (StringIO "x")) (.read f))', '"x"'),
         ('(py/from "io" StringIO) (define s (StringIO)) (py/with (f s) (.write f "x")) (.-closed s)', "#t"),
         ('(py/apply (.-date (py/module "datetime")) [2024] {:month 2 :day 3})', "datetime.date(2024, 2, 3)"),
+        ("(define-record-type p (mk class a-b) p? (class pc)) (pc (py/apply mk [] {:class 1 :a-b 2}))", "1"),
         ('(py/import "datetime") (- (datetime.date 2024 1 3) (datetime.date 2024 1 2))', "datetime.timedelta(days=1)"),
         ('(py/import "datetime") (str (datetime.date 2024 1 3) "!")', '"2024-01-03!"'),
         ('(py/from "pathlib" Path) (= (/ (Path "a") "b") (Path "a/b"))', "#t"),
@@ -120,6 +122,16 @@ def test_mappings_are_maps_to_the_builtins(made: str) -> None:
         (map first (map/entries d)) (let (({"a" x} d)) x)"""
     expected = '2 2 ("a" "b") (1 2) 1 0 #t {"a" 1 "b" 2 "c" 3} ("a" "b") 1'
     assert outcome(f"(define d {made}) (list {uses})") == f"({expected})"
+
+
+def test_keywords_find_strings_in_mappings() -> None:
+    uses = """(:a d) (get d :a) (get d :z 0) (contains? d :a) (get-in {:d d} [:d :a]) (let (({:keys [a]} d)) a)
+        (match d ({:a 5} :no) ({:a x} x))"""
+    for made in ("(py/dict {:a 1})", '(py/call (.-OrderedDict (py/module "collections")) (py/dict {:a 1}))'):
+        assert outcome(f"(define d {made}) (list {uses})") == "(1 1 0 #t 1 1 1)"
+    assert (
+        outcome('(py/import "os") (list (string? (:PATH os.environ)) (string? (get os.environ "PATH")))') == "(#t #t)"
+    )
 
 
 def test_iterators_are_converted_first() -> None:
@@ -194,6 +206,7 @@ def test_exceptions_are_conditions() -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
+        ("(.append (list 1) 2)", "AttributeError: 'List' object has no attribute 'append'"),
         ('(.nope "s")', "AttributeError: 'str' object has no attribute 'nope'"),
         ('(.-count (py/module "json"))', "AttributeError: module 'json' has no attribute 'count'"),
         ('(py/from "pathlib" Path) (.upper (Path "a"))', "AttributeError: 'PosixPath' object has no attribute 'upper'"),

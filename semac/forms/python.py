@@ -154,7 +154,7 @@ def python_call(a: Analyzer, name: str, items: Any, scope: Scope) -> Any:
 
 
 def attribute_name(name: str) -> str:
-    """What Python calls an attribute or a parameter: `max-iter` is `max_iter`, `empty?` `is_empty`, `class` `class_`."""
+    """What Python calls an attribute or a parameter: `max-iter` is `max_iter`, `empty?` is_empty, `class` class_."""
     plain = name.replace("-", "_")
     return plain if plain.isidentifier() and not iskeyword(plain) else mangle(name)
 
@@ -187,11 +187,20 @@ def method_call(a: Analyzer, form: List, scope: Scope) -> Any:
         return denial(a, name)
     if name.startswith(".-") and len(name) > 2:
         (target,) = a.expect(form, 1, 1)
-        return PyAttr(a.node(target, scope), attribute_name(name[2:]), span=a.span)
+        return attribute_path(a, a.node(target, scope), name[2:])
     parts = a.expect(form, 1)
-    target = a.node(parts[0], scope)
+    target = attribute_path(a, a.node(parts[0], scope), name[1:])
     args, keywords = python_arguments(a, parts[1:], scope)
-    return PyCall(PyAttr(target, attribute_name(name[1:]), span=a.span), args, keywords, span=a.span)
+    return PyCall(target, args, keywords, span=a.span)
+
+
+def attribute_path(a: Analyzer, node: Any, path: str) -> Any:
+    """`a.b` of an object: its attribute a, and of that the attribute b."""
+    for part in path.split("."):
+        if not part:
+            raise a.error(f".{path}: an attribute has no name")
+        node = PyAttr(node, attribute_name(part), span=a.span)
+    return node
 
 
 def method_value(a: Analyzer, name: str) -> Any:
@@ -199,7 +208,10 @@ def method_value(a: Analyzer, name: str) -> Any:
     if GROUP in denied:
         return denial(a, name)
     if name.startswith(".-") and len(name) > 2:
-        return Runtime("operator:attrgetter", [Const(attribute_name(name[2:]))], span=a.span)
+        path = ".".join(map(attribute_name, name[2:].split(".")))
+        return Runtime("operator:attrgetter", [Const(path)], span=a.span)
+    if "." in name[1:]:
+        raise a.error(f"{name}: the method of an attribute can only be called", hint=f"(fn (x) ({name} x))")
     return Runtime("operator:methodcaller", [Const(attribute_name(name[1:]))], span=a.span)
 
 
@@ -209,7 +221,8 @@ def set_attribute(a: Analyzer, place: List, value: Any, scope: Scope) -> Any:
         return denial(a, name)
     if len(place.items) != 2:
         raise a.error("set!: expected (.-name object)")
-    return PySetAttr(a.node(place.items[1], scope), attribute_name(name[2:]), a.node(value, scope), span=a.span)
+    found = attribute_path(a, a.node(place.items[1], scope), name[2:])
+    return PySetAttr(found.object, found.name, a.node(value, scope), span=a.span)
 
 
 def set_dotted(a: Analyzer, name: str, value: Any, scope: Scope) -> Any:
