@@ -14,6 +14,7 @@ it grew from, so a list that is consed and measured in turn needs memory for one
 
 from __future__ import annotations
 
+import gc
 import sys
 from _collections_abc import Sequence as AbstractSequence
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+FEW = 10_000  # more cells than these are made without garbage collections, which would visit them again and again
 SLICES_BEFORE_LINKING = 3
 CACHED = -1  # `steps` of a consed cell whose items are a cache
 
@@ -177,12 +179,19 @@ def _link(cell: List) -> List:
             rest.steps = steps + 1
         cell.cdr = rest
         return rest
-    rest = EMPTY
-    for value in items[:0:-1]:
-        linked = _new(List)
-        linked.car = value
-        linked.cdr = rest
-        linked.empty = False
-        rest = linked
+    collecting = len(items) > FEW and gc.isenabled()
+    if collecting:
+        gc.disable()
+    try:
+        rest = EMPTY
+        for value in items[:0:-1]:
+            linked = _new(List)
+            linked.car = value
+            linked.cdr = rest
+            linked.empty = False
+            rest = linked
+    finally:
+        if collecting:
+            gc.enable()
     cell.cdr = rest
     return rest
