@@ -49,6 +49,7 @@ SHOP = """
 (define-record-type point (make-point x y-pos) point? (x point-x))
 (define-record-type tag (make-tag class) tag?)
 (define (guarded f) (try (f) (catch e (:python-class e))))
+(define (kind-of-error f) (try (f) (catch e (:type e))))
 (define (again f) (try (f) (catch e (throw e))))
 (define (other f) (try (f) (catch e (throw (assoc e :message "changed")))))
 (define (countdown n) (if (= n 0) :done (countdown2 (- n 1))))
@@ -226,6 +227,22 @@ def test_errors_of_python_pass_through(shop: Any) -> None:
     assert caught.value is error
     with pytest.raises(Thrown, match="changed"):
         shop.other(broken)
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        (lambda: 1 // 0, "ZeroDivisionError"),
+        (lambda: no_such_name, "NameError"),  # type: ignore[name-defined]  # noqa: F821
+        (lambda: 1 + "a", "TypeError"),  # type: ignore[operator]
+        (lambda: len(1, 2), "TypeError"),  # type: ignore[call-arg, arg-type]
+        (lambda: (1).items(), "AttributeError"),  # type: ignore[attr-defined]
+    ],
+)
+def test_mistakes_in_python_code_are_not_those_of_sema(shop: Any, broken: Any, expected: str) -> None:
+    assert shop.guarded(broken) == expected
+    assert shop.kind_of_error(broken) is keyword("python")
+    assert shop.kind_of_error(lambda x: x) is keyword("arity")  # the call is the program's
 
 
 def test_a_keyword_is_a_function() -> None:

@@ -7,7 +7,16 @@ from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown,
 from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
-from sema_runtime.values.tracebacks import Frame, innermost, is_ours, raw_calls, sema_frames, sema_names, since_callback
+from sema_runtime.values.tracebacks import (
+    Frame,
+    in_library,
+    innermost,
+    is_ours,
+    raw_calls,
+    sema_frames,
+    sema_names,
+    since_callback,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +97,7 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
         if key is VALUE:
             return exc.args[0]
     elif key is TYPE and kind is not Rethrown:
-        if kind is ZeroDivisionError:
+        if kind is ZeroDivisionError and not in_library(exc):
             return EVAL
         if isinstance(exc, SemaError):
             return KINDS.get(exc.kind) or keyword(exc.kind)

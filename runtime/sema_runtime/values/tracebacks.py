@@ -112,6 +112,15 @@ def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | No
     return table
 
 
+def in_library(exc: BaseException) -> bool:
+    """Whether an exception came up in the Python code of a library, where it says nothing about the Sema program."""
+    place = innermost(exc)
+    if place is None:
+        return False
+    code, namespace = place[0].f_code, place[0].f_globals
+    return not is_ours(namespace) and sema_names(code, namespace) is None
+
+
 def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
     name = name_of_code(code.co_name, table)
     return ANONYMOUS if name.startswith("<") else name

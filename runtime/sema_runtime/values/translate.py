@@ -10,7 +10,7 @@ import re
 
 from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError, UnboundError
 from sema_runtime.values.naming import ANONYMOUS, function_name, name_of_code
-from sema_runtime.values.tracebacks import innermost, is_ours, sema_names
+from sema_runtime.values.tracebacks import in_library, innermost, is_ours, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
 
 TYPE_CHECKING = False
@@ -74,6 +74,8 @@ def translated(exc: BaseException) -> SemaError:
 
 
 def _translate(exc: BaseException) -> SemaError | None:
+    if isinstance(exc, NameError | ZeroDivisionError | TypeError | AttributeError) and in_library(exc):
+        return None
     if isinstance(exc, NameError):
         return _unbound(exc)
     if isinstance(exc, ZeroDivisionError):
