@@ -1,6 +1,6 @@
 """Analysis: forms → IR. Resolves names, expands macros where they are met, turns special forms into nodes.
 
-The special forms stand in `semac/forms/`, each a function `(analyzer, form, scope) -> Node` under its name in `SPECIAL`.
+The special forms stand in `semac/forms/`, each a function `(analyzer, form, scope) -> Node` by its name in `SPECIAL`.
 Macros are recognised only where they are defined at top level before their use; a local or a global definition of the
 same name shadows them. Syntax errors are raised here, before anything runs.
 """
@@ -49,7 +49,7 @@ INTERNAL = {
 }
 # Special forms of ours that are macros in the reference: any definition of the name hides them.
 MACRO_LIKE = frozenset(("dotimes", "for-range", "guard", "if-let", "parameterize", "when-let", "with-stream"))
-# Direct calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`, as in the reference.
+# As in the reference, calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`.
 OPERATORS = frozenset(["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "not"])
 INTRINSICS = OPERATORS | frozenset(
     [

@@ -127,7 +127,7 @@ class Flow:
         self.loop_body(loop, body, RETURN)
 
     def loop_body(self: Emitter, loop: Any, body: Any, dest: Dest) -> None:  # type: ignore[misc]
-        """`while True:` over a body in which tail calls of the loop jump back; `while test:` where the body allows it."""
+        """`while True:` over a body in which tail calls of the loop jump back; `while test:` if the body allows it."""
         loc = self.loc(body) if body.span is not None else self.current
         if type(body) is ir.If and is_expression(body.test) and not has_jump_past(body, loop):
             stay, leave = body.then, body.otherwise

@@ -264,7 +264,7 @@ class Clauses:
         e.append(assign(self.head, ast.IfExp(some, first, e.runtime(MAPS + "MISSING", loc), **loc), loc))
 
     def fetch_entries(self, loc: Any) -> None:
-        """Values that more than one clause compares with a literal, in variables; MISSING where the subject is no map."""
+        """Values that several clauses compare with a literal, in variables; MISSING where the subject is no map."""
         asked = [
             key
             for shape, _, _ in self.node.clauses

@@ -1,4 +1,7 @@
-"""Truth: conditions, `and`, `or`, `if` as expressions. Only nil and #f are false, so a test of unknown type is spelled out."""
+"""Truth: conditions, `and`, `or`, `if` as expressions.
+
+Only nil and #f are false, so a test of unknown type is spelled out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `sema` and `semac`. Running a file from a warm cache takes the short way, without the command-line library."""
+"""The commands `sema` and `semac`. Running a file from a warm cache goes without the command-line library."""
 
 from __future__ import annotations
 

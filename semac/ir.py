@@ -111,7 +111,8 @@ class Node:
 def _node(name: str, *fields: str) -> Any:
     """A node class with positional fields and a `span` keyword."""
     body = "".join(f"    self.{f} = {f}\n" for f in fields)
-    source = f"def __init__(self, {''.join(f + ', ' for f in fields)}span=None):\n{body}    self.span = span\n    self.type = ANY\n"
+    params = "".join(f + ", " for f in fields)
+    source = f"def __init__(self, {params}span=None):\n{body}    self.span = span\n    self.type = ANY\n"
     scope: dict[str, Any] = {"ANY": ANY}
     exec(source, scope)
     return type(name, (Node,), {"__slots__": fields, "fields": fields, "__init__": scope["__init__"]})

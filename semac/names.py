@@ -1,8 +1,9 @@
 """Sema names and Python identifiers.
 
-`total-over` → `total_over`, `list->vector` → `list_to_vector`, `string/empty?` → `string_is_empty`, `push!` → `push_mut`; what Python
-reserves or predefines gets a trailing underscore (`class_`, `list_`). The way back is `-` for `_`; every name for which that
-is not the truth is listed in the emitted module's `__sema_names__`, so messages always show the Sema name.
+`total-over` → `total_over`, `list->vector` → `list_to_vector`, `string/empty?` → `string_is_empty`, `push!` →
+`push_mut`; what Python reserves or predefines gets a trailing underscore (`class_`, `list_`). The way back is `-` for
+`_`; every name for which that is not the truth is listed in the emitted module's `__sema_names__`, so messages always
+show the Sema name.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from functools import lru_cache
 RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
 WORDS = {
     "*": "star", "+": "plus", "=": "eq", "<": "lt", ">": "gt", "%": "pct", "&": "amp", ".": "dot", "#": "hash",
-    "$": "dollar", "@": "at", "^": "caret", "~": "tilde", ":": "colon", "!": "mut", "?": "p", "|": "bar", "\\": "backslash",
+    "$": "dollar", "@": "at", "^": "caret", "~": "tilde", ":": "colon", "!": "mut", "?": "p", "|": "bar",
+    "\\": "backslash",
 }  # fmt: skip
 
 

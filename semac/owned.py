@@ -5,7 +5,7 @@
 A variable owns its map when every value it gets is freshly made (a map literal, `(hashmap/new)`, `assoc` on an owned
 variable that is dead afterwards, a function that returns an owned map), and when on every way through its scope it is
 first only read and then at most once handed on: changed by `assoc` in result position, returned, or passed to the next
-round. Such a variable is a raw dict of stored keys (`Var.owned`); where it leaves for other code it is wrapped in a Map.
+round. Such a variable is a raw dict of stored keys (`Var.owned`); where it leaves for other code, a Map wraps it.
 
 Parameters and results of functions can be owned too, when all callers are known (closed programs).
 """
@@ -219,7 +219,7 @@ class Candidates:
         return kind
 
     def owned_kind(self, value: Any) -> str | None:
-        """ "Map" or "HashMap" for an expression that yields a map nobody else has; None for others; "" if still open."""
+        """ "Map" or "HashMap" for an expression that yields a map nobody else has; None for others; "" if open."""
         facts = self.facts
         kind = type(value)
         if kind is Result:
@@ -308,7 +308,7 @@ class Candidates:
         )
 
     def call_hands_on(self, node: Any, var: Var) -> bool:
-        """A call or jump that takes var over in one argument which is owned on the other side, and reads it elsewhere."""
+        """A call or jump that takes var over in one argument, owned on the other side, and reads it elsewhere."""
         target = node.recur.function if type(node.recur) is NamedLet else node.recur
         if target is None and type(node.head) is ir.Ref:
             target = node.head.var.known_function

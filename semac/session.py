@@ -1,4 +1,4 @@
-"""A running environment: compiles and runs text piece by piece. Used by the command line, the REPL, `eval` and tests."""
+"""A running environment: compiles and runs text piece by piece. For the command line, the REPL, `eval` and tests."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from semac import ir
 from semac.analyze import Unit
 from semac.ir import Function, NamedLet, Var
 
-# Builtins that call a function argument before they return and don't keep it: closures over a loop's variables are safe.
+# Builtins that call a function argument before they return and don't keep it: closures over loop variables are safe.
 IMMEDIATE = frozenset(
     [
         "map",

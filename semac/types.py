@@ -16,7 +16,8 @@ SEQUENCE = LIST | VECTOR
 
 BY_NAME = {
     "int": INT, "float": FLOAT, "number": NUMBER, "string": STR, "bool": BOOL, "nil": NIL, "keyword": KEYWORD,
-    "symbol": SYMBOL, "char": CHAR, "list": LIST | TAGS << ELEMENTS, "vector": VECTOR | TAGS << ELEMENTS, "map": MAP | TAGS << ELEMENTS,
+    "symbol": SYMBOL, "char": CHAR,
+    "list": LIST | TAGS << ELEMENTS, "vector": VECTOR | TAGS << ELEMENTS, "map": MAP | TAGS << ELEMENTS,
     "hashmap": MAP | TAGS << ELEMENTS, "function": FUNCTION, "any": ANY, "real": REAL,
 }  # fmt: skip
 

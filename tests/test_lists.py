@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import time
 
 import pytest
 from hypothesis import given
@@ -49,18 +48,14 @@ def test_a_list_behaves_alike_however_it_was_made(values: list[int], steps: list
     assert hash(flat) == hash(linked)
 
 
-def test_walking_a_long_list_is_linear() -> None:
-    def walk(count: int) -> float:
-        here, total = List(range(count)), 0
-        start = time.perf_counter()
-        while not here.empty:
-            total += here.car
-            here = here.cdr
-        assert total == count * (count - 1) // 2
-        return time.perf_counter() - start
-
-    walk(1000)
-    assert walk(400_000) < 40 * max(walk(40_000), 0.005)
+def test_walking_a_long_list_ends() -> None:
+    """A walk that copied the rest at each step would move terabytes: the test would not come back."""
+    count = 1_000_000
+    here, total = List(range(count)), 0
+    while not here.empty:
+        total += here.car
+        here = here.cdr
+    assert total == count * (count - 1) // 2
 
 
 def test_measuring_a_growing_list_keeps_one_copy_of_its_items() -> None:

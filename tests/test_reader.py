@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from typing import Any
 
@@ -150,21 +149,6 @@ def test_an_fstring_alone() -> None:
     assert to_text(parse_fstring('f"a${b}"')) == '(__vm-str "a" b)'
     with pytest.raises(ReaderError):
         parse_fstring('"a"')
-
-
-def test_a_module_of_1100_lines_reads_fast() -> None:
-    text = (
-        "(define (step items limit)\n  (let* ((base (+ (length items) 0)))\n    (cond ((< limit 0) 0) (else x))))\n"
-        * 366
-    )
-    best = min(_cpu_seconds(text) for _ in range(3))
-    assert best < 0.08
-
-
-def _cpu_seconds(text: str) -> float:
-    start = time.process_time()
-    read_program(text)
-    return time.process_time() - start
 
 
 def test_ast_text_and_json() -> None:

@@ -129,6 +129,8 @@ def named_let(a: Analyzer, form: List, scope: Scope) -> Any:
         raise ArityError("named let", "3+", len(items) - 1)
     name = items[1].name
     pairs = binding_pairs(a, items[2], "named let")
+    if any(type(target) is Symbol and target.name == "." for target, _ in pairs):
+        raise a.error("named let: `.` cannot be a variable")
     inits = [a.node(value, scope) for _, value in pairs]
     outer = scope.child()
     var = outer.declare(name)

@@ -1,4 +1,4 @@
-"""while and do. Their variables are shared by all rounds, as in the reference; named let (binding.py) makes fresh ones."""
+"""while and do. All rounds share their variables, as in the reference; named let (binding.py) makes fresh ones."""
 
 from __future__ import annotations
 

@@ -6,9 +6,8 @@ They follow the notation of the language itself.
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
-from sema_runtime.values.numbers import INFINITY, NAN, Complex, rational, rectangular, to_float
+from sema_runtime.values.numbers import INFINITY, NAN, Complex, ratio, rational, rectangular, to_float
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def _decimal(token: str) -> Any:
         return whole(token)
     if FLOAT.fullmatch(token):
         return float(token)
-    ratio = RATIO.fullmatch(token)
-    if ratio is not None:
+    if RATIO.fullmatch(token):
         return _ratio(token)
     found = COMPLEX.fullmatch(token)
     if found is None:
@@ -60,7 +58,7 @@ def _decimal(token: str) -> Any:
 def _ratio(token: str) -> Any:
     over, _, under = token.partition("/")
     below = whole(under)
-    return rational(Fraction(whole(over), below)) if below else None
+    return rational(ratio(whole(over), below)) if below else None
 
 
 def _part(token: str) -> Any:
@@ -100,7 +98,7 @@ def _inexact(value: Any) -> Any:
 def _exact(value: Any) -> Any:
     if type(value) is Complex:
         return rectangular(_exact(value.re), _exact(value.im))
-    return rational(Fraction(value)) if type(value) is float and value - value == 0 else value
+    return rational(ratio(value)) if type(value) is float and value - value == 0 else value
 
 
 def _in_radix(text: str, radix: int) -> int | None:

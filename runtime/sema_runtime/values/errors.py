@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SemaError(Exception):
-    """A condition. message: the text without prefix; hint, note: advice shown below it; fields: extra catch-map entries."""
+    """A condition. message: without prefix; hint, note: advice shown below it; fields: extra catch-map entries."""
 
     kind = "eval"
 

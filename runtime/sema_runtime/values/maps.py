@@ -281,7 +281,7 @@ def json_map(raw: dict[str, Any]) -> Map:
     return made
 
 
-_raw_of = Map.raw.__get__  # type: ignore[attr-defined]  # raises AttributeError where it is unset or used up
+_raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError where it is unset or used up
 _dict_of = Map.d.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError when the dict was taken
 
 
