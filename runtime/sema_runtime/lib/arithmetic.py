@@ -13,7 +13,7 @@ import operator
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.equality import equal
-from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.errors import DivisionByZero, SemaError, SemaTypeError, type_error
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.numbers import (
     COMPLEX,
@@ -92,7 +92,7 @@ def div(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is int and type(b) is int:
         if not b:
-            return a / b  # Python's own error, the cheapest one to raise
+            raise DivisionByZero("division by zero")
         return ratio(a, b) if a % b else a // b
     if kind is float and type(b) is float and b:
         return a / b

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
+from sema_runtime.values.errors import DivisionByZero, ReaderError, Rethrown, SemaError, Thrown, UnboundError
 from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
 from sema_runtime.values.tracebacks import (
     Frame,
-    in_library,
     innermost,
     is_ours,
     raw_calls,
@@ -97,7 +96,7 @@ def condition_field(exc: BaseException, key: Keyword) -> Any:
         if key is VALUE:
             return exc.args[0]
     elif key is TYPE and kind is not Rethrown:
-        if kind is ZeroDivisionError and not in_library(exc):
+        if kind is DivisionByZero:
             return EVAL
         if isinstance(exc, SemaError):
             return KINDS.get(exc.kind) or keyword(exc.kind)

@@ -99,15 +99,7 @@ def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
 def is_ours(namespace: dict[str, Any]) -> bool:
     """Whether a frame with these globals belongs to the runtime or the compiler."""
     name = namespace.get("__name__")
-    if name in _ours:  # every caught division by zero asks
-        return True
-    if not isinstance(name, str) or name.partition(".")[0] not in OURS:
-        return False
-    _ours.add(name)
-    return True
-
-
-_ours: set[str] = set()
+    return isinstance(name, str) and name.partition(".")[0] in OURS
 
 
 def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | None:
@@ -122,13 +114,11 @@ def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | No
 
 def in_library(exc: BaseException) -> bool:
     """Whether an exception came up in the Python code of a library, where it says nothing about the Sema program."""
-    tb = exc.__traceback__
-    if tb is None:
+    place = innermost(exc)
+    if place is None:
         return False
-    while tb.tb_next is not None:
-        tb = tb.tb_next
-    namespace = tb.tb_frame.f_globals
-    return not is_ours(namespace) and sema_names(tb.tb_frame.f_code, namespace) is None
+    code, namespace = place[0].f_code, place[0].f_globals
+    return not is_ours(namespace) and sema_names(code, namespace) is None
 
 
 def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
