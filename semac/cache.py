@@ -40,15 +40,16 @@ def load(source_path: str, source: bytes, filename: str) -> CodeType | None:
     if path is None or sandboxed():
         return None
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             data = file.read()
     except OSError:
         return None
     start = len(MAGIC) + 4
-    if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : start] != _checksum(data[start:]):
+    payload = memoryview(data)[start:]
+    if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : start] != _checksum(payload):
         return None
     try:
-        compiler, source_hash, made_for, macros, code = marshal.loads(data[start:])
+        compiler, source_hash, made_for, macros, code = marshal.loads(payload)
     except (ValueError, EOFError, TypeError):
         return None
     if compiler != compiler_hash() or source_hash != digest(source) or made_for != filename:
@@ -146,12 +147,12 @@ def _stamp(name: str, facts: os.stat_result) -> str:
     return f"{name} {facts.st_size} {facts.st_mtime_ns}"
 
 
-def digest(data: bytes) -> bytes:
+def digest(data: bytes | memoryview) -> bytes:
     """Eight bytes that tell one text from another: the hash that Python has for sources, with a key of our own."""
     return bytes(_imp.source_hash(HASH_KEY, data))
 
 
-def _checksum(payload: bytes) -> bytes:
+def _checksum(payload: bytes | memoryview) -> bytes:
     return digest(payload)[:4]
 
 

@@ -101,9 +101,8 @@ def _python_comes_first(fullname: str, entries: list[str], entry: str, found: st
 
 
 def _spec(fullname: str, path: str, is_package: bool) -> ModuleSpec | None:
-    real = os.path.realpath(path)
-    other = sys.modules.get(_names.get(real, ""))
     loader: Any = SemaLoader(fullname, path)
+    other = sys.modules.get(_names.get(loader.real, ""))
     if other is not None and other.__name__ != fullname and not is_package:
         loader = _SameModule(other)
     spec = ModuleSpec(fullname, loader, origin=path, is_package=is_package)
@@ -117,8 +116,12 @@ def _spec(fullname: str, path: str, is_package: bool) -> ModuleSpec | None:
 class SemaLoader(SourceFileLoader):
     """Loads one module. `exec_module` is importlib's own, whose frames Python drops from tracebacks."""
 
+    def __init__(self, fullname: str, path: str) -> None:
+        super().__init__(fullname, path)
+        self.real = os.path.realpath(path)
+
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        _names[os.path.realpath(self.path)] = spec.name
+        _names[self.real] = spec.name
         return None
 
     def get_data(self, path: str) -> bytes:
@@ -126,7 +129,7 @@ class SemaLoader(SourceFileLoader):
         member = archive_member(path)
         if member is not None:
             return member
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             return file.read()
 
     def get_source(self, fullname: str | None = None) -> str:
@@ -138,7 +141,7 @@ class SemaLoader(SourceFileLoader):
     def get_code(self, fullname: str | None = None) -> CodeType:
         """Raises SemaSyntaxError for a file that can't be compiled."""
         try:
-            return code_of(self.path, self.get_data(self.path))
+            return code_of(self.path, self.get_data(self.path), self.real)
         except OSError as error:
             raise ImportError(f"can't read {self.path}: {error}", name=self.name, path=self.path) from error
         except Exception as error:
@@ -164,9 +167,11 @@ class _SameModule:
         """The module has been executed under its first name."""
 
 
-def code_of(path: str, source: bytes) -> CodeType:
-    """The compiled module, from the cache or fresh. Raises SemaError when it can't be compiled."""
-    filename = os.path.realpath(path)
+def code_of(path: str, source: bytes, filename: str) -> CodeType:
+    """The compiled module, from the cache or fresh. filename: what the code calls its file, without symbolic links.
+
+    Raises SemaError when it can't be compiled.
+    """
     on_disk = os.path.isfile(path)
     if on_disk:
         known = cache.load(path, source, filename)
