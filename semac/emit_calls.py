@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ATOMS = (int, float, str, bool, bytes, type(None))
 LISTS = "sema_runtime.values.lists:"
 MAPS = "sema_runtime.values.maps:"
-CONDITION_FIELD = "sema_runtime.values.conditions:condition_field"
+CONDITION_FIELD = "sema_runtime.values.caught:condition_field"
 TAIL_CALL = "sema_runtime.values.functions:tail_call"
 
 

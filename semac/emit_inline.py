@@ -95,6 +95,10 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
         if index not in unknown and not isinstance(made[index], ast.Name | ast.Constant):
             unknown.append(index)
     order = [i for i in sorted(unknown) if not same_name_before(made, unknown, i)]
+    if not any(type(one) is ir.Ref and one.var.is_global for one in node.args):  # a global name may be unbound
+        order.sort(
+            key=lambda index: isinstance(made[index], ast.Name)
+        )  # `type((n := f(x))) is type(a)` is the faster way
     if any(not isinstance(made[index], ast.Name) for index in order[2:]):
         return call(e.runtime(checked, loc), made, loc)  # a chained test stops early: it would not reach that operand
     for index in order:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.errors import DivisionByZero, ReaderError, Rethrown, SemaError, Thrown, UnboundError
+from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
 from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
 from sema_runtime.values.naming import name_of_code
@@ -30,7 +30,6 @@ PYTHON_EXCEPTION = keyword("python-exception")
 NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
 _NAMES = "reader eval type-error arity unbound user io llm python permission-denied policy-denied cancelled timeout"
 KINDS = {name: keyword(name) for name in _NAMES.split()}
-USER, EVAL, VALUE = KINDS["user"], KINDS["eval"], keyword("value")
 KIND_KEYWORDS = frozenset(KINDS.values())
 
 
@@ -85,22 +84,6 @@ def condition_map(exc: BaseException) -> Map:
     if error.kind == "python" and error is not exc:
         entries[PYTHON_EXCEPTION] = exc  # here and not in the fields, where it would be a cycle
     return Map(entries)
-
-
-def condition_field(exc: BaseException, key: Keyword) -> Any:
-    """`(:key e)` of a caught error, without its map where that is possible."""
-    kind = type(exc)
-    if kind is Thrown:
-        if key is TYPE:
-            return USER
-        if key is VALUE:
-            return exc.args[0]
-    elif key is TYPE and kind is not Rethrown:
-        if kind is DivisionByZero:
-            return EVAL
-        if isinstance(exc, SemaError):
-            return KINDS.get(exc.kind) or keyword(exc.kind)
-    return condition_map(exc).d.get(key)
 
 
 def _catch_message(error: SemaError) -> str:
