@@ -110,32 +110,25 @@ def unless(a: Analyzer, form: List, scope: Scope) -> Any:
 
 @special("and")
 def and_(a: Analyzer, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 0)
-    if not parts:
-        return Const(True)
-    if len(parts) == 1:
-        return a.node(parts[0], scope)
-    nodes = []
-    for part in parts:
-        nodes.append(a.node(part, scope))
-        if constant_truth(nodes[-1]) is False:
-            break
-    return And(nodes, span=a.span) if len(nodes) > 1 else nodes[0]
+    return connective(a, form, scope, And, True)
 
 
 @special("or")
 def or_(a: Analyzer, form: List, scope: Scope) -> Any:
+    return connective(a, form, scope, Or, False)
+
+
+def connective(a: Analyzer, form: List, scope: Scope, kind: type[And] | type[Or], neutral: bool) -> Any:
+    """`and` or `or`; neutral: its value without parts. What stands behind a constant that decides is not compiled."""
     parts = a.expect(form, 0)
     if not parts:
-        return Const(False)
-    if len(parts) == 1:
-        return a.node(parts[0], scope)
+        return Const(neutral)
     nodes = []
     for part in parts:
         nodes.append(a.node(part, scope))
-        if constant_truth(nodes[-1]) is True:
+        if constant_truth(nodes[-1]) is (not neutral):
             break
-    return Or(nodes, span=a.span) if len(nodes) > 1 else nodes[0]
+    return kind(nodes, span=a.span) if len(nodes) > 1 else nodes[0]
 
 
 @special("begin", "progn")
