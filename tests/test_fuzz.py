@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sema_runtime.values.errors import SemaError
+from semac.driver import compile_source
+
 DRIVER = Path(__file__).resolve().parent.parent / "scripts" / "fuzz.py"
 
 
@@ -17,3 +20,9 @@ def test_no_internal_errors(part: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3000 inputs" in done.stdout
+
+
+def test_a_dot_cannot_be_a_variable_of_a_named_let() -> None:
+    with pytest.raises(SemaError, match=r"named let: `\.` cannot be a variable") as caught:
+        compile_source("1\n((let l((. 0)(c(())))((()))))", "f.sema", "program")
+    assert caught.value.span.line == 2  # type: ignore[attr-defined]
