@@ -7,7 +7,7 @@ reported when there is something to call it with, as in the reference.
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.sequences import elements, not_callable, size
+from sema_runtime.lib.sequences import elements, items_for, not_callable, size
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, stored
@@ -43,9 +43,7 @@ def map_indexed(function: Any, collection: Any) -> List:
 
     (map-indexed list '(a b)) => ((0 a) (1 b))
     """
-    items = collection.items if type(collection) is List else elements(collection, "map-indexed")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "map-indexed")
     return List([function(index, item) for index, item in enumerate(items)])
 
 
@@ -55,9 +53,7 @@ def for_each(function: Any, collection: Any) -> None:
 
     (for-each println '(1 2)) => nil
     """
-    items = collection.items if type(collection) is List else elements(collection, "for-each")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "for-each")
     for item in items:
         function(item)
 
@@ -68,9 +64,7 @@ def filter_(predicate: Any, collection: Any) -> List:
 
     (filter even? '(1 2 3 4)) => (2 4)
     """
-    items = collection.items if type(collection) is List else elements(collection, "filter")
-    if not callable(predicate) and items:
-        not_callable(predicate)
+    items = items_for(predicate, collection, "filter")
     return List([item for item in items if (found := predicate(item)) is not None and found is not False])
 
 
@@ -80,9 +74,7 @@ def list_reject(predicate: Any, collection: Any) -> List:
 
     (list/reject even? '(1 2 3)) => (1 3)
     """
-    items = collection.items if type(collection) is List else elements(collection, "list/reject")
-    if not callable(predicate) and items:
-        not_callable(predicate)
+    items = items_for(predicate, collection, "list/reject")
     return List([item for item in items if (found := predicate(item)) is None or found is False])
 
 
@@ -92,9 +84,7 @@ def partition(predicate: Any, collection: Any) -> List:
 
     (partition even? '(1 2 3)) => ((2) (1 3))
     """
-    items = collection.items if type(collection) is List else elements(collection, "partition")
-    if not callable(predicate) and items:
-        not_callable(predicate)
+    items = items_for(predicate, collection, "partition")
     held: list[Any] = []
     others: list[Any] = []
     for item in items:
@@ -109,9 +99,7 @@ def foldl(function: Any, initial: Any, collection: Any) -> Any:
 
     (foldl list 0 '(1 2)) => ((0 1) 2)
     """
-    items = collection.items if type(collection) is List else elements(collection, "foldl")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "foldl")
     many = len(items) > 16 and type(initial) is int
     if many and getattr(function, "__sema_name__", "") == "+" and set(map(type, items)) == INTS:
         return sum(items, initial)
@@ -127,9 +115,7 @@ def foldr(function: Any, initial: Any, collection: Any) -> Any:
 
     (foldr cons '() '(1 2)) => (1 2)
     """
-    items = collection.items if type(collection) is List else elements(collection, "foldr")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "foldr")
     acc = initial
     for item in reversed(items):
         acc = function(item, acc)
@@ -173,9 +159,7 @@ def any_(predicate: Any, collection: Any) -> bool:
 
     (any even? '(1 2)) => #t
     """
-    items = collection.items if type(collection) is List else elements(collection, "any")
-    if not callable(predicate) and items:
-        not_callable(predicate)
+    items = items_for(predicate, collection, "any")
     for item in items:
         found = predicate(item)
         if found is not None and found is not False:
@@ -189,9 +173,7 @@ def every(predicate: Any, collection: Any) -> bool:
 
     (every even? '(2 4)) => #t
     """
-    items = collection.items if type(collection) is List else elements(collection, "every")
-    if not callable(predicate) and items:
-        not_callable(predicate)
+    items = items_for(predicate, collection, "every")
     for item in items:
         found = predicate(item)
         if found is None or found is False:
@@ -205,9 +187,7 @@ def list_find(predicate: Any, collection: Any) -> Any:
 
     (list/find even? '(1 2 3)) => 2
     """
-    items = collection.items if type(collection) is List else elements(collection, "list/find")
-    if not callable(predicate) and items:
-        not_callable(predicate)
+    items = items_for(predicate, collection, "list/find")
     for item in items:
         found = predicate(item)
         if found is not None and found is not False:
@@ -221,9 +201,7 @@ def list_sole(predicate: Any, collection: Any) -> Any:
 
     (list/sole even? '(1 2 3)) => 2
     """
-    items = collection.items if type(collection) is List else elements(collection, "list/sole")
-    if not callable(predicate) and items:
-        not_callable(predicate)
+    items = items_for(predicate, collection, "list/sole")
     matching: list[Any] = []
     for item in items:
         found = predicate(item)
@@ -293,9 +271,7 @@ def flat_map(function: Any, collection: Any) -> List:
 
     (flat-map (fn (x) (list x x)) '(1 2)) => (1 1 2 2)
     """
-    items = collection.items if type(collection) is List else elements(collection, "flat-map")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "flat-map")
     joined: list[Any] = []
     for item in items:
         made = function(item)
@@ -324,9 +300,7 @@ def list_group_by(function: Any, collection: Any) -> Map:
 
     (list/group-by even? '(1 2 3)) => {#f (1 3) #t (2)}
     """
-    items = collection.items if type(collection) is List else elements(collection, "list/group-by")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "list/group-by")
     groups: dict[Any, list[Any]] = {}
     for item in items:
         groups.setdefault(stored(function(item)), []).append(item)
@@ -339,9 +313,7 @@ def list_key_by(function: Any, collection: Any) -> Map:
 
     (list/key-by length '("a" "bb")) => {1 "a" 2 "bb"}
     """
-    items = collection.items if type(collection) is List else elements(collection, "list/key-by")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "list/key-by")
     return Map({stored(function(item)): item for item in items})
 
 

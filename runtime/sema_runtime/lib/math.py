@@ -27,6 +27,7 @@ from sema_runtime.values.numbers import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
     from typing import Any
 
@@ -128,9 +129,15 @@ def _check_real(number: Any) -> None:
         type_error("real number", number)
 
 
-def _whole_float(number: float, whole: int) -> float:
-    """whole as a float that keeps the sign of a zero."""
-    return math.copysign(float(whole), number)
+def _rounded(number: Any, operation: Callable[[Any], int]) -> Any:
+    """number brought to an integer by an operation of Python; a float stays a float, zeros keep their sign."""
+    kind = type(number)
+    if kind is int:
+        return number
+    if kind is float:
+        return math.copysign(float(operation(number)), number) if number - number == 0 else number
+    _check_real(number)
+    return operation(number)
 
 
 @builtin("floor", returns="number", pure=True)
@@ -139,13 +146,7 @@ def floor(number: Any) -> Any:
 
     (floor 2.7) => 2.0
     """
-    kind = type(number)
-    if kind is int:
-        return number
-    if kind is float:
-        return _whole_float(number, math.floor(number)) if number - number == 0 else number
-    _check_real(number)
-    return math.floor(number)
+    return _rounded(number, math.floor)
 
 
 @builtin("ceil", "ceiling", returns="number", pure=True)
@@ -154,13 +155,7 @@ def ceil(number: Any) -> Any:
 
     (ceil 2.1) => 3.0
     """
-    kind = type(number)
-    if kind is int:
-        return number
-    if kind is float:
-        return _whole_float(number, math.ceil(number)) if number - number == 0 else number
-    _check_real(number)
-    return math.ceil(number)
+    return _rounded(number, math.ceil)
 
 
 @builtin("round", returns="number", pure=True)
@@ -169,13 +164,7 @@ def round_(number: Any) -> Any:
 
     (round 2.5) => 2.0
     """
-    kind = type(number)
-    if kind is int:
-        return number
-    if kind is float:
-        return _whole_float(number, round(number)) if number - number == 0 else number
-    _check_real(number)
-    return round(number)
+    return _rounded(number, round)
 
 
 @builtin("truncate", returns="number", pure=True)
@@ -184,13 +173,7 @@ def truncate(number: Any) -> Any:
 
     (truncate -2.7) => -2.0
     """
-    kind = type(number)
-    if kind is int:
-        return number
-    if kind is float:
-        return _whole_float(number, math.trunc(number)) if number - number == 0 else number
-    _check_real(number)
-    return math.trunc(number)
+    return _rounded(number, math.trunc)
 
 
 # Roots and powers

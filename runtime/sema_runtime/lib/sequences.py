@@ -108,6 +108,14 @@ def not_callable(function: Any) -> NoReturn:
     type_error("callable", function)
 
 
+def items_for(function: Any, collection: Any, name: str) -> Sequence[Any]:
+    """The items of a collection for a builtin that calls function on each; without items nobody needs a function."""
+    items = collection.items if type(collection) is List else elements(collection, name)
+    if not callable(function) and items:
+        not_callable(function)
+    return items
+
+
 def used_as_value() -> bool:
     """Whether the builtin that asks was called by another builtin (`(map car xs)`), not by compiled code.
 

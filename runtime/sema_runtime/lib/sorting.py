@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.sequences import elements, not_callable
+from sema_runtime.lib.sequences import elements, items_for, not_callable
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaTypeError
 from sema_runtime.values.lists import List
@@ -47,9 +47,7 @@ def sort_by(function: Any, collection: Any) -> List:
 
     (sort-by abs '(-3 1 -2)) => (1 -2 -3)
     """
-    items = collection.items if type(collection) is List else elements(collection, "sort-by")
-    if not callable(function) and items:
-        not_callable(function)
+    items = items_for(function, collection, "sort-by")
     keys = [function(item) for item in items]
     sizes = keys if _is_simple(keys) else list(map(order_key, keys))
     places = sorted(range(len(keys)), key=sizes.__getitem__)

@@ -22,7 +22,7 @@ from sema_runtime.values.equality import same_items, strict_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
 FEW = 10_000  # more cells than these are made without garbage collections, which would visit them again and again
@@ -132,11 +132,6 @@ def delayed_list(make: Callable[[], Sequence[Any]]) -> List:
 def make_list(*values: Any) -> List:
     """A list of the arguments."""
     return List(values)
-
-
-def list_of(values: Iterable[Any]) -> List:
-    """A list of the values of any iterable."""
-    return List(list(values))
 
 
 def _flatten(cell: List) -> Sequence[Any]:
