@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from sema_runtime import seam
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.errors import ReaderError, type_error
+from sema_runtime.lib.text_args import text_of
+from sema_runtime.values.errors import ReaderError
 from sema_runtime.values.lists import List
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        type_error("string", value)
-    return value
 
 
 @builtin("read")
@@ -24,7 +19,7 @@ def read(text: Any) -> Any:
 
     (read "(+ 1 2)") => (+ 1 2)
     """
-    return seam.read_text(_text(text))
+    return seam.read_text(text_of(text))
 
 
 @builtin("read-many", "io/read-many", returns="list")
@@ -33,25 +28,25 @@ def read_many(text: Any) -> List:
 
     (read-many "1 (a b)") => (1 (a b))
     """
-    return seam.read_many(_text(text))
+    return seam.read_many(text_of(text))
 
 
 @builtin("read/string")
 def read_string(text: Any) -> Any:
     """The first form of a text, as data; nil when there is none."""
-    return seam.read_text(_text(text))
+    return seam.read_text(text_of(text))
 
 
 @builtin("read/all", returns="list")
 def read_all(text: Any) -> List:
     """All forms of a text, as data."""
-    return seam.read_many(_text(text))
+    return seam.read_many(text_of(text))
 
 
 @builtin("sema/check-string", returns="map")
 def sema_check_string(text: Any) -> Any:
     """Whether a text can be read: `{:ok bool :diagnostics list}`, each with :code, :level, :message and :span."""
-    return _checked(_text(text))
+    return _checked(text_of(text))
 
 
 @builtin("sema/check-file", returns="map", cap="fs-read")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.paths import path_of
+from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.errors import IoError, type_error
 from sema_runtime.values.lists import List
 
@@ -34,16 +34,9 @@ def failed(function: str, path: str, error: OSError | UnicodeError) -> IoError:
 
 def checked(function: str, path: Any) -> str:
     """The path, checked to be a string and to be allowed."""
-    text = path_of(path)
+    text = text_of(path)
     check_path(function, text)
     return text
-
-
-def text_of(value: Any) -> str:
-    """The value, checked to be a string."""
-    if type(value) is not str:
-        type_error("string", value)
-    return value
 
 
 # Reading
@@ -327,7 +320,7 @@ def file_glob(pattern: Any) -> List:
 
     from sema_runtime import capabilities
 
-    found = sorted(glob(path_of(pattern), recursive=True, include_hidden=True))
+    found = sorted(glob(text_of(pattern), recursive=True, include_hidden=True))
     for path in found if capabilities.allowed is not None else ():
         check_path("file/glob", path)
     return List(found)

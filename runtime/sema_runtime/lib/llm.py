@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.prompts import string_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
@@ -14,12 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.llm.messages import Message, Request
-
-
-def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        type_error("string", value)
-    return value
 
 
 def _function(value: Any) -> Callable[..., Any]:
@@ -133,7 +128,7 @@ def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
     retries = opt.integer(given, "retries")
     return extract(
         schema,
-        _string(text),
+        string_of(text),
         opt.text(given, "model") or "",
         opt.truthy(given, "validate", True),
         2 if retries is None else retries,
@@ -147,7 +142,7 @@ def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.extract import classify
 
-    return classify(labels, _string(text), opt.text(opt.options_map(options), "model") or "")
+    return classify(labels, string_of(text), opt.text(opt.options_map(options), "model") or "")
 
 
 @builtin("llm/summarize", returns="string", cap="llm")
@@ -158,7 +153,7 @@ def llm_summarize(text: Any, options: Any = None) -> str:
 
     given = opt.options_map(options)
     return summarize(
-        _string(text),
+        string_of(text),
         opt.text(given, "model") or "",
         opt.integer(given, "max-length"),
         opt.name_or_text(given, "style") or "",
@@ -171,7 +166,7 @@ def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.extract import compare
 
-    return compare(_string(first), _string(second), opt.text(opt.options_map(options), "model") or "")
+    return compare(string_of(first), string_of(second), opt.text(opt.options_map(options), "model") or "")
 
 
 @builtin("llm/batch", returns="list[string]", cap="llm")
@@ -215,7 +210,7 @@ def llm_token_count(text: Any) -> int:
     from sema_runtime.llm.jsonable import is_sequence
 
     parts = text if is_sequence(text) else [text]
-    return sum(len(_string(part).encode("utf-8", "replace")) for part in parts) // 4
+    return sum(len(string_of(part).encode("utf-8", "replace")) for part in parts) // 4
 
 
 @builtin("llm/token-estimate", returns="map", pure=True)
@@ -228,6 +223,6 @@ def llm_token_estimate(text: Any) -> Map:
         {
             keyword("tokens"): llm_token_count(text),
             keyword("method"): "chars/4",
-            keyword("chars"): sum(len(_string(part)) for part in parts),
+            keyword("chars"): sum(len(string_of(part)) for part in parts),
         }
     )

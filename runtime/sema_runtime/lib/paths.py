@@ -6,18 +6,11 @@ import os
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.errors import type_error
+from sema_runtime.lib.text_args import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-def path_of(value: Any) -> str:
-    """The value, checked to be a string."""
-    if type(value) is not str:
-        type_error("string", value)
-    return value
 
 
 @builtin("path/join", returns="string", pure=True)
@@ -26,9 +19,9 @@ def path_join(first: Any, *others: Any) -> str:
 
     (path/join "src" "main.sema") => "src/main.sema"
     """
-    joined = path_of(first)
+    joined = text_of(first)
     for other in others:
-        part = path_of(other)
+        part = text_of(other)
         joined += part if joined.endswith("/") or part.startswith("/") else "/" + part
     return joined
 
@@ -39,7 +32,7 @@ def path_dir(path: Any) -> str:
 
     (path/dir "/a/b/c.txt") => "/a/b"
     """
-    text = path_of(path).rstrip("/")
+    text = text_of(path).rstrip("/")
     end = text.rfind("/")
     return text[:end] or "/" if end >= 0 else ""
 
@@ -50,7 +43,7 @@ def path_filename(path: Any) -> str:
 
     (path/filename "/a/b/c.txt") => "c.txt"
     """
-    return path_of(path).rstrip("/").rpartition("/")[2]
+    return text_of(path).rstrip("/").rpartition("/")[2]
 
 
 @builtin("path/extension", "path/ext", returns="string", pure=True)
@@ -78,13 +71,13 @@ def path_stem(path: Any) -> str:
 @builtin("path/absolute?", returns="bool", pure=True)
 def path_is_absolute(path: Any) -> bool:
     """Whether the path begins at the root."""
-    return os.path.isabs(path_of(path))
+    return os.path.isabs(text_of(path))
 
 
 @builtin("path/absolute", returns="string", cap="fs-read")
 def path_absolute(path: Any) -> str:
     """The path from the root on, without `.` and `..`; it need not exist."""
-    return os.path.abspath(path_of(path))
+    return os.path.abspath(text_of(path))
 
 
 @builtin("path/canonicalize", returns="string", cap="fs-read")
@@ -92,9 +85,9 @@ def path_canonicalize(path: Any) -> str:
     """The path from the root on with symbolic links resolved; it must exist."""
     from sema_runtime.lib.files import failed
 
-    check_path("path/canonicalize", path_of(path))
+    check_path("path/canonicalize", text_of(path))
     try:
-        return os.path.realpath(path_of(path), strict=True)
+        return os.path.realpath(text_of(path), strict=True)
     except OSError as error:
         raise failed("path/canonicalize", path, error) from None
 
@@ -105,7 +98,7 @@ def path_relative_to(base: Any, path: Any) -> str:
 
     (path/relative-to "/a/b" "/a/c/d.txt") => "../c/d.txt"
     """
-    return os.path.relpath(path_of(path), path_of(base) or ".")
+    return os.path.relpath(text_of(path), text_of(base) or ".")
 
 
 @builtin("path/within?", returns="bool", pure=True)
@@ -114,5 +107,5 @@ def path_is_within(base: Any, child: Any) -> bool:
 
     (path/within? "/a" "/a/../b") => #f
     """
-    outer, inner = os.path.abspath(path_of(base)), os.path.abspath(path_of(child))
+    outer, inner = os.path.abspath(text_of(base)), os.path.abspath(text_of(child))
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")

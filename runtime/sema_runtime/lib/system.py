@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 STARTED = time.monotonic_ns()
-
-
-def text_of(value: Any) -> str:
-    """The value, checked to be a string."""
-    if type(value) is not str:
-        type_error("string", value)
-    return value
 
 
 # Environment

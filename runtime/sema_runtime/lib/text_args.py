@@ -1,4 +1,4 @@
-"""Argument checks shared by the text builtins: the slow path behind a failed `isinstance` test."""
+"""Argument checks shared by builtins that take text: most are the slow path behind a failed `isinstance` test."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ def argument_error(function: str, position: int, expected: str, value: Any, hint
     error.args = (error.message,)
     error.fields.update(function=function, argument=position)
     raise error
+
+
+def text_of(value: Any) -> str:
+    """The value, checked to be a string."""
+    if type(value) is not str:
+        type_error("string", value)
+    return value
 
 
 def strings(*values: Any) -> None:
