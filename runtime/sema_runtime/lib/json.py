@@ -23,31 +23,34 @@ DEEPEST = 127
 CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
 
 
-# Decoding: Python's C scanner reads; the objects become maps whose keywords and lists are made when they are looked at
+# Decoding: Python's C scanner reads into dicts and lists; what a program looks at becomes maps and lists, level by level
 
 _keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
+_FINAL = frozenset((str, int, bool, type(None)))  # what the scanner makes that is a Sema value as it stands
+_OBJECTS = {dict}
 
 
 def entries(raw: dict[str, Any]) -> dict[Any, Any]:
     """The entries of a map for those of a JSON object."""
     keywords = _keywords
     try:
-        return {keywords[name]: value if type(value) is not list else _as_list(value) for name, value in raw.items()}
+        return {keywords[name]: value if type(value) in _FINAL else _lifted(value) for name, value in raw.items()}
     except KeyError:
         keywords.update((name, keyword(name)) for name in raw)
         return entries(raw)
 
 
-def _as_list(items: list[Any]) -> List:
-    for item in items:
-        if type(item) is list:
-            return List([_as_list(one) if type(one) is list else one for one in items])
-    return List(items)
-
-
-def _as_float(digits: str) -> float | None:
-    value = float(digits)
-    return value if value - value == 0 else None
+def _lifted(value: Any) -> Any:
+    """The Sema value for one that the scanner made. A float out of range is nil, as in the reference."""
+    kind = type(value)
+    if kind is dict:
+        return json_map(value)
+    if kind is list:
+        kinds = set(map(type, value))
+        if kinds <= _FINAL:
+            return List(value)
+        return List(list(map(json_map if kinds == _OBJECTS else _lifted, value)))
+    return None if kind is float and value - value != 0 else value
 
 
 def _no_constant(name: str) -> Any:
@@ -58,7 +61,7 @@ def _no_constant(name: str) -> Any:
 def _decoder() -> JSONDecoder:
     from json import JSONDecoder
 
-    return JSONDecoder(object_hook=json_map, parse_float=_as_float, parse_constant=_no_constant)
+    return JSONDecoder(parse_constant=_no_constant)
 
 
 @builtin("json/decode", pure=True)
@@ -72,8 +75,7 @@ def json_decode(text: Any) -> Any:
     if _suspicious(text):
         _check(text)
     try:
-        value = _decoder().decode(text)
-        return _as_list(value) if type(value) is list else value
+        return _lifted(_decoder().decode(text))
     except (ValueError, RecursionError):
         _check(text)
         raise
@@ -81,7 +83,7 @@ def json_decode(text: Any) -> Any:
 
 def _suspicious(text: str) -> bool:
     """Whether the text may hold what Python accepts and the reference doesn't: lone surrogates, deep nesting."""
-    if "\\ud" in text or "\\uD" in text:
+    if "\\" in text and ("\\ud" in text or "\\uD" in text):
         return True
     return len(text) <= CHECKED_FOR_DEPTH and text.count("[") + text.count("{") > DEEPEST
 
@@ -109,12 +111,7 @@ def _plain(value: Any) -> Any:
         try:
             return value.raw  # read from JSON and not looked at since
         except AttributeError:
-            held = value.stable()
-        try:
-            texts = {key.name: item for key, item in held.items()}
-        except AttributeError:
             return _object(value)
-        return texts if len(texts) == len(held) else _object(value)
     if kind is Keyword or kind is Symbol:
         return value.name
     if kind.__name__ in ("Fraction", "Complex", "complex"):
@@ -126,7 +123,12 @@ def _plain(value: Any) -> Any:
 
 def _object(value: Map) -> dict[str, Any]:
     """The entries by key text. Of keys with equal texts the last in map order wins."""
-    return {_key_text(key): item for key, item in value.pairs()}
+    held = value.stable()
+    try:
+        texts = {key.name: item for key, item in held.items()}
+    except AttributeError:
+        texts = {}
+    return texts if len(texts) == len(held) else {_key_text(key): item for key, item in value.pairs()}
 
 
 def _key_text(key: Any) -> str:
@@ -151,10 +153,22 @@ def json_encode(value: Any) -> str:
     try:
         text = _encoder().encode(value)
     except (ValueError, TypeError) as error:
-        raise _not_encodable("json/encode", error) from None
-    if "e-" in text and _has_small_float(text):
-        return "".join(_written(value, "", "\n"))
+        if _OUT_OF_RANGE not in str(error):  # else perhaps of a JSON object not looked at, where it means nil
+            raise _not_encodable("json/encode", error) from None
+        text = ""
+    if not text or ("e-" in text and _has_small_float(text)):
+        return _text(value, "json/encode", "")
     return text
+
+
+_OUT_OF_RANGE = "Out of range float"  # how Python's encoder begins to complain of infinity
+
+
+def _text(value: Any, function: str, indent: str) -> str:
+    try:
+        return "".join(_written(value, indent, "\n"))
+    except (ValueError, TypeError) as error:
+        raise _not_encodable(function, error) from None
 
 
 def _has_small_float(text: str) -> bool:
@@ -173,10 +187,7 @@ def _not_encodable(function: str, error: Exception) -> SemaError:
 @builtin("json/encode-pretty", returns="string", pure=True)
 def json_encode_pretty(value: Any) -> str:
     """The JSON text of a value over several lines, indented by two spaces."""
-    try:
-        return "".join(_written(value, "  ", "\n"))
-    except (ValueError, TypeError) as error:
-        raise _not_encodable("json/encode-pretty", error) from None
+    return _text(value, "json/encode-pretty", "  ")
 
 
 def _written(value: Any, indent: str, newline: str) -> list[str]:
@@ -187,7 +198,7 @@ def _written(value: Any, indent: str, newline: str) -> list[str]:
     if kind is not tuple and kind is not list and kind is not dict:
         if value is None or kind in (str, int, bool):
             return [_encoder().encode(value)]
-        return _written(_plain(value), indent, newline)
+        return _written(_object(value) if kind is Map else _plain(value), indent, newline)
     inner = newline + indent
     if not value:
         return ["{}" if kind is dict else "[]"]
