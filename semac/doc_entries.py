@@ -15,9 +15,12 @@ from typing import Any
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
+from semac.doc_examples import split_examples
 from semac.special_forms_doc import FORMS
 
-PRELUDE = os.path.join(os.path.dirname(__file__), "prelude.sema")
+FOLDER = os.path.dirname(__file__)
+PRELUDE = os.path.join(FOLDER, "prelude.sema")
+REFERENCE_NAMES = os.path.join(FOLDER, "reference_names.txt")
 
 
 class Entry:
@@ -45,6 +48,20 @@ class Entry:
     def heading(self) -> str:
         return f"{self.name} → {self.alias_of} : {self.kind}" if self.alias_of else f"{self.name} : {self.kind}"
 
+    def remarks(self) -> list[str]:
+        """Sentences about other names, capability, and being an extension."""
+        found = []
+        if self.aliases:
+            found.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases) + ".")
+        if self.capability:
+            found.append(f"Needs the capability `{self.capability}`.")
+        extensions = [name for name in sorted({self.name, *self.aliases}) if name not in reference_names()]
+        if extensions:
+            names = " and ".join(f"`{name}`" for name in extensions)
+            are = "is an extension" if len(extensions) == 1 else "are extensions"
+            found.append(f"{names} {are} of this implementation.")
+        return found
+
     def text(self) -> str:
         """The whole documentation: heading, signatures, description, examples, as Markdown."""
         arrow = f" → {self.returns}" if self.returns not in ("", "any") else ""
@@ -52,23 +69,16 @@ class Entry:
         prose, examples = split_examples(self.body)
         parts.append(prose)
         if examples:
-            parts.append("```sema\n" + "\n".join(examples) + "\n```")
-        if self.aliases:
-            parts.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases))
-        if self.capability:
-            parts.append(f"Needs the capability `{self.capability}`.")
+            parts.append("```sema\n" + "\n".join(example.shown() for example in examples) + "\n```")
+        parts += self.remarks()
         return "\n\n".join(part for part in parts if part)
 
 
-def split_examples(body: str) -> tuple[str, list[str]]:
-    """The prose of a text, and its example lines `(call) => value`."""
-    prose, examples = [], []
-    for line in body.split("\n"):
-        if " => " in line and line[:1] in tuple("(`'"):
-            examples.append(line)
-        else:
-            prose.append(line)
-    return "\n".join(prose).strip(), examples
+@lru_cache(1)
+def reference_names() -> frozenset[str]:
+    """What programs for the reference implementation may use."""
+    with open(REFERENCE_NAMES, encoding="utf-8") as file:
+        return frozenset(line for line in file.read().splitlines() if not line.startswith("; "))
 
 
 def lookup(name: str) -> Entry | None:

@@ -1,0 +1,76 @@
+"""Every name is documented, and every example does what it says (semac/doc_examples.py has the notation)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from sema_runtime.values.conditions import describe
+from sema_runtime.values.printer import to_text
+from semac.check import check_text
+from semac.doc_entries import all_entries
+from semac.doc_examples import Example, split_examples
+from semac.session import Session
+
+ROOT = Path(__file__).parent.parent
+ENTRIES = {name: entry for name, entry in all_entries().items() if not entry.alias_of}
+
+
+def examples_of(name: str) -> list[Example]:
+    return split_examples(ENTRIES[name].body)[1]
+
+
+def runs(example: Example) -> bool:
+    return example.runs
+
+
+WITH_EXAMPLES = [name for name in ENTRIES if examples_of(name)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty current folder; the environment is as before afterwards."""
+    monkeypatch.chdir(tmp_path)
+    with patch.dict(os.environ):
+        yield
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples(name: str, folder: None) -> None:
+    session = Session(closed=False)
+    for example in examples_of(name):
+        if example.runs:
+            assert outcome(session, example) == example.expected, f"{name}: {example.source}"
+
+
+def outcome(session: Session, example: Example) -> str:
+    """What the example gives, in the words of its kind."""
+    written = StringIO()
+    try:
+        with redirect_stdout(written), redirect_stderr(StringIO()):
+            value = session.run(example.source)
+    except Exception as error:
+        message = describe(error).message
+        return message if example.kind == "!" else f"error: {message}"
+    if example.kind == "prints":
+        return written.getvalue().removesuffix("\n").replace("\n", "\\n")
+    return to_text(value) if example.kind else ""
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_EXAMPLES if not all(map(runs, examples_of(name)))])
+def test_examples_that_are_not_run_are_sound(name: str) -> None:
+    program = "\n".join(example.source for example in examples_of(name) if example.kind != "!")
+    assert [finding.text() for finding in check_text(program, name)] == []
+
+
+def test_the_pages_are_current() -> None:
+    """Else run scripts/build_manual.py."""
+    assert subprocess.run([sys.executable, ROOT / "scripts" / "build_manual.py", "--check"]).returncode == 0
