@@ -276,6 +276,7 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
     'foldr': ('lib.hofs', 'foldr', 3, 3, 'any', '', False),
     'for-each': ('lib.hofs', 'for_each', 2, 2, 'nil', '', False),
     'format': ('lib.format', 'format_', 1, -1, 'string', '', True),
+    'format/form': ('lib.format', 'format_form', 1, 1, 'string', '', True),
     'frequencies': ('lib.list_sets', 'frequencies', 1, 1, 'map', '', True),
     'gc/collect': ('lib.system', 'gc_collect', 0, 0, 'map', '', False),
     'gc/stats': ('lib.system', 'gc_stats', 0, 0, 'map', '', False),

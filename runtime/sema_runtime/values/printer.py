@@ -47,7 +47,7 @@ def pretty(value: Any, width: int = 80) -> str:
     The value of a map entry that doesn't fit behind its key stands below it, indented by 2.
     """
     text = to_text(value)
-    if _size(text) <= width or _brackets(value) is None:
+    if _size(text) <= width or brackets(value) is None:
         return text
     return _laid_out(_tree(value), width)
 
@@ -130,7 +130,7 @@ def _opaque(value: Any, foreign: Callable[[Any], str] = repr) -> str:
 # Collections on one line
 
 
-def _brackets(value: Any) -> Parts | None:
+def brackets(value: Any) -> Parts | None:
     """The pieces of a collection that `pretty` may break; None for everything else."""
     kind = type(value)
     if kind is List or kind is list:
@@ -149,7 +149,7 @@ def _brackets(value: Any) -> Parts | None:
 
 
 def _parts(value: Any) -> Parts | None:
-    found = _brackets(value)
+    found = brackets(value)
     if found is None:
         own = getattr(value, "sema_parts", None)
         if own is not None and type(value) is not type:
@@ -211,14 +211,14 @@ def _size(text: str) -> int:
 
 
 def _tree(value: Any) -> _Node:
-    brackets = _brackets(value)
-    assert brackets is not None
-    root = _Node(brackets[0], brackets[2])
-    stack = [(root, iter(brackets[1]))]
+    pieces = brackets(value)
+    assert pieces is not None
+    root = _Node(pieces[0], pieces[2])
+    stack = [(root, iter(pieces[1]))]
     while stack:
         node, iterator = stack[-1]
         for item in iterator:
-            inner = None if type(item) in ATOMS else _brackets(item)
+            inner = None if type(item) in ATOMS else brackets(item)
             if inner is None:
                 node.children.append(to_text(item))
             else:
