@@ -102,6 +102,7 @@ class Unit:
         self.is_portable = True  # no value of this process stands in the code
         self.is_open = False  # code compiled elsewhere may call our functions: eval, load
         self.reassigned: set[str] = set()
+        self.fitting: dict[int, bool] = {}  # ids of sequence patterns → whether the value surely has their length
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
         self.leaving: dict[Any, list[Var]] = {}  # expressions before which owned variables are wrapped
         self.wrapped: set[Any] = set()  # references to owned variables after that

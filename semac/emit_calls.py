@@ -19,6 +19,7 @@ from semac.emit_hofs import inline_statement
 from semac.emit_inline import inline
 from semac.emit_owned import owned_operation, read_owned
 from semac.emit_tests import KEYWORD_GET
+from semac.guards import merged
 from semac.pyast import Loc, attribute, call, const, name
 from semac.types import MAP, only
 
@@ -136,8 +137,7 @@ class Calls:
     # Collections and constants
 
     def expr_vector(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
-        items = self.exprs(node.items)
-        return ast.Tuple(items, ast.Load(), **self.loc(node))
+        return merged(self.exprs(node.items), self.loc(node))
 
     def expr_map(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
         values = self.exprs([part for pair in zip(node.keys, node.values, strict=True) for part in pair])

@@ -109,7 +109,9 @@ class Matches:
             _, parts, rest = pattern
             who = "destructure" if rest is None else "destructure_rest"
             made: ast.expr = call(self.runtime(MATCHING + who, loc), [value, const(len(parts), loc)], loc)
-            if rest is None and isinstance(value, ast.Name):
+            if self.module.unit.fitting.get(id(pattern)):
+                made = value
+            elif rest is None and isinstance(value, ast.Name):
                 size = compare(call(name("len", loc), [value], loc), ast.Eq(), const(len(parts), loc), loc)
                 kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
                 made = ast.IfExp(boolop(ast.And(), [kind, size], loc), value, made, **loc)

@@ -7,6 +7,8 @@ name take the types of its call sites. In a module, and for functions that are p
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
@@ -20,15 +22,18 @@ from semac.infer_builtins import BUILTIN_RULES, looked_up
 from semac.ir_facts import read_early
 from semac.types import (
     ANY,
+    ANY_ELEMENTS,
     BOOL,
     CHAR,
     ELEMENTS,
+    FIRST_ROW,
     FLOAT,
     FUNCTION,
     INT,
     KEYWORD,
     LIST,
     MAP,
+    MOST_ROWS,
     NIL,
     NUMBER,
     OTHER,
@@ -37,9 +42,11 @@ from semac.types import (
     SYMBOL,
     TAGS,
     VECTOR,
+    VECTOR_TAG,
     element,
     only,
     parse,
+    rows,
     sequence_of,
 )  # fmt: skip
 
@@ -67,6 +74,8 @@ class Inference:
         self.changed = False
         self.noted: set[ir.Var] = set()  # parameters of lambdas whose caller is known
         self.started: set[Any] = set()
+        self.rows: dict[Any, int] = {}  # vectors written out, numbered
+        self.columns: list[list[int]] = []  # the types of their items
         self.limits: dict[ir.Var, int] = {}  # what a test around the current node says of a variable
         for var in unit.globals.values():
             if (not closed and (var.assigned or var.known_function is None)) or (not var.defined and not var.assigned):
@@ -83,7 +92,7 @@ class Inference:
             for param in function.params:
                 param.type = ANY
         if function.rest is not None:
-            function.rest.type = LIST | TAGS << ELEMENTS
+            function.rest.type = LIST | ANY_ELEMENTS
 
     def give_up(self) -> None:
         """No fixed point in time: nothing is known of any variable."""
@@ -132,7 +141,7 @@ class Inference:
             return FUNCTION
         limit = self.limits.get(var)
         if limit is not None and limit != TAGS:
-            return var.type & (limit | TAGS << ELEMENTS)
+            return var.type & (limit | ~TAGS)
         return var.type
 
     def builtin(self, node: Any) -> int:
@@ -233,10 +242,25 @@ class Inference:
         return returns_of(node.name)
 
     def vector(self, node: Any) -> int:
-        mask = 0
-        for item in node.items:
-            mask |= self.visit(item)
-        return sequence_of(VECTOR, mask)
+        masks = [self.visit(item) for item in node.items]
+        number = self.rows.setdefault(node, len(self.rows))
+        if number == len(self.columns):
+            self.columns.append([0] * len(masks))
+        columns = self.columns[number]
+        joined = 0
+        for index, mask in enumerate(masks):
+            joined |= mask
+            if mask & ~columns[index]:
+                columns[index] |= mask
+                self.changed = True
+        return sequence_of(VECTOR_TAG | 1 << FIRST_ROW + number if number < MOST_ROWS else VECTOR, joined)
+
+    def row(self, mask: int) -> list[int] | None:
+        """The types of the items of a vector, where it surely comes from vectors of one length written in this unit."""
+        found = [self.columns[number] for number in rows(mask) or ()]
+        if not found or any(len(columns) != len(found[0]) for columns in found):
+            return None
+        return [reduce(or_, masks) for masks in zip(*found, strict=True)]
 
     def map_lit(self, node: Any) -> int:
         for key in node.keys:
@@ -302,8 +326,11 @@ class Inference:
             self.widen(pattern[1], mask)
         elif kind == "sequence":
             inner = element(mask) if only(mask, LIST | VECTOR) else ANY if mask & TAGS else 0
-            for part in pattern[1]:
-                self.pattern(part, inner)
+            row = self.row(mask)
+            fits = row is not None and len(row) == len(pattern[1]) and pattern[2] is None
+            self.unit.fitting[id(pattern)] = fits
+            for part, item in zip(pattern[1], row if fits and row else [inner] * len(pattern[1]), strict=True):
+                self.pattern(part, item)
             if pattern[2] is not None:
                 self.pattern(pattern[2], sequence_of(LIST, inner))
         elif kind == "map":

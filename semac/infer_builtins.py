@@ -247,7 +247,7 @@ def _assoc(i: Inference, node: Any) -> int:
         return ANY
     if not masks[0] & TAGS:
         return 0
-    values = masks[0] >> ELEMENTS if only(masks[0], MAP) else TAGS
+    values = masks[0] >> ELEMENTS if only(masks[0], MAP) else ANY
     for mask in masks[2::2]:
         values |= mask
     return sequence_of(MAP, values)
@@ -257,7 +257,7 @@ def _assoc(i: Inference, node: Any) -> int:
 def _hashmap(i: Inference, node: Any) -> int:
     for arg in node.args:
         i.visit(arg)
-    return sequence_of(MAP, TAGS if node.args else 0)
+    return sequence_of(MAP, ANY if node.args else 0)
 
 
 @rule("get")

@@ -1,24 +1,33 @@
-"""What the compiler knows of a value's type: a mask of bits, with the mask of its elements 16 bits higher.
+"""What the compiler knows of a value's type: a mask of bits, with the mask of its elements 64 bits higher.
 
-Joining two facts is `|`. ANY is every bit; 0 means "no value reaches here yet" while inference runs.
+Joining two facts is `|`. ANY is every tag; 0 means "no value reaches here yet" while inference runs.
+
+Above the tags stand the rows of a vector: one bit for each vector written out in the unit from which the value may
+come, and one, UNKNOWN_ROW, for "from elsewhere". So what a function returns as `[a b]` is known to have two items, and
+of which types (`infer.py` keeps those).
 """
 
 from __future__ import annotations
 
 INT, FLOAT, OTHER_NUMBER, STR, BOOL, NIL, KEYWORD, SYMBOL = (1 << i for i in range(8))
-CHAR, LIST, VECTOR, MAP, FUNCTION, OTHER = (1 << i for i in range(8, 14))
+CHAR, LIST, VECTOR_TAG, MAP, FUNCTION, OTHER = (1 << i for i in range(8, 14))
+UNKNOWN_ROW = 1 << 14
+VECTOR = VECTOR_TAG | UNKNOWN_ROW
 NUMBER = INT | FLOAT | OTHER_NUMBER
 REAL = INT | FLOAT
 TAGS = (1 << 14) - 1
-ELEMENTS = 16
-ANY = TAGS | TAGS << ELEMENTS
+FIRST_ROW, MOST_ROWS = 15, 49
+LEVEL = (1 << 64) - 1  # the bits of a value itself
+ELEMENTS = 64
+ANY_ELEMENTS = (TAGS | UNKNOWN_ROW) << ELEMENTS
+ANY = TAGS | UNKNOWN_ROW | ANY_ELEMENTS
 SEQUENCE = LIST | VECTOR
 
 BY_NAME = {
     "int": INT, "float": FLOAT, "number": NUMBER, "string": STR, "bool": BOOL, "nil": NIL, "keyword": KEYWORD,
     "symbol": SYMBOL, "char": CHAR,
-    "list": LIST | TAGS << ELEMENTS, "vector": VECTOR | TAGS << ELEMENTS, "map": MAP | TAGS << ELEMENTS,
-    "hashmap": MAP | TAGS << ELEMENTS, "function": FUNCTION, "any": ANY, "real": REAL,
+    "list": LIST | ANY_ELEMENTS, "vector": VECTOR | ANY_ELEMENTS, "map": MAP | ANY_ELEMENTS,
+    "hashmap": MAP | ANY_ELEMENTS, "function": FUNCTION, "any": ANY, "real": REAL,
 }  # fmt: skip
 
 
@@ -31,20 +40,28 @@ def parse(text: str) -> int:
     for part in text.split("|"):
         outer, bracket, inner = part.partition("[")
         if bracket:
-            mask |= (BY_NAME.get(outer, ANY) & TAGS) | (parse(inner.rstrip("]")) & TAGS) << ELEMENTS
+            mask |= sequence_of(BY_NAME.get(outer, ANY) & LEVEL, parse(inner.rstrip("]")))
         else:
             mask |= BY_NAME.get(part.strip(), ANY)
     return mask
 
 
 def sequence_of(tag: int, element: int) -> int:
-    return tag | (element & TAGS) << ELEMENTS
+    return tag | (element & LEVEL) << ELEMENTS
 
 
 def element(mask: int) -> int:
     """The type of an element, or of a map's values; what the elements hold in turn is unknown."""
-    inner = mask >> ELEMENTS & TAGS
-    return inner | TAGS << ELEMENTS if inner & (SEQUENCE | MAP) else inner
+    inner = mask >> ELEMENTS & LEVEL
+    return inner | ANY_ELEMENTS if inner & (SEQUENCE | MAP) else inner
+
+
+def rows(mask: int) -> list[int] | None:
+    """The numbers of the written vectors that a value may come from; None unless it surely comes from one of them."""
+    if mask & TAGS != VECTOR_TAG or mask & UNKNOWN_ROW:
+        return None
+    bits = (mask & LEVEL) >> FIRST_ROW
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]
 
 
 def only(mask: int, allowed: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
@@ -138,6 +139,10 @@ def _lines(function: str, path: str, file: Any) -> Any:
 
 def lines_of(path: Any, function: str) -> Iterator[str]:
     """The lines of a file without their ends, a block of the file in memory at a time: what emitted loops run over."""
+    return chain.from_iterable(_line_blocks(path, function))  # from one line to the next without running Python code
+
+
+def _line_blocks(path: Any, function: str) -> Iterator[list[str]]:
     with _opened(function, path) as file:
         rest = ""
         while True:
@@ -147,13 +152,14 @@ def lines_of(path: Any, function: str) -> Iterator[str]:
                 raise failed(function, path, error) from None
             if not block:
                 break
-            lines = (rest + block).split("\n")
+            text = rest + block
+            lines = text.split("\n")
             rest = lines.pop()
-            if "\r" in block:
+            if "\r" in text:
                 lines = [line.rstrip("\r") for line in lines]
-            yield from lines
+            yield lines
         if rest:
-            yield rest.rstrip("\r")
+            yield [rest.rstrip("\r")]
 
 
 # Writing
