@@ -107,14 +107,7 @@ class Matches:
         loc = self.current
         if pattern[0] == "sequence":
             _, parts, rest = pattern
-            who = "destructure" if rest is None else "destructure_rest"
-            made: ast.expr = call(self.runtime(MATCHING + who, loc), [value, const(len(parts), loc)], loc)
-            if self.module.unit.fitting.get(id(pattern)):
-                made = value
-            elif rest is None and isinstance(value, ast.Name):
-                size = compare(call(name("len", loc), [value], loc), ast.Eq(), const(len(parts), loc), loc)
-                kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
-                made = ast.IfExp(boolop(ast.And(), [kind, size], loc), value, made, **loc)
+            made = value if self.module.unit.fitting.get(id(pattern)) else self.of_length(value, len(parts), rest, loc)
             targets: list[ast.expr] = []
             later: list[tuple[Any, str]] = []
             for part in [*parts, *([rest] if rest is not None else [])]:
@@ -146,6 +139,17 @@ class Matches:
                 self.assign_part(part, got)
             return
         self.assign_part(pattern, value)
+
+    def of_length(self: Emitter, value: ast.expr, size: int, rest: Any, loc: Any) -> ast.expr:  # type: ignore[misc]
+        """A value to take apart, checked to be a sequence of that many items, at least when there is a rest."""
+        if rest is not None:
+            return call(self.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
+        checked = call(self.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
+        if not isinstance(value, ast.Name):
+            return checked
+        fits = compare(call(name("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
+        kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
+        return ast.IfExp(boolop(ast.And(), [kind, fits], loc), value, checked, **loc)
 
     def stored_key(self: Emitter, key: Any) -> ast.expr:  # type: ignore[misc]
         """A constant map key in the form in which maps store it."""
