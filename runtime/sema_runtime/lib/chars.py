@@ -26,13 +26,20 @@ def _folded(value: Any) -> str:
 
 @builtin("char->integer", "char/to-integer", returns="int", pure=True)
 def char_to_integer(value: Any) -> int:
-    """The code point of a character."""
+    """The Unicode code point of a character.
+
+    (char->integer #\\A) => 65
+    """
     return ord(_text(value))
 
 
 @builtin("integer->char", "integer/to-char", returns="char", pure=True)
 def integer_to_char(codepoint: Any) -> Char:
-    """The character of a code point."""
+    """The character of a Unicode code point.
+
+    (integer->char 233) => #\\é
+    (integer->char 55296) ! integer->char: invalid codepoint 55296
+    """
     if not is_int(codepoint):
         type_error("int", codepoint)
     if not is_scalar(codepoint):
@@ -42,13 +49,21 @@ def integer_to_char(codepoint: Any) -> Char:
 
 @builtin("char->string", "char/to-string", returns="string", pure=True)
 def char_to_string(value: Any) -> str:
-    """The string of one character. (`str` shows characters with their `#\\` prefix.)"""
+    """The string of one character. (`str` shows characters with their `#\\` prefix.)
+
+    (char->string #\\a) => "a"
+    (str #\\a) => "#\\\\a"
+    """
     return _text(value)
 
 
 @builtin("string->char", "string/to-char", returns="char", pure=True)
 def string_to_char(text: Any) -> Char:
-    """The character of a string of length 1."""
+    """The character of a string of length 1.
+
+    (string->char "a") => #\\a
+    (string->char "ab") ! string->char: string must have exactly one character
+    """
     strings(text)
     if not text:
         raise SemaError("string->char: empty string")
@@ -59,7 +74,11 @@ def string_to_char(text: Any) -> Char:
 
 @builtin("char-alphabetic?", "char/alphabetic?", returns="bool", pure=True)
 def is_char_alphabetic(value: Any) -> bool:
-    """Whether a character is a letter (Unicode Alphabetic)."""
+    """Whether a character is a letter.
+
+    (char-alphabetic? #\\é) => #t
+    (char-alphabetic? #\\1) => #f
+    """
     text = _text(value)
     if text.isascii() or text.isalpha():
         return text.isalpha()
@@ -70,7 +89,11 @@ def is_char_alphabetic(value: Any) -> bool:
 
 @builtin("char-numeric?", "char/numeric?", returns="bool", pure=True)
 def is_char_numeric(value: Any) -> bool:
-    """Whether a character is a number of any kind (Unicode Nd, Nl, No)."""
+    """Whether a character is a digit or another number (Unicode Nd, Nl, No).
+
+    (char-numeric? #\\7) => #t
+    (char-numeric? #\\½) => #t
+    """
     text = _text(value)
     if text.isascii():
         return text.isdigit()
@@ -81,89 +104,138 @@ def is_char_numeric(value: Any) -> bool:
 
 @builtin("char-whitespace?", "char/whitespace?", returns="bool", pure=True)
 def is_char_whitespace(value: Any) -> bool:
-    """Whether a character is white space."""
+    """Whether a character is white space.
+
+    (char-whitespace? #\\newline) => #t
+    """
     return _text(value) in WHITESPACE
 
 
 @builtin("char-upper-case?", "char/upper-case?", returns="bool", pure=True)
 def is_char_upper_case(value: Any) -> bool:
-    """Whether a character is an upper case letter."""
+    """Whether a character is an upper case letter.
+
+    (char-upper-case? #\\a) => #f
+    """
     return _text(value).isupper()
 
 
 @builtin("char-lower-case?", "char/lower-case?", returns="bool", pure=True)
 def is_char_lower_case(value: Any) -> bool:
-    """Whether a character is a lower case letter."""
+    """Whether a character is a lower case letter.
+
+    (char-lower-case? #\\a) => #t
+    """
     return _text(value).islower()
 
 
 @builtin("char-upcase", "char/upcase", returns="char", pure=True)
 def char_upcase(value: Any) -> Char:
-    """The upper case form; the first character of it, where it has several."""
+    """A character in upper case; the first one, where the upper case form has several.
+
+    (char-upcase #\\a) => #\\A
+    (char-upcase #\\ß) => #\\S
+    """
     return char(_text(value).upper()[0])
 
 
 @builtin("char-downcase", "char/downcase", returns="char", pure=True)
 def char_downcase(value: Any) -> Char:
-    """The lower case form; the first character of it, where it has several."""
+    """A character in lower case; the first one, where the lower case form has several.
+
+    (char-downcase #\\A) => #\\a
+    (char-downcase #\\İ) => #\\i
+    """
     return char(_text(value).lower()[0])
 
 
 @builtin("char=?", returns="bool", pure=True)
 def is_char_eq(first: Any, second: Any) -> bool:
-    """Whether two characters are the same."""
+    """Whether two characters are the same.
+
+    (char=? #\\a #\\a) => #t
+    """
     return _text(first) == _text(second)
 
 
 @builtin("char<?", returns="bool", pure=True)
 def is_char_lt(first: Any, second: Any) -> bool:
-    """Whether the first character comes before the second."""
+    """Whether the first character comes before the second.
+
+    (char<? #\\a #\\b) => #t
+    (char<? #\\a #\\B) => #f
+    """
     return _text(first) < _text(second)
 
 
 @builtin("char>?", returns="bool", pure=True)
 def is_char_gt(first: Any, second: Any) -> bool:
-    """Whether the first character comes after the second."""
+    """Whether the first character comes after the second.
+
+    (char>? #\\b #\\a) => #t
+    """
     return _text(first) > _text(second)
 
 
 @builtin("char<=?", returns="bool", pure=True)
 def is_char_lt_eq(first: Any, second: Any) -> bool:
-    """Whether the first character doesn't come after the second."""
+    """Whether the first character doesn't come after the second.
+
+    (char<=? #\\a #\\a) => #t
+    """
     return _text(first) <= _text(second)
 
 
 @builtin("char>=?", returns="bool", pure=True)
 def is_char_gt_eq(first: Any, second: Any) -> bool:
-    """Whether the first character doesn't come before the second."""
+    """Whether the first character doesn't come before the second.
+
+    (char>=? #\\a #\\b) => #f
+    """
     return _text(first) >= _text(second)
 
 
 @builtin("char-ci=?", returns="bool", pure=True)
 def is_char_ci_eq(first: Any, second: Any) -> bool:
-    """Whether two characters are the same, ignoring case."""
+    """Whether two characters are the same, ignoring case.
+
+    (char-ci=? #\\a #\\A) => #t
+    (char-ci=? #\\σ #\\ς) => #f
+    """
     return _folded(first) == _folded(second)
 
 
 @builtin("char-ci<?", returns="bool", pure=True)
 def is_char_ci_lt(first: Any, second: Any) -> bool:
-    """Whether the first character comes before the second, ignoring case."""
+    """Whether the first character comes before the second, ignoring case.
+
+    (char-ci<? #\\a #\\B) => #t
+    """
     return _folded(first) < _folded(second)
 
 
 @builtin("char-ci>?", returns="bool", pure=True)
 def is_char_ci_gt(first: Any, second: Any) -> bool:
-    """Whether the first character comes after the second, ignoring case."""
+    """Whether the first character comes after the second, ignoring case.
+
+    (char-ci>? #\\B #\\a) => #t
+    """
     return _folded(first) > _folded(second)
 
 
 @builtin("char-ci<=?", returns="bool", pure=True)
 def is_char_ci_lt_eq(first: Any, second: Any) -> bool:
-    """Whether the first character doesn't come after the second, ignoring case."""
+    """Whether the first character doesn't come after the second, ignoring case.
+
+    (char-ci<=? #\\a #\\A) => #t
+    """
     return _folded(first) <= _folded(second)
 
 
 @builtin("char-ci>=?", returns="bool", pure=True)
 def is_char_ci_gt_eq(first: Any, second: Any) -> bool:
-    """Whether the first character doesn't come before the second, ignoring case."""
+    """Whether the first character doesn't come before the second, ignoring case.
+
+    (char-ci>=? #\\B #\\a) => #t
+    """
     return _folded(first) >= _folded(second)

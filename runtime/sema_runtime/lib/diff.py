@@ -30,7 +30,11 @@ class Hunk(NamedTuple):
 
 @builtin("diff/unified", returns="string", pure=True)
 def diff_unified(old: Any, new: Any, context: Any = 3) -> str:
-    """The unified diff from one text to another with so many lines of context (3); "" when they are equal."""
+    """The differences between two texts as a unified diff with so many lines of context (3); "" when they are equal.
+
+    (diff/unified "a\\nb\\n" "a\\nc\\n") => "--- old\\n+++ new\\n@@ -1,2 +1,2 @@\\n a\\n-b\\n+c\\n"
+    (diff/unified "a" "a") => ""
+    """
     from difflib import SequenceMatcher
 
     strings(old, new)
@@ -106,7 +110,10 @@ def _hunks(patch: Any) -> list[Hunk]:
 
 @builtin("diff/parse", returns="map", pure=True)
 def diff_parse(patch: Any) -> Map:
-    """A patch as a map: :files, each with :old-path, :new-path and :hunks."""
+    """A patch as a map: :files, each with :old-path, :new-path and :hunks.
+
+    (map :new-path (:files (diff/parse "--- a/x\\n+++ b/x\\n@@ -1 +1 @@\\n-1\\n+2\\n"))) => ("b/x")
+    """
     names = (keyword("old-path"), keyword("new-path"), keyword("hunks"))
     files = [
         Map(dict(zip(names, (old, new, List([hunk.as_map() for hunk in hunks])), strict=True)))
@@ -117,13 +124,19 @@ def diff_parse(patch: Any) -> Map:
 
 @builtin("diff/hunks", returns="list[map]", pure=True)
 def diff_hunks(patch: Any) -> List:
-    """The hunks of all files of a patch: maps of :header, :lines and the line numbers."""
+    """The hunks of all files of a patch: maps of :header, :lines and the line numbers.
+
+    (map :lines (diff/hunks (diff/unified "a\\n" "b\\n"))) => (("-a" "+b"))
+    """
     return List([hunk.as_map() for hunk in _hunks(patch)])
 
 
 @builtin("diff/stat", returns="map", pure=True)
 def diff_stat(patch: Any) -> Map:
-    """How many lines a patch adds and removes, in how many hunks."""
+    """Counts the lines that a patch adds and removes, and its hunks.
+
+    (diff/stat (diff/unified "a\\nb\\n" "a\\nc\\nd\\n")) => {:added 2 :hunks 1 :removed 1}
+    """
     hunks = _hunks(patch)
     marks = [line[:1] for hunk in hunks for line in hunk.lines]
     counts = {"added": marks.count("+"), "removed": marks.count("-"), "hunks": len(hunks)}
@@ -132,7 +145,12 @@ def diff_stat(patch: Any) -> Map:
 
 @builtin("diff/apply", returns="string", pure=True)
 def diff_apply(content: Any, patch: Any) -> str:
-    """The text with a patch applied. A hunk may have moved; raises an error when its lines are nowhere."""
+    """The text with a patch (a unified diff) applied. Lines that have moved are found; an error when they are nowhere.
+
+    (define patch (diff/unified "a\\nb\\n" "a\\nc\\n"))
+    (diff/apply "a\\nb\\n" patch) => "a\\nc\\n"
+    (diff/apply "new\\na\\nb\\n" patch) => "new\\na\\nc\\n"
+    """
     strings(content, patch)
     return apply_patch("diff/apply", content, _hunks(patch))
 
@@ -183,7 +201,12 @@ def _place(lines: list[str], old: list[str], wanted: int) -> int | None:
 
 @builtin("patch/apply-file", returns="int", cap="fs-write")
 def patch_apply_file(path: Any, patch: Any) -> int:
-    """Applies a patch to a file; how many hunks there were."""
+    """Applies a patch (a unified diff) to a file and returns the number of its hunks.
+
+    (file/write "a.txt" "a\\nb\\n")
+    (patch/apply-file "a.txt" (diff/unified "a\\nb\\n" "a\\nc\\n")) => 1
+    (file/read "a.txt") => "a\\nc\\n"
+    """
     from sema_runtime.lib.files import file_read, file_write
 
     strings(path, patch)

@@ -19,10 +19,13 @@ DEEPEST = 200  # levels of lists that are laid out; what is deeper stays on one 
 
 @builtin("format", returns="string", pure=True)
 def format_(template: Any, *values: Any) -> str:
-    """Fills in a template: `~a` shows the next value as `str` does, `~s` as `print` does; `~%` is newline, `~~` is `~`.
+    """Fills in a template: `~a` shows the next value as `str` does, `~s` as `print` does; `~%` is a newline, `~~` is
+    `~`.
 
-    Everything else stays as it is; missing values are empty, further ones are left out.
+    Everything else stays as it is. Missing values are empty, further ones are left out.
+
     (format "~a is ~s" "x" "y") => "x is \\"y\\""
+    (format "~a of ~d" 1) => "1 of ~d"
     """
     strings(template)
     first, *pieces = template.split("~")

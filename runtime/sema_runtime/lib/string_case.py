@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @builtin("string/upper", "string-upcase", "upper", returns="string", pure=True)
 def string_upper(text: Any) -> str:
-    """In upper case. The name `upper` is an extension.
+    """A string in upper case, which may be longer.
 
     (string/upper "Straße") => "STRASSE"
     """
@@ -27,7 +27,10 @@ def string_upper(text: Any) -> str:
 
 @builtin("string/lower", "string-downcase", "lower", returns="string", pure=True)
 def string_lower(text: Any) -> str:
-    """In lower case. The name `lower` is an extension."""
+    """A string in lower case.
+
+    (string/lower "ÀB") => "àb"
+    """
     if isinstance(text, str):
         return text.lower()
     named_strings("string/lower", text)
@@ -35,7 +38,10 @@ def string_lower(text: Any) -> str:
 
 @builtin("string/capitalize", returns="string", pure=True)
 def string_capitalize(text: Any) -> str:
-    """The first character in upper case, the others in lower case."""
+    """The first character in upper case, the others in lower case.
+
+    (string/capitalize "hELLO world") => "Hello world"
+    """
     strings(text)
     return _capitalized(text)
 
@@ -58,7 +64,10 @@ def string_title_case(text: Any) -> str:
 
 @builtin("string/foldcase", returns="string", pure=True)
 def string_foldcase(text: Any) -> str:
-    """The form in which strings are compared ignoring case."""
+    """The form in which strings are compared ignoring case.
+
+    (string/foldcase "Straße") => "strasse"
+    """
     strings(text)
     folded: str = text.casefold()
     return folded
@@ -66,14 +75,21 @@ def string_foldcase(text: Any) -> str:
 
 @builtin("string-ci=?", returns="bool", pure=True)
 def is_string_ci_eq(first: Any, second: Any) -> bool:
-    """Whether two strings are equal ignoring case."""
+    """Whether two strings are equal ignoring case.
+
+    (string-ci=? "Straße" "STRASSE") => #t
+    """
     strings(first, second)
     return bool(first.casefold() == second.casefold())
 
 
 @builtin("string/normalize", returns="string", pure=True)
 def string_normalize(text: Any, form: Any) -> str:
-    """A Unicode normal form: :nfc, :nfd, :nfkc or :nfkd (a keyword or string)."""
+    """A string in a Unicode normal form: :nfc, :nfd, :nfkc or :nfkd.
+
+    (string/length (string/normalize "é" :nfd)) => 2
+    (string/normalize "ﬁ" :nfkc) => "fi"
+    """
     from unicodedata import normalize
 
     strings(text)
@@ -113,7 +129,8 @@ def _initial_upper(word: str) -> str:
 
 @builtin("string/words", returns="list[string]", pure=True)
 def string_words(text: Any) -> List:
-    """The words of an identifier or a phrase.
+    """Splits an identifier or phrase into words: at white space, `_`, `-`, `.` and where lower case turns to upper
+    case.
 
     (string/words "parseHTTP_header") => ("parse" "HTTP" "header")
     """
@@ -123,32 +140,44 @@ def string_words(text: Any) -> List:
 
 @builtin("string/snake-case", returns="string", pure=True)
 def string_snake_case(text: Any) -> str:
-    """The words in lower case, joined by `_`."""
+    """The words of an identifier or phrase in lower case, joined by `_`: snake_case.
+
+    (string/snake-case "parseJSON2Text") => "parse_json2_text"
+    """
     return "_".join(_lower_words(text))
 
 
 @builtin("string/kebab-case", returns="string", pure=True)
 def string_kebab_case(text: Any) -> str:
-    """The words in lower case, joined by `-`."""
+    """The words of an identifier or phrase in lower case, joined by `-`: kebab-case.
+
+    (string/kebab-case "userFirstName") => "user-first-name"
+    """
     return "-".join(_lower_words(text))
 
 
 @builtin("string/pascal-case", returns="string", pure=True)
 def string_pascal_case(text: Any) -> str:
-    """The words capitalized and joined."""
+    """The words of an identifier or phrase capitalized and joined: PascalCase.
+
+    (string/pascal-case "user_first-name") => "UserFirstName"
+    """
     return "".join(map(_initial_upper, _lower_words(text)))
 
 
 @builtin("string/camel-case", returns="string", pure=True)
 def string_camel_case(text: Any) -> str:
-    """The words joined, all but the first one capitalized."""
+    """The words of an identifier or phrase joined, all but the first one capitalized: camelCase.
+
+    (string/camel-case "user first_name") => "userFirstName"
+    """
     words = _lower_words(text)
     return "".join(words[:1] + [_initial_upper(word) for word in words[1:]])
 
 
 @builtin("string/headline", returns="string", pure=True)
 def string_headline(text: Any) -> str:
-    """The words capitalized and joined by spaces.
+    """The words of an identifier or phrase capitalized and joined by spaces.
 
     (string/headline "user_name") => "User Name"
     """

@@ -18,7 +18,7 @@ LONGEST = 1 << 31
 
 @builtin("string/repeat", "make-string", returns="string", pure=True)
 def string_repeat(text: Any, times: Any) -> str:
-    """The string a number of times.
+    """A string repeated a number of times.
 
     (string/repeat "ab" 3) => "ababab"
     """
@@ -42,16 +42,20 @@ def _padding(text: Any, width: Any, fill: Any) -> str:
 
 @builtin("string/pad-left", returns="string", pure=True)
 def string_pad_left(text: Any, width: Any, fill: Any = MISSING) -> str:
-    """Filled at the left up to a width in columns with the first character of fill (default: a space).
+    """Pads a string at the left, up to a width in columns, with the first character of fill (default: a space).
 
     (string/pad-left "42" 5 "0") => "00042"
+    (string/pad-left "123456" 5) => "123456"
     """
     return f"{_padding(text, width, fill)}{text}"
 
 
 @builtin("string/pad-right", returns="string", pure=True)
 def string_pad_right(text: Any, width: Any, fill: Any = MISSING) -> str:
-    """Filled at the right up to a width in columns with the first character of fill (default: a space)."""
+    """Pads a string at the right, up to a width in columns, with the first character of fill (default: a space).
+
+    (string/pad-right "ab" 4 ".") => "ab.."
+    """
     padding = _padding(text, width, fill)
     return str(text) + padding
 
@@ -123,6 +127,7 @@ def string_width(text: Any) -> int:
     """The columns a string takes on a terminal: 2 for wide characters and emoji, 0 for marks and escape sequences.
 
     (string/width "日本") => 4
+    (string/width "a\\tb") => 3
     """
     strings(text)
     return columns(text)
@@ -130,7 +135,7 @@ def string_width(text: Any) -> int:
 
 @builtin("string/truncate-width", returns="string", pure=True)
 def string_truncate_width(text: Any, width: Any, ellipsis: Any = MISSING) -> str:
-    """Cut to a number of columns; where something is cut, ellipsis (default: none) ends the result.
+    """Cuts a string to a number of terminal columns; where something is cut, ellipsis (default: none) ends the result.
 
     (string/truncate-width "hello world" 6 "…") => "hello…"
     """

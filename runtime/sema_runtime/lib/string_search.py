@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @builtin("string/contains?", returns="bool", pure=True)
 def string_is_contains(text: Any, part: Any) -> bool:
-    """Whether part occurs in text."""
+    """Whether a string contains another one.
+
+    (string/contains? "hello" "ell") => #t
+    """
     if isinstance(text, str) and isinstance(part, str):
         return part in text
     named_strings("string/contains?", text, part)
@@ -25,7 +28,10 @@ string_contains = string_is_contains  # what `contains?` calls for strings
 
 @builtin("string/starts-with?", "starts-with?", returns="bool", pure=True)
 def string_is_starts_with(text: Any, prefix: Any) -> bool:
-    """Whether text begins with prefix. The name `starts-with?` is an extension."""
+    """Whether a string begins with prefix.
+
+    (string/starts-with? "notes.txt" "notes") => #t
+    """
     if isinstance(text, str) and isinstance(prefix, str):
         return text.startswith(prefix)
     named_strings("string/starts-with?", text, prefix)
@@ -33,7 +39,10 @@ def string_is_starts_with(text: Any, prefix: Any) -> bool:
 
 @builtin("string/ends-with?", "ends-with?", returns="bool", pure=True)
 def string_is_ends_with(text: Any, suffix: Any) -> bool:
-    """Whether text ends with suffix. The name `ends-with?` is an extension."""
+    """Whether a string ends with suffix.
+
+    (string/ends-with? "notes.txt" ".txt") => #t
+    """
     if isinstance(text, str) and isinstance(suffix, str):
         return text.endswith(suffix)
     named_strings("string/ends-with?", text, suffix)
@@ -41,9 +50,11 @@ def string_is_ends_with(text: Any, suffix: Any) -> bool:
 
 @builtin("string/index-of", returns="int|nil", pure=True)
 def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
-    """The index of the first occurrence of part at or after start; nil when there is none.
+    """The index of the first occurrence of part in a string, at or after start; nil when there is none.
 
     (string/index-of "hello" "l") => 2
+    (string/index-of "hello" "l" 3) => 3
+    (string/index-of "hello" "x") => nil
     """
     strings(text, part)
     if not is_int(start):
@@ -54,7 +65,10 @@ def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
 
 @builtin("string/last-index-of", returns="int|nil", pure=True)
 def string_last_index_of(text: Any, part: Any) -> int | None:
-    """The index of the last occurrence of part; nil when there is none."""
+    """The index of the last occurrence of part in a string; nil when there is none.
+
+    (string/last-index-of "hello" "l") => 3
+    """
     strings(text, part)
     found = text.rfind(part)
     return None if found < 0 else found
@@ -62,9 +76,10 @@ def string_last_index_of(text: Any, part: Any) -> int | None:
 
 @builtin("string/replace", returns="string", pure=True)
 def string_replace(text: Any, old: Any, new: Any) -> str:
-    """With every occurrence of old replaced.
+    """Replaces every occurrence of old in a string; old is plain text, no pattern.
 
     (string/replace "hello" "l" "L") => "heLLo"
+    (string/replace "a.b" "." "-") => "a-b"
     """
     if isinstance(text, str) and isinstance(old, str) and isinstance(new, str):
         return text.replace(old, new)
@@ -74,7 +89,10 @@ def string_replace(text: Any, old: Any, new: Any) -> str:
 
 @builtin("string/replace-first", returns="string", pure=True)
 def string_replace_first(text: Any, old: Any, new: Any) -> str:
-    """With the first occurrence of old replaced."""
+    """Replaces the first occurrence of old in a string.
+
+    (string/replace-first "hello" "l" "L") => "heLlo"
+    """
     strings(text, old, new)
     replaced: str = text.replace(old, new, 1)
     return replaced
@@ -82,7 +100,10 @@ def string_replace_first(text: Any, old: Any, new: Any) -> str:
 
 @builtin("string/replace-last", returns="string", pure=True)
 def string_replace_last(text: Any, old: Any, new: Any) -> str:
-    """With the last occurrence of old replaced."""
+    """Replaces the last occurrence of old in a string.
+
+    (string/replace-last "hello" "l" "L") => "helLo"
+    """
     strings(text, old, new)
     before, found, after = _last(text, old)
     return before + new + after if found else str(text)
@@ -90,7 +111,10 @@ def string_replace_last(text: Any, old: Any, new: Any) -> str:
 
 @builtin("string/remove", returns="string", pure=True)
 def string_remove(text: Any, part: Any) -> str:
-    """Without the occurrences of part."""
+    """Removes every occurrence of part from a string.
+
+    (string/remove "hello" "l") => "heo"
+    """
     strings(text, part)
     return str(text.replace(part, "")) if part else str(text)
 
@@ -108,23 +132,30 @@ def _last(text: str, mark: str) -> tuple[str, bool, str]:
 
 @builtin("string/before", returns="string", pure=True)
 def string_before(text: Any, mark: Any) -> str:
-    """What is before the first mark; all of it when there is none."""
+    """The part of a string before the first occurrence of mark; all of it when there is none.
+
+    (string/before "a/b/c" "/") => "a"
+    """
     strings(text, mark)
     return _first(text, mark)[0]
 
 
 @builtin("string/before-last", returns="string", pure=True)
 def string_before_last(text: Any, mark: Any) -> str:
-    """What is before the last mark; all of it when there is none."""
+    """The part of a string before the last occurrence of mark; all of it when there is none.
+
+    (string/before-last "a/b/c" "/") => "a/b"
+    """
     strings(text, mark)
     return _last(text, mark)[0]
 
 
 @builtin("string/after", returns="string", pure=True)
 def string_after(text: Any, mark: Any) -> str:
-    """What is after the first mark; all of it when there is none.
+    """The part of a string after the first occurrence of mark; all of it when there is none.
 
-    (string/after "ann@example.org" "@") => "example.org"
+    (string/after "a/b/c" "/") => "b/c"
+    (string/after "abc" "/") => "abc"
     """
     strings(text, mark)
     before, found, after = _first(text, mark)
@@ -133,7 +164,10 @@ def string_after(text: Any, mark: Any) -> str:
 
 @builtin("string/after-last", returns="string", pure=True)
 def string_after_last(text: Any, mark: Any) -> str:
-    """What is after the last mark; all of it when there is none."""
+    """The part of a string after the last occurrence of mark; all of it when there is none.
+
+    (string/after-last "a/b/c" "/") => "c"
+    """
     strings(text, mark)
     before, found, after = _last(text, mark)
     return after if found else before
@@ -141,9 +175,11 @@ def string_after_last(text: Any, mark: Any) -> str:
 
 @builtin("string/between", returns="string", pure=True)
 def string_between(text: Any, left: Any, right: Any) -> str:
-    """What is between the first left and the next right mark; "" without a left one, the rest without a right one.
+    """The part of a string between the first left and the next right mark; "" without a left one, the rest without a
+    right one.
 
     (string/between "a[b]c" "[" "]") => "b"
+    (string/between "a[b" "[" "]") => "b"
     """
     strings(text, left, right)
     _, found, rest = _first(text, left)
@@ -152,37 +188,51 @@ def string_between(text: Any, left: Any, right: Any) -> str:
 
 @builtin("string/chop-start", returns="string", pure=True)
 def string_chop_start(text: Any, prefix: Any) -> str:
-    """Without prefix, where text begins with it."""
+    """Removes prefix from the start of a string, where it begins with it.
+
+    (string/chop-start "v1.2" "v") => "1.2"
+    """
     strings(text, prefix)
     return str(text.removeprefix(prefix))
 
 
 @builtin("string/chop-end", returns="string", pure=True)
 def string_chop_end(text: Any, suffix: Any) -> str:
-    """Without suffix, where text ends with it."""
+    """Removes suffix from the end of a string, where it ends with it.
+
+    (string/chop-end "notes.txt" ".txt") => "notes"
+    """
     strings(text, suffix)
     return str(text.removesuffix(suffix))
 
 
 @builtin("string/ensure-start", returns="string", pure=True)
 def string_ensure_start(text: Any, prefix: Any) -> str:
-    """With prefix in front, unless it is there."""
+    """Adds prefix to the start of a string, unless it begins with it.
+
+    (string/ensure-start "id" "#") => "#id"
+    """
     strings(text, prefix)
     return str(text) if text.startswith(prefix) else f"{prefix}{text}"
 
 
 @builtin("string/ensure-end", returns="string", pure=True)
 def string_ensure_end(text: Any, suffix: Any) -> str:
-    """With suffix behind, unless it is there."""
+    """Adds suffix to the end of a string, unless it ends with it.
+
+    (string/ensure-end "dir" "/") => "dir/"
+    (string/ensure-end "dir/" "/") => "dir/"
+    """
     strings(text, suffix)
     return str(text) if text.endswith(suffix) else f"{text}{suffix}"
 
 
 @builtin("string/wrap", returns="string", pure=True)
 def string_wrap(text: Any, left: Any, right: Any = MISSING) -> str:
-    """Between left and right (default: left).
+    """Puts a string between left and right (default: left).
 
     (string/wrap "x" "(" ")") => "(x)"
+    (string/wrap "x" "*") => "*x*"
     """
     strings(text, left)
     if right is MISSING:
@@ -193,7 +243,11 @@ def string_wrap(text: Any, left: Any, right: Any = MISSING) -> str:
 
 @builtin("string/unwrap", returns="string", pure=True)
 def string_unwrap(text: Any, left: Any, right: Any = MISSING) -> str:
-    """Without left and right (default: left), where text stands between them."""
+    """Removes left and right (default: left) from the ends of a string that stands between them.
+
+    (string/unwrap "(x)" "(" ")") => "x"
+    (string/unwrap "(x" "(" ")") => "(x"
+    """
     strings(text, left)
     if right is MISSING:
         right = left

@@ -22,16 +22,21 @@ WHITESPACE = (
 
 @builtin("string-append", "str", "string/append", returns="string", pure=True)
 def string_append(*values: Any) -> str:
-    """Joins the display forms of any values.
+    """Joins strings, or the display forms of any values, to one string.
 
-    (str "n = " 42) => "n = 42"
+    (string-append "a" "b") => "ab"
+    (str "n = " 42 ", " :key) => "n = 42, :key"
+    (str "a" nil '("b")) => "anil(\\"b\\")"
     """
     return "".join([v if type(v) is str else str(v) if type(v) is int else display(v) for v in values])
 
 
 @builtin("string-length", returns="int", pure=True)
 def string_length(text: Any) -> int:
-    """The number of code points of a string."""
+    """The length of a string: the number of its code points.
+
+    (string-length "naïve") => 5
+    """
     if isinstance(text, str):
         return len(text)
     type_error("string", text)
@@ -39,7 +44,11 @@ def string_length(text: Any) -> int:
 
 @builtin("string/length", returns="int", pure=True)
 def string_slash_length(text: Any) -> int:
-    """The number of code points of a string."""
+    """The length of a string: the number of its code points.
+
+    (string/length "naïve") => 5
+    (string/length "👨‍👩‍👦") => 5
+    """
     if isinstance(text, str):
         return len(text)
     named_strings("string-length", text)
@@ -50,6 +59,7 @@ def string_ref(text: Any, index: Any) -> Char:
     """The character at a 0-based index.
 
     (string-ref "abc" 1) => #\\b
+    (string-ref "abc" 3) ! string-ref: index 3 out of bounds (string length 3)
     """
     if isinstance(text, str) and type(index) is int and 0 <= index < len(text):
         return char(text[index])
@@ -61,7 +71,10 @@ def string_ref(text: Any, index: Any) -> Char:
 
 @builtin("string/ref", returns="char", pure=True)
 def string_slash_ref(text: Any, index: Any) -> Char:
-    """The character at a 0-based index."""
+    """The character at a 0-based index.
+
+    (string/ref "abc" 0) => #\\a
+    """
     if isinstance(text, str) and type(index) is int and 0 <= index < len(text):
         return char(text[index])
     if not isinstance(text, str):
@@ -85,9 +98,12 @@ def _bad_index(text: str, index: int) -> SemaError:
 
 @builtin("substring", "string/slice", returns="string", pure=True)
 def substring(text: Any, start: Any, end: Any = MISSING) -> str:
-    """The characters from start up to, not including, end (default: the rest). Nothing is clamped.
+    """The part of a string from index start up to, not including, end (default: the rest). Indices outside are an
+    error.
 
     (substring "hello" 1 3) => "el"
+    (substring "hello" 3) => "lo"
+    (substring "hello" 3 9) ! substring: index out of bounds
     """
     if isinstance(text, str) and type(start) is int:
         if type(end) is int and 0 <= start <= end <= len(text):
@@ -107,9 +123,11 @@ def substring(text: Any, start: Any, end: Any = MISSING) -> str:
 
 @builtin("string/take", returns="string", pure=True)
 def string_take(text: Any, count: Any) -> str:
-    """The first count characters, or the last -count ones; clamped to the string.
+    """The first count characters of a string, or the last -count ones; fewer when it is shorter.
 
+    (string/take "hello" 2) => "he"
     (string/take "hello" -2) => "lo"
+    (string/take "hello" 99) => "hello"
     """
     strings(text)
     if not is_int(count):
@@ -120,9 +138,10 @@ def string_take(text: Any, count: Any) -> str:
 
 @builtin("string/split", "string-split", returns="list[string]", pure=True)
 def string_split(text: Any, separator: Any) -> List:
-    """The pieces between the occurrences of a separator.
+    """Splits a string at each occurrence of a separator, into the list of the pieces between them.
 
     (string/split "a,b,,c" ",") => ("a" "b" "" "c")
+    (string/split "abc" "") => ("" "a" "b" "c" "")
     """
     if isinstance(text, str) and isinstance(separator, str):
         return List(text.split(separator) if separator else ["", *text, ""])
@@ -131,9 +150,11 @@ def string_split(text: Any, separator: Any) -> List:
 
 @builtin("string/join", "string-join", returns="string", pure=True)
 def string_join(items: Any, separator: Any) -> str:
-    """Joins the display forms of the items of a list or vector with separator between them.
+    """Joins the items of a list or vector to one string, with separator between them. Items that are no strings are
+    shown as `str` does.
 
     (string/join '("a" "b") "-") => "a-b"
+    (string/join [1 nil :k] ", ") => "1, nil, :k"
     """
     kind = type(items)
     values = items.items if kind is List else items
@@ -149,9 +170,9 @@ def string_join(items: Any, separator: Any) -> str:
 
 @builtin("string/lines", returns="list[string]", pure=True)
 def string_lines(text: Any) -> List:
-    """The lines of a string, ended by LF or CRLF.
+    """Splits a text into its lines, which end in LF or CRLF.
 
-    (string/lines "a\\nb\\n") => ("a" "b")
+    (string/lines "a\\nb\\r\\n\\nc") => ("a" "b" "" "c")
     """
     if not isinstance(text, str):
         named_strings("string/lines", text)
@@ -168,7 +189,10 @@ def string_lines(text: Any) -> List:
 
 @builtin("string/chars", returns="list[char]", pure=True)
 def string_chars(text: Any) -> List:
-    """The characters of a string."""
+    """The characters of a string, as a list.
+
+    (string/chars "ab") => (#\\a #\\b)
+    """
     if isinstance(text, str):
         return List(list(map(char, text))) if text else EMPTY
     type_error("string", text)
@@ -176,13 +200,20 @@ def string_chars(text: Any) -> List:
 
 @builtin("string->list", "string/to-list", returns="list[char]", pure=True)
 def string_to_list(text: Any) -> List:
-    """The characters of a string."""
+    """A string as a list of its characters.
+
+    (string->list "ab") => (#\\a #\\b)
+    """
     return string_chars(text)
 
 
 @builtin("list->string", returns="string", pure=True)
 def list_to_string(chars: Any) -> str:
-    """The string of a list of characters."""
+    """The string of a list of characters.
+
+    (list->string '(#\\a #\\b)) => "ab"
+    (list->string '("a" "b")) ! expected char, got string
+    """
     if not isinstance(chars, (List, list)):
         type_error("list", chars)
     for one in chars:
@@ -193,14 +224,20 @@ def list_to_string(chars: Any) -> str:
 
 @builtin("string/codepoints", returns="list[int]", pure=True)
 def string_codepoints(text: Any) -> List:
-    """The code points of a string, as ints."""
+    """The Unicode code points of a string, as ints.
+
+    (string/codepoints "hé") => (104 233)
+    """
     strings(text)
     return List(list(map(ord, text)))
 
 
 @builtin("string/from-codepoints", returns="string", pure=True)
 def string_from_codepoints(codepoints: Any) -> str:
-    """The string of a list or vector of code points."""
+    """The string of a list or vector of Unicode code points.
+
+    (string/from-codepoints '(104 233)) => "hé"
+    """
     if not isinstance(codepoints, (List, tuple, list)):
         type_error("list or vector", codepoints)
     for one in codepoints:
@@ -218,7 +255,7 @@ def is_scalar(codepoint: int) -> bool:
 
 @builtin("string/map", returns="string", pure=False)
 def string_map(function: Any, text: Any) -> str:
-    """Joins what function gives for each character: characters or strings.
+    """Calls function with each character of a string and joins the results: characters or strings.
 
     (string/map char/upcase "hello") => "HELLO"
     """
@@ -239,7 +276,10 @@ def string_map(function: Any, text: Any) -> str:
 
 @builtin("string/reverse", returns="string", pure=True)
 def string_reverse(text: Any) -> str:
-    """The code points in reverse order."""
+    """A string with its code points in reverse order.
+
+    (string/reverse "abc") => "cba"
+    """
     strings(text)
     turned: str = text[::-1]
     return turned
@@ -247,21 +287,31 @@ def string_reverse(text: Any) -> str:
 
 @builtin("string/byte-length", returns="int", pure=True)
 def string_byte_length(text: Any) -> int:
-    """The number of bytes of the UTF-8 form."""
+    """The number of bytes of a string in UTF-8.
+
+    (string/byte-length "naïve") => 6
+    """
     strings(text)
     return len(text) if text.isascii() else len(text.encode())
 
 
 @builtin("string/empty?", returns="bool", pure=True)
 def string_is_empty(text: Any) -> bool:
-    """Whether a string has no characters."""
+    """Whether a string has no characters.
+
+    (string/empty? "") => #t
+    (string/empty? " ") => #f
+    """
     strings(text)
     return not text
 
 
 @builtin("string/intern", returns="string", pure=True)
 def string_intern(text: Any) -> str:
-    """The same string; kept once in memory."""
+    """The same string; kept once in memory.
+
+    (string/intern "name") => "name"
+    """
     from sys import intern
 
     strings(text)
@@ -270,9 +320,9 @@ def string_intern(text: Any) -> str:
 
 @builtin("string/trim", "string-trim", "trim", returns="string", pure=True)
 def string_trim(text: Any) -> str:
-    """Without the white space at both ends. The name `trim` is an extension.
+    """A string without the white space at both ends.
 
-    (string/trim "  hi ") => "hi"
+    (string/trim "  hi\\n") => "hi"
     """
     if isinstance(text, str):
         return text.strip(WHITESPACE)
@@ -281,7 +331,10 @@ def string_trim(text: Any) -> str:
 
 @builtin("string/trim-left", returns="string", pure=True)
 def string_trim_left(text: Any) -> str:
-    """Without the white space at the start."""
+    """A string without the white space at its start.
+
+    (string/trim-left "  hi ") => "hi "
+    """
     strings(text)
     trimmed: str = text.lstrip(WHITESPACE)
     return trimmed
@@ -289,7 +342,10 @@ def string_trim_left(text: Any) -> str:
 
 @builtin("string/trim-right", returns="string", pure=True)
 def string_trim_right(text: Any) -> str:
-    """Without the white space at the end."""
+    """A string without the white space at its end.
+
+    (string/trim-right " hi\\n") => " hi"
+    """
     strings(text)
     trimmed: str = text.rstrip(WHITESPACE)
     return trimmed
@@ -306,7 +362,10 @@ def split_words(text: str) -> list[str]:
 
 @builtin("string->symbol", "string/to-symbol", returns="symbol", pure=True)
 def string_to_symbol(text: Any) -> Symbol:
-    """The symbol of that name."""
+    """The symbol of that name.
+
+    (string->symbol "x") => x
+    """
     if isinstance(text, str):
         return symbol(text)
     type_error("string", text)
@@ -314,7 +373,10 @@ def string_to_symbol(text: Any) -> Symbol:
 
 @builtin("symbol->string", "symbol/to-string", returns="string", pure=True)
 def symbol_to_string(value: Any) -> str:
-    """The name of a symbol."""
+    """The name of a symbol.
+
+    (symbol->string 'x) => "x"
+    """
     if type(value) is Symbol:
         return value.name
     type_error("symbol", value)
@@ -322,7 +384,10 @@ def symbol_to_string(value: Any) -> str:
 
 @builtin("string->keyword", "string/to-keyword", returns="keyword", pure=True)
 def string_to_keyword(text: Any) -> Keyword:
-    """The keyword of that name, given without its colon."""
+    """The keyword of that name, given without its colon.
+
+    (string->keyword "name") => :name
+    """
     if isinstance(text, str):
         return keyword(text)
     type_error("string", text)
@@ -330,7 +395,10 @@ def string_to_keyword(text: Any) -> Keyword:
 
 @builtin("keyword->string", "keyword/to-string", returns="string", pure=True)
 def keyword_to_string(value: Any) -> str:
-    """The name of a keyword, without the colon."""
+    """The name of a keyword, without the colon.
+
+    (keyword->string :name) => "name"
+    """
     if type(value) is Keyword:
         return value.name
     type_error("keyword", value)

@@ -35,10 +35,13 @@ def _option(options: Any, key: Keyword, default: Any) -> Any:
 
 @builtin("text/chunk", returns="list[string]", pure=True)
 def text_chunk(text: Any, options: Any = None) -> List:
-    """Pieces of at most :size characters (1000), cut at paragraphs, lines, sentences or words where possible.
+    """Splits a text into pieces of at most :size characters (1000), at paragraphs, lines, sentences or words where
+    possible.
 
-    Each but the first is preceded by the last :overlap characters (200) of the one before.
+    Each but the first begins with the last :overlap characters (200) of the one before.
+
     (text/chunk "hello world" {:size 5 :overlap 0}) => ("hello" "world")
+    (text/chunk "alpha beta gamma delta" {:size 12 :overlap 4}) => ("alpha beta" "betagamma delta")
     """
     strings(text)
     size = max(1, _option(options, SIZE, 1000))
@@ -75,7 +78,10 @@ def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> 
 
 @builtin("text/chunk-by-separator", returns="list[string]", pure=True)
 def text_chunk_by_separator(text: Any, separator: Any) -> List:
-    """The pieces between separators that are not empty."""
+    """Splits a text at a separator, without the empty pieces.
+
+    (text/chunk-by-separator "a--b----c" "--") => ("a" "b" "c")
+    """
     strings(text, separator)
     pieces = text.split(separator) if separator else text
     return List([piece for piece in pieces if piece])
@@ -83,7 +89,10 @@ def text_chunk_by_separator(text: Any, separator: Any) -> List:
 
 @builtin("text/split-sentences", returns="list[string]", pure=True)
 def text_split_sentences(text: Any) -> List:
-    """The sentences: what ends in `.`, `!` or `?` before white space."""
+    """Splits a text into sentences, which end in `.`, `!` or `?` before white space.
+
+    (text/split-sentences "Yes. No! Version 1.2?") => ("Yes." "No!" "Version 1.2?")
+    """
     from re import split
 
     strings(text)
@@ -93,28 +102,40 @@ def text_split_sentences(text: Any) -> List:
 
 @builtin("text/clean-whitespace", returns="string", pure=True)
 def text_clean_whitespace(text: Any) -> str:
-    """The words, separated by single spaces."""
+    """Collapses white space: the words of a text, separated by single spaces.
+
+    (text/clean-whitespace " a\\n\\n b  c ") => "a b c"
+    """
     strings(text)
     return " ".join(split_words(text))
 
 
 @builtin("text/word-count", returns="int", pure=True)
 def text_word_count(text: Any) -> int:
-    """The number of words separated by white space."""
+    """The number of words of a text, which white space separates.
+
+    (text/word-count "one two  three") => 3
+    """
     strings(text)
     return len(split_words(text))
 
 
 @builtin("text/normalize-newlines", returns="string", pure=True)
 def text_normalize_newlines(text: Any) -> str:
-    """With CRLF and CR replaced by LF."""
+    """Replaces CRLF and CR line ends by LF.
+
+    (text/normalize-newlines "a\\r\\nb\\rc") => "a\\nb\\nc"
+    """
     strings(text)
     return str(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 @builtin("text/strip-html", returns="string", pure=True)
 def text_strip_html(text: Any) -> str:
-    """Without tags, the commonest entities resolved."""
+    """Removes the tags of an HTML text and resolves the commonest entities.
+
+    (text/strip-html "<p>a &amp; <b>b</b></p>") => "a & b"
+    """
     from re import sub
 
     strings(text)
@@ -126,9 +147,10 @@ def text_strip_html(text: Any) -> str:
 
 @builtin("text/truncate", returns="string", pure=True)
 def text_truncate(text: Any, length: Any, suffix: Any = "...") -> str:
-    """Cut to a number of characters, the suffix (default "...") included; a negative length cuts nothing.
+    """Cuts a text to a number of characters, the suffix (default "...") included; a negative length cuts nothing.
 
     (text/truncate "hello world" 8) => "hello..."
+    (text/truncate "hello world" 6 "…") => "hello…"
     """
     strings(text)
     if not is_int(length):
@@ -141,7 +163,10 @@ def text_truncate(text: Any, length: Any, suffix: Any = "...") -> str:
 
 @builtin("text/trim-indent", returns="string", pure=True)
 def text_trim_indent(text: Any) -> str:
-    """Without the indentation that all lines share; blank lines don't count."""
+    """Removes the indentation that all lines of a text share; blank lines don't count.
+
+    (text/trim-indent "  a\\n    b\\n\\n  c") => "a\\n  b\\n\\nc"
+    """
     strings(text)
     lines = text.split("\n")
     filled = [line for line in lines if line.strip(WHITESPACE)]
@@ -154,6 +179,9 @@ def text_excerpt(text: Any, query: Any, options: Any = None) -> str | None:
     """What stands around the first occurrence of query, ignoring case: :radius characters (100) at both sides.
 
     Where something is left out stands :omission ("..."). nil when there is no occurrence.
+
+    (text/excerpt "the quick brown fox" "Brown" {:radius 4}) => "...ick brown fox"
+    (text/excerpt "the quick brown fox" "cat") => nil
     """
     strings(text, query)
     radius = max(0, _option(options, RADIUS, 100))
@@ -179,7 +207,10 @@ def _document(value: Any, key: Keyword) -> Any:
 
 @builtin("document/create", returns="map", pure=True)
 def document_create(text: Any, metadata: Any) -> Map:
-    """A document: a map of :text and :metadata."""
+    """A document: a map of :text and :metadata.
+
+    (document/create "text" {:source "a.txt"}) => {:metadata {:source "a.txt"} :text "text"}
+    """
     strings(text)
     if type(metadata) is not Map:
         type_error("map", metadata)
@@ -188,19 +219,30 @@ def document_create(text: Any, metadata: Any) -> Map:
 
 @builtin("document/text", returns="any", pure=True)
 def document_text(document: Any) -> Any:
-    """The text of a document."""
+    """The text of a document.
+
+    (document/text (document/create "text" {})) => "text"
+    """
     return _document(document, TEXT)
 
 
 @builtin("document/metadata", returns="any", pure=True)
 def document_metadata(document: Any) -> Any:
-    """The metadata of a document."""
+    """The metadata of a document.
+
+    (document/metadata (document/create "text" {:source "a.txt"})) => {:source "a.txt"}
+    """
     return _document(document, METADATA)
 
 
 @builtin("document/chunk", returns="list[map]", pure=True)
 def document_chunk(document: Any, options: Any = None) -> List:
-    """The chunks of a document as documents; their metadata also has :chunk-index and :total-chunks."""
+    """Splits a document into chunks, which are documents; their metadata also has :chunk-index and :total-chunks. The
+    options are those of text/chunk.
+
+    (map document/text (document/chunk (document/create "ab cd" {:id 1}) {:size 2 :overlap 0})) => ("ab" "cd")
+    (map document/metadata (document/chunk (document/create "ab" {:id 1}))) => ({:chunk-index 0 :id 1 :total-chunks 1})
+    """
     text = _document(document, TEXT)
     metadata = document.lookup(METADATA)
     if not isinstance(metadata, Map):
