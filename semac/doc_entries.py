@@ -171,11 +171,12 @@ def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef |
 
 
 def _parameters(args: ast.arguments) -> list[str]:
-    """Parameter names as Sema shows them: optional ones in brackets, the rest behind a dot."""
+    """Parameter names as Sema shows them: optional ones in brackets; any number of others behind a dot."""
     plain = [arg.arg.strip("_").replace("_", "-") for arg in [*args.posonlyargs, *args.args]]
     required = len(plain) - len(args.defaults)
-    shown = plain[:required] + [f"[{name}]" for name in plain[required:]]
-    return [*shown, ".", args.vararg.arg.strip("_").replace("_", "-")] if args.vararg else shown
+    if args.vararg:
+        return [*plain[:required], ".", args.vararg.arg.strip("_").replace("_", "-")]
+    return plain[:required] + [f"[{name}]" for name in plain[required:]]
 
 
 def _numbered(least: int, most: int) -> list[str]:

@@ -237,9 +237,12 @@ def _float_mod(a: Any, b: Any) -> float:
 
 @builtin("+", returns="number", pure=True)
 def plus(first: Any = 0, second: Any = MISSING, *rest: Any) -> Any:
-    """The sum. Written out with two arguments, also joins two strings and adds ratios and complex numbers.
+    """The sum of numbers. Written out with two arguments, also joins two strings and adds ratios and complex numbers.
 
     (+ 1 2 3) => 6
+    (+ 1/2 1/3) => 5/6
+    (+ "a" "b") => "ab"
+    (+ 1 "a") ! expected number or string, got int and string
     """
     if type(first) is int and type(second) is int and not rest:
         return first + second
@@ -248,9 +251,10 @@ def plus(first: Any = 0, second: Any = MISSING, *rest: Any) -> Any:
 
 @builtin("*", returns="number", pure=True)
 def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
-    """The product.
+    """The product of numbers.
 
     (* 2 3 4) => 24
+    (*) => 1
     """
     if type(first) is int and type(second) is int and not rest:
         return first * second
@@ -259,9 +263,10 @@ def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
 
 @builtin("-", returns="number", pure=True)
 def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
-    """The first number less all others; with one argument, its opposite.
+    """Subtracts all other numbers from the first; with one argument, its opposite.
 
     (- 10 3 2) => 5
+    (- 5) => -5
     """
     if second is not MISSING:
         return _folded(operator.sub, first, second, rest)
@@ -302,9 +307,11 @@ def _folded_carefully(operation: Callable[[Any, Any], Any], numbers: tuple[Any, 
 
 @builtin("/", returns="number", pure=True)
 def over(first: Any, second: Any, *rest: Any) -> Any:
-    """The first number divided by all others. Exact numbers give a ratio; an exact zero divisor is an error.
+    """Divides the first number by all others. Exact numbers give a ratio; an exact zero divisor is an error.
 
     (/ 6 4) => 3/2
+    (/ 6.0 4) => 1.5
+    (/ 1 0) ! division by zero
     """
     total = first
     if not NUMBERS[type(total)]:
@@ -342,6 +349,7 @@ def less(first: Any, second: Any, *rest: Any) -> bool:
     """Whether each number is less than the next one. Written out with two arguments, also orders strings.
 
     (< 1 2 3) => #t
+    (< 1 3 2) => #f
     """
     if type(first) is int and type(second) is int and not rest:
         return first < second
@@ -382,6 +390,8 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
     """Whether all numbers are equal by value. Written out with two arguments, also compares other values, as `equal?`.
 
     (= 1 1.0) => #t
+    (= "a" "a") => #t
+    (= 0.1 1/10) => #f
     """
     if type(first) is int and type(second) is int and not rest:
         return first == second
@@ -398,9 +408,11 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
 
 @builtin("mod", "modulo", returns="number", pure=True)
 def modulo(a: Any, b: Any) -> Any:
-    """The rest of a division: with the sign of b for ints, with the sign of a for floats.
+    """The remainder of a division: with the sign of b for ints, with the sign of a for floats.
 
+    (mod 7 3) => 1
     (mod -7 2) => 1
+    (mod -7.5 2) => -1.5
     """
     if type(a) is int and type(b) is int and not b:
         raise SemaError("mod: modulo by zero", "mod: ensure the divisor is non-zero")
@@ -409,8 +421,9 @@ def modulo(a: Any, b: Any) -> Any:
 
 @builtin("quotient", "math/quotient", returns="int", pure=True)
 def quotient(a: Any, b: Any) -> int:
-    """The integer quotient of two ints, rounded towards zero.
+    """The integer quotient of two ints: a division that rounds towards zero.
 
+    (quotient 7 2) => 3
     (quotient -7 2) => -3
     """
     if type(a) is int and type(b) is int and b:
@@ -420,7 +433,7 @@ def quotient(a: Any, b: Any) -> int:
 
 @builtin("remainder", "math/remainder", returns="int", pure=True)
 def remainder(a: Any, b: Any) -> int:
-    """The rest of an integer division that rounds towards zero: it has the sign of a.
+    """The remainder of an integer division that rounds towards zero: it has the sign of a.
 
     (remainder -7 2) => -1
     """

@@ -19,9 +19,12 @@ DIGITS = {2: "b", 8: "o", 16: "x"}
 
 @builtin("string->number", "string/to-number", returns="number|bool", pure=True)
 def string_to_number(text: Any, radix: Any = 10) -> Any:
-    """The number that text denotes in the language, blanks around it aside; #f when none. radix: 2, 8, 10 or 16.
+    """Parses the number that a string denotes in the language, blanks around it aside; #f when none. radix: 2, 8, 10 or
+    16.
 
+    (string->number "42") => 42
     (string->number "ff" 16) => 255
+    (string->number "4 2") => #f
     """
     if radix == 10 and type(text) is str:
         try:
@@ -46,6 +49,7 @@ def string_is_number(text: Any) -> bool:
     """Whether `string->number` makes a number of text.
 
     (string/number? "1/2") => #t
+    (string/number? "1.") => #f
     """
     if not isinstance(text, str):
         type_error("string", text)
@@ -56,9 +60,10 @@ def string_is_number(text: Any) -> bool:
 
 @builtin("number->string", "number/to-string", returns="string", pure=True)
 def number_to_string(number: Any, radix: Any = 10) -> str:
-    """The digits of a number. radix: 2, 8, 10 or 16; all but 10 are for ints only.
+    """Converts a number to a string of its digits. radix: 2, 8, 10 or 16; all but 10 are for ints only.
 
     (number->string 255 16) => "ff"
+    (number->string 1.0) => "1.0"
     """
     if _radix("number->string", radix) == 10:
         if not NUMBERS[type(number)]:
@@ -79,9 +84,11 @@ def _radix(function: str, radix: Any) -> int:
 
 @builtin("int", returns="int", pure=True)
 def int_(value: Any) -> int:
-    """A number without its fraction, or the int written in a string.
+    """Converts a number, or the int written in a string, to an int; the fraction of a number is cut off.
 
     (int 3.7) => 3
+    (int "42") => 42
+    (int "3.7") ! cannot convert '3.7' to int
     """
     kind = type(value)
     if kind is int:
@@ -102,9 +109,10 @@ def int_(value: Any) -> int:
 
 @builtin("float", returns="float", pure=True)
 def float_(value: Any) -> float:
-    """A real number as a float, or the float written in a string.
+    """Converts a real number, or the number written in a string, to a float.
 
     (float "1.5") => 1.5
+    (float 1/4) => 0.25
     """
     if isinstance(value, str):
         found = parse_float(value)
@@ -120,7 +128,7 @@ def float_(value: Any) -> float:
 
 @builtin("string->float", "string/to-float", returns="float", pure=True)
 def string_to_float(value: Any) -> float:
-    """The float written in a string; an int or float as a float.
+    """Parses the float written in a string; an int or float as a float.
 
     (string->float "2.5") => 2.5
     """

@@ -43,6 +43,7 @@ def abs_(number: Any) -> Any:
     """The absolute value; of a complex number, its distance from 0.
 
     (abs -5) => 5
+    (abs 3+4i) => 5.0
     """
     if NUMBERS[type(number)]:
         return abs(number)
@@ -62,9 +63,10 @@ def magnitude(number: Any) -> Any:
 
 @builtin("max", returns="number", pure=True)
 def max_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
-    """The greatest number, as a float when any argument is one.
+    """The greatest of some numbers, as a float when any argument is one.
 
     (max 3 7 2) => 7
+    (max 1 0.5) => 1.0
     """
     kind = type(first)
     if kind is type(second) and not rest and (kind is int or kind is float):
@@ -77,7 +79,7 @@ def max_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
 
 @builtin("min", returns="number", pure=True)
 def min_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
-    """The least number, as a float when any argument is one.
+    """The least of some numbers, as a float when any argument is one.
 
     (min 3 7 2) => 2
     """
@@ -107,7 +109,7 @@ def _extreme(function: str, first: Any, rest: tuple[Any, ...]) -> Any:
 
 @builtin("math/sign", returns="int", pure=True)
 def math_sign(number: Any) -> int:
-    """-1, 0 or 1; 0 also for NaN and complex numbers.
+    """The sign of a number: -1, 0 or 1; 0 also for NaN and complex numbers.
 
     (math/sign -2.5) => -1
     """
@@ -142,34 +144,38 @@ def _rounded(number: Any, operation: Callable[[Any], int]) -> Any:
 
 @builtin("floor", returns="number", pure=True)
 def floor(number: Any) -> Any:
-    """The greatest integer not above number; a float stays a float.
+    """Rounds down: the greatest integer not above number; a float stays a float.
 
-    (floor 2.7) => 2.0
+    (floor -2.5) => -3.0
+    (floor 5/2) => 2
     """
     return _rounded(number, math.floor)
 
 
 @builtin("ceil", "ceiling", returns="number", pure=True)
 def ceil(number: Any) -> Any:
-    """The least integer not below number; a float stays a float.
+    """Rounds up: the least integer not below number; a float stays a float.
 
     (ceil 2.1) => 3.0
+    (ceil 5/2) => 3
     """
     return _rounded(number, math.ceil)
 
 
 @builtin("round", returns="number", pure=True)
 def round_(number: Any) -> Any:
-    """The nearest integer, the even one of two equally near; a float stays a float.
+    """Rounds to the nearest integer, the even one of two equally near; a float stays a float.
 
+    (round 3.7) => 4.0
     (round 2.5) => 2.0
+    (round 7/2) => 4
     """
     return _rounded(number, round)
 
 
 @builtin("truncate", returns="number", pure=True)
 def truncate(number: Any) -> Any:
-    """The number without its fraction; a float stays a float.
+    """Cuts a number's fraction off; a float stays a float.
 
     (truncate -2.7) => -2.0
     """
@@ -184,6 +190,8 @@ def sqrt(number: Any) -> Any:
     """The square root: exact when it can be, imaginary below zero.
 
     (sqrt 16) => 4
+    (sqrt 2) => 1.4142135623730951
+    (sqrt -4) => 0+2i
     """
     kind = type(number)
     if not NUMBERS[kind]:
@@ -228,9 +236,11 @@ def exact_integer_sqrt(number: Any) -> List:
 
 @builtin("pow", "expt", "math/pow", returns="number", pure=True)
 def pow_(base: Any, exponent: Any) -> Any:
-    """base to the power of exponent: exact for an exact base and an int exponent, else a float.
+    """Raises base to the power of exponent: exact for an exact base and an int exponent, else a float.
 
-    (expt 2 10) => 1024
+    (pow 2 10) => 1024
+    (pow 2 -1) => 1/2
+    (pow 2 0.5) => 1.4142135623730951
     """
     if type(base) is int and type(exponent) is int and 0 <= exponent < LARGEST_EXPONENT:
         return base**exponent
@@ -276,6 +286,7 @@ def exact(number: Any) -> Any:
     """The exact value of a number; NaN and infinities have none and stay as they are.
 
     (exact 0.5) => 1/2
+    (exact 0.1) => 3602879701896397/36028797018963968
     """
     kind = type(number)
     if not NUMBERS[kind]:

@@ -35,37 +35,56 @@ def _applied(function: str, operation: Callable[[float], float], number: Any) ->
 
 @builtin("sin", returns="float", pure=True)
 def sin(angle: Any) -> float:
-    """The sine of an angle in radians."""
+    """The sine of an angle in radians.
+
+    (sin 0) => 0.0
+    """
     return _applied("sin", math.sin, angle)
 
 
 @builtin("cos", returns="float", pure=True)
 def cos(angle: Any) -> float:
-    """The cosine of an angle in radians."""
+    """The cosine of an angle in radians.
+
+    (cos 0) => 1.0
+    """
     return _applied("cos", math.cos, angle)
 
 
 @builtin("math/tan", returns="float", pure=True)
 def math_tan(angle: Any) -> float:
-    """The tangent of an angle in radians."""
+    """The tangent of an angle in radians.
+
+    (math/tan 0) => 0.0
+    """
     return _applied("math/tan", math.tan, angle)
 
 
 @builtin("math/asin", returns="float", pure=True)
 def math_asin(number: Any) -> float:
-    """The angle whose sine is number; NaN outside of -1 to 1."""
+    """The angle whose sine is number; NaN outside of -1 to 1.
+
+    (math/asin 0) => 0.0
+    """
     return _applied("math/asin", math.asin, number)
 
 
 @builtin("math/acos", returns="float", pure=True)
 def math_acos(number: Any) -> float:
-    """The angle whose cosine is number; NaN outside of -1 to 1."""
+    """The angle whose cosine is number; NaN outside of -1 to 1.
+
+    (math/acos 1) => 0.0
+    (math/acos 2) => NaN
+    """
     return _applied("math/acos", math.acos, number)
 
 
 @builtin("math/atan", returns="float", pure=True)
 def math_atan(number: Any) -> float:
-    """The angle whose tangent is number."""
+    """The angle whose tangent is number.
+
+    (math/atan 0) => 0.0
+    """
     return _applied("math/atan", math.atan, number)
 
 
@@ -81,7 +100,10 @@ def math_atan2(y: Any, x: Any) -> float:
 
 @builtin("math/sinh", returns="float", pure=True)
 def math_sinh(number: Any) -> float:
-    """The hyperbolic sine."""
+    """The hyperbolic sine.
+
+    (math/sinh 0) => 0.0
+    """
     number = _real("math/sinh", number)
     try:
         return math.sinh(number)
@@ -91,7 +113,10 @@ def math_sinh(number: Any) -> float:
 
 @builtin("math/cosh", returns="float", pure=True)
 def math_cosh(number: Any) -> float:
-    """The hyperbolic cosine."""
+    """The hyperbolic cosine.
+
+    (math/cosh 0) => 1.0
+    """
     number = _real("math/cosh", number)
     try:
         return math.cosh(number)
@@ -101,13 +126,19 @@ def math_cosh(number: Any) -> float:
 
 @builtin("math/tanh", returns="float", pure=True)
 def math_tanh(number: Any) -> float:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    (math/tanh 0) => 0.0
+    """
     return math.tanh(_real("math/tanh", number))
 
 
 @builtin("math/exp", returns="float", pure=True)
 def math_exp(number: Any) -> float:
-    """e to the power of number."""
+    """e to the power of number.
+
+    (math/exp 0) => 1.0
+    """
     number = _real("math/exp", number)
     try:
         return math.exp(number)
@@ -124,9 +155,10 @@ def _logarithm(function: str, operation: Callable[[float], float], number: Any) 
 
 @builtin("log", returns="float", pure=True)
 def log(number: Any) -> float:
-    """The natural logarithm: -inf of 0, NaN below.
+    """The natural logarithm of a number: -inf of 0, NaN below. Other bases: math/log2, math/log10.
 
-    (log 1) => 0.0
+    (log e) => 1.0
+    (log 0) => -inf
     """
     return _logarithm("log", math.log, number)
 
@@ -151,13 +183,19 @@ def math_log10(number: Any) -> float:
 
 @builtin("math/nan?", returns="bool", pure=True)
 def math_is_nan(value: Any) -> bool:
-    """Whether value is the float that is no number; #f for anything that isn't a float."""
+    """Whether value is NaN, the float that is no number; #f for anything that isn't a float.
+
+    (math/nan? (- inf inf)) => #t
+    """
     return type(value) is float and value != value
 
 
 @builtin("math/infinite?", returns="bool", pure=True)
 def math_is_infinite(value: Any) -> bool:
-    """Whether value is inf or -inf; #f for anything that isn't a float."""
+    """Whether value is inf or -inf; #f for anything that isn't a float.
+
+    (math/infinite? (/ 1 0.0)) => #t
+    """
     return type(value) is float and value in (INFINITY, -INFINITY)
 
 
@@ -191,9 +229,10 @@ def math_radians_to_degrees(radians: Any) -> float:
 
 @builtin("math/clamp", returns="number", pure=True)
 def math_clamp(number: Any, low: Any, high: Any) -> Any:
-    """number, or the bound that it is beyond; a float when any argument is one.
+    """Limits number to the range from low to high; a float when any argument is one.
 
     (math/clamp 15 0 10) => 10
+    (math/clamp 5 0 10) => 5
     """
     floats = _floats(number, low, high)
     if type(number) is not int or type(low) is not int or type(high) is not int:
@@ -231,9 +270,11 @@ def _digits(value: Any) -> int:
 
 @builtin("math/round-to", returns="float", pure=True)
 def math_round_to(number: Any, digits: Any) -> float:
-    """number rounded to a count of decimals, halves away from zero; a negative count rounds before the point.
+    """Rounds number to a count of decimals, halves away from zero; a negative count rounds before the point.
 
     (math/round-to 3.14159 2) => 3.14
+    (math/round-to 1234 -2) => 1200.0
+    (math/round-to 2.5 0) => 3.0
     """
     (value,) = _floats(number)
     places = _digits(digits)
@@ -254,9 +295,11 @@ def math_round_to(number: Any, digits: Any) -> float:
 
 @builtin("math/format-fixed", returns="string", pure=True)
 def math_format_fixed(number: Any, digits: Any) -> str:
-    """number as text with exactly that many decimals.
+    """Formats number with exactly that many decimals.
 
     (math/format-fixed 3.14159 2) => "3.14"
+    (math/format-fixed 2 2) => "2.00"
+    (math/format-fixed 2.5 0) => "2"
     """
     (value,) = _floats(number)
     places = max(0, _digits(digits))
@@ -268,7 +311,10 @@ def math_format_fixed(number: Any, digits: Any) -> str:
 
 @builtin("math/random", returns="float")
 def math_random() -> float:
-    """A random float from 0 up to, not including, 1."""
+    """A random number: a float from 0 up to, not including, 1.
+
+    (< -1 (math/random) 1) => #t
+    """
     from random import random
 
     return random()
@@ -276,9 +322,9 @@ def math_random() -> float:
 
 @builtin("math/random-int", returns="int")
 def math_random_int(low: Any, high: Any) -> int:
-    """A random int from low to high, both included.
+    """A random number: an int from low to high, both included.
 
-    (math/random-int 1 6)
+    (<= 1 (math/random-int 1 6) 6) => #t
     """
     for bound in (low, high):
         if not is_int64(bound):

@@ -31,6 +31,7 @@ def type_(value: Any) -> Keyword:
     """The type of a value as a keyword; of a record, the name of its record type.
 
     (type 1.5) => :float
+    (map type (list nil "a" [] car)) => (:nil :string :vector :native-fn)
     """
     if type(value) is FunctionType:
         # Functions of the runtime and those that it makes (record accessors) are native to the program.
@@ -41,7 +42,11 @@ def type_(value: Any) -> Keyword:
 
 @builtin("number?", returns="bool", pure=True)
 def is_number(value: Any) -> bool:
-    """Whether value is a number of any kind."""
+    """Whether value is a number of any kind.
+
+    (number? 1/2) => #t
+    (number? "1") => #f
+    """
     return NUMBERS[type(value)]
 
 
@@ -50,19 +55,28 @@ def is_integer(value: Any) -> bool:
     """Whether value is a whole number: an int, or a float without a fraction.
 
     (integer? 1.0) => #t
+    (integer? 1.5) => #f
     """
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
 @builtin("exact-integer?", returns="bool", pure=True)
 def is_exact_integer(value: Any) -> bool:
-    """Whether value is an int."""
+    """Whether value is an int.
+
+    (exact-integer? 1) => #t
+    (exact-integer? 1.0) => #f
+    """
     return type(value) is int
 
 
 @builtin("float?", returns="bool", pure=True)
 def is_float(value: Any) -> bool:
-    """Whether value is a float."""
+    """Whether value is a float.
+
+    (float? 1.0) => #t
+    (float? 1) => #f
+    """
     return type(value) is float
 
 
@@ -71,19 +85,27 @@ def is_rational(value: Any) -> bool:
     """Whether value is an exact real number: an int or a ratio.
 
     (rational? 1/2) => #t
+    (rational? 0.5) => #f
     """
     return REALS[type(value)] and type(value) is not float
 
 
 @builtin("real?", returns="bool", pure=True)
 def is_real(value: Any) -> bool:
-    """Whether value is a number without an imaginary part."""
+    """Whether value is a number without an imaginary part.
+
+    (real? 1.5) => #t
+    (real? 1+2i) => #f
+    """
     return REALS[type(value)]
 
 
 @builtin("complex?", returns="bool", pure=True)
 def is_complex(value: Any) -> bool:
-    """Whether value is a number: every number is a complex one."""
+    """Whether value is a number: every number is a complex one.
+
+    (complex? 1) => #t
+    """
     return NUMBERS[type(value)]
 
 
@@ -107,31 +129,49 @@ def is_inexact(value: Any) -> bool:
 
 @builtin("string?", returns="bool", pure=True)
 def is_string(value: Any) -> bool:
-    """Whether value is a string."""
+    """Whether value is a string.
+
+    (string? "a") => #t
+    (string? :a) => #f
+    """
     return isinstance(value, str)
 
 
 @builtin("char?", returns="bool", pure=True)
 def is_char(value: Any) -> bool:
-    """Whether value is a character."""
+    """Whether value is a character.
+
+    (char? #\\a) => #t
+    (char? "a") => #f
+    """
     return type(value) is Char
 
 
 @builtin("symbol?", returns="bool", pure=True)
 def is_symbol(value: Any) -> bool:
-    """Whether value is a symbol."""
+    """Whether value is a symbol.
+
+    (symbol? 'a) => #t
+    """
     return type(value) is Symbol
 
 
 @builtin("keyword?", returns="bool", pure=True)
 def is_keyword(value: Any) -> bool:
-    """Whether value is a keyword."""
+    """Whether value is a keyword.
+
+    (keyword? :a) => #t
+    """
     return type(value) is Keyword
 
 
 @builtin("bool?", "boolean?", returns="bool", pure=True)
 def is_bool(value: Any) -> bool:
-    """Whether value is #t or #f."""
+    """Whether value is #t or #f.
+
+    (bool? #f) => #t
+    (bool? nil) => #f
+    """
     return value is True or value is False
 
 
@@ -139,6 +179,7 @@ def is_bool(value: Any) -> bool:
 def is_list(value: Any) -> bool:
     """Whether value is a list, also an empty one.
 
+    (list? '()) => #t
     (list? [1]) => #f
     """
     return type(value) in LISTS
@@ -146,13 +187,21 @@ def is_list(value: Any) -> bool:
 
 @builtin("pair?", returns="bool", pure=True)
 def is_pair(value: Any) -> bool:
-    """Whether value is a list that isn't empty."""
+    """Whether value is a list that isn't empty.
+
+    (pair? '(1)) => #t
+    (pair? '()) => #f
+    """
     return type(value) in LISTS and bool(value)
 
 
 @builtin("vector?", returns="bool", pure=True)
 def is_vector(value: Any) -> bool:
-    """Whether value is a vector."""
+    """Whether value is a vector.
+
+    (vector? [1]) => #t
+    (vector? '(1)) => #f
+    """
     return isinstance(value, tuple)
 
 
@@ -161,13 +210,17 @@ def is_map(value: Any) -> bool:
     """Whether value is a sorted map, as `{...}` makes it; #f for one of `hashmap/new`.
 
     (map? {:a 1}) => #t
+    (map? (hashmap/new)) => #f
     """
     return type(value) is Map or isinstance(value, dict)
 
 
 @builtin("bytevector?", returns="bool", pure=True)
 def is_bytevector(value: Any) -> bool:
-    """Whether value is a bytevector."""
+    """Whether value is a bytevector.
+
+    (bytevector? #u8(1 2)) => #t
+    """
     return isinstance(value, bytes | bytearray)
 
 
@@ -176,6 +229,7 @@ def is_fn(value: Any) -> bool:
     """Whether value is a function. Keywords and multimethods can be called too, but are none.
 
     (fn? car) => #t
+    (fn? :a) => #f
     """
     return type(value) in FUNCTIONS or (callable(value) and type_name(value) in ("native-fn", "lambda"))
 
@@ -185,7 +239,11 @@ def is_fn(value: Any) -> bool:
 
 @builtin("nil?", returns="bool", pure=True)
 def is_nil(value: Any) -> bool:
-    """Whether value is nil; the empty list isn't."""
+    """Whether value is nil; the empty list isn't.
+
+    (nil? nil) => #t
+    (nil? '()) => #f
+    """
     return value is None
 
 
@@ -194,6 +252,8 @@ def is_null(value: Any) -> bool:
     """Whether value is nil or the empty list.
 
     (null? '()) => #t
+    (null? nil) => #t
+    (null? []) => #f
     """
     if type(value) is List:
         return value.empty
@@ -202,9 +262,10 @@ def is_null(value: Any) -> bool:
 
 @builtin("empty?", returns="bool", pure=True)
 def is_empty(collection: Any) -> bool:
-    """Whether a list, vector, map or string has nothing in it; #t for nil.
+    """Whether a list, vector, map or string is empty; #t for nil.
 
     (empty? "") => #t
+    (empty? '(nil)) => #f
     """
     if collection is None:
         return True
@@ -234,7 +295,9 @@ def is_eq(a: Any, b: Any) -> bool:
 def is_equal(a: Any, b: Any) -> bool:
     """Whether two values have the same type and the same contents, all the way down.
 
+    (equal? '(1 {:a 2}) '(1 {:a 2})) => #t
     (equal? 1 1.0) => #f
+    (equal? '(1) [1]) => #f
     """
     return equal(a, b)
 
@@ -247,6 +310,7 @@ def is_zero(number: Any) -> bool:
     """Whether number is 0.
 
     (zero? 0.0) => #t
+    (zero? 1) => #f
     """
     if not NUMBERS[type(number)]:
         type_error("number", number)
@@ -255,7 +319,10 @@ def is_zero(number: Any) -> bool:
 
 @builtin("positive?", returns="bool", pure=True)
 def is_positive(number: Any) -> bool:
-    """Whether number is greater than 0; #f for NaN and complex numbers."""
+    """Whether number is greater than 0; #f for NaN and complex numbers.
+
+    (positive? 0) => #f
+    """
     if not NUMBERS[type(number)]:
         type_error("number", number)
     return type(number) not in COMPLEX and bool(number > 0)
@@ -263,7 +330,10 @@ def is_positive(number: Any) -> bool:
 
 @builtin("negative?", returns="bool", pure=True)
 def is_negative(number: Any) -> bool:
-    """Whether number is less than 0; #f for NaN and complex numbers."""
+    """Whether number is less than 0; #f for NaN and complex numbers.
+
+    (negative? -1) => #t
+    """
     if not NUMBERS[type(number)]:
         type_error("number", number)
     return type(number) not in COMPLEX and bool(number < 0)
@@ -271,7 +341,11 @@ def is_negative(number: Any) -> bool:
 
 @builtin("even?", returns="bool", pure=True)
 def is_even(number: Any) -> bool:
-    """Whether an int is a multiple of 2."""
+    """Whether an int is even, a multiple of 2.
+
+    (even? 4) => #t
+    (even? 2.0) ! expected integer, got float
+    """
     if type(number) is not int:
         type_error("integer", number)
     return not number & 1
@@ -279,7 +353,10 @@ def is_even(number: Any) -> bool:
 
 @builtin("odd?", returns="bool", pure=True)
 def is_odd(number: Any) -> bool:
-    """Whether an int is no multiple of 2."""
+    """Whether an int is odd, no multiple of 2.
+
+    (odd? -3) => #t
+    """
     if type(number) is not int:
         type_error("integer", number)
     return bool(number & 1)

@@ -11,5 +11,9 @@ if TYPE_CHECKING:
 
 @builtin("not", returns="bool", pure=True)
 def not_(value: Any) -> bool:
-    """#t for #f and nil, else #f."""
+    """#t for #f and nil, else #f.
+
+    (not nil) => #t
+    (not 0) => #f
+    """
     return value is None or value is False
