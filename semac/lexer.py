@@ -165,7 +165,7 @@ def _report(error: LexError, text: str, start: int, line: int, base: int, errors
     """Raises the error with its place, or keeps it; gives the offset where reading goes on."""
     here_line, here_base = _place(text, error.offset, line, base)
     col = error.offset - here_base
-    found = ReaderError(error.message, Span(here_line, col, here_line, col + 1), error.hint)
+    found = ReaderError(error.message, Span(here_line, col, here_line, col), error.hint)
     if errors is None:
         raise found from None
     errors.append(found)

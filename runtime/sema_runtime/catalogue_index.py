@@ -17,6 +17,7 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
     '__prefill-sem': ('lib.channels', 'prefill_sem', 2, 2, 'nil', '', False),
     '__spawn-apply': ('lib.concurrency', 'spawn_apply', 2, 2, 'any', '', False),
     '__spawn-thunks': ('lib.concurrency', 'spawn_thunks', 1, 1, 'any', '', False),
+    '__stages': ('lib.channels', 'stages', 1, 1, 'any', '', False),
     'abs': ('lib.math', 'abs_', 1, 1, 'number', '', True),
     'agent': ('lib.agents', 'agent', 1, 1, 'any', '', False),
     'agent/max-turns': ('lib.agents', 'agent_max_turns', 1, 1, 'int', '', True),

@@ -120,6 +120,18 @@ def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
     return List([promise.value for promise in promises])
 
 
+@builtin("__stages")
+def stages(functions: Any) -> Callable[[Any], Any]:
+    """The functions of a list as one: each gets the result of the one before it."""
+
+    def run(value: Any) -> Any:
+        for function in functions:
+            value = function(value)
+        return value
+
+    return run
+
+
 def _tagged(function: Any, item: Any, permits: Channel) -> Callable[[], Map]:
     def run() -> Map:
         permits.receive(scheduler())
