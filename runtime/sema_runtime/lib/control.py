@@ -47,16 +47,21 @@ def throw(value: Any) -> NoReturn:
 
 @builtin("raise")
 def raise_(value: Any) -> NoReturn:
-    """Raises any value, as `throw` does.
+    """Raises any value as an error, as `throw` does.
 
     (guard (e ((symbol? e) e)) (raise 'oops)) => oops
+    (try (raise 5) (catch e (:value e))) => 5
     """
     raise throw_value(value)
 
 
 @builtin("error")
 def error(*parts: Any) -> NoReturn:
-    """Raises an error with that message; further values are ignored."""
+    """Raises an error with that message. Further values are ignored: build the message with `str`.
+
+    (error (str "no user " 5)) ! no user 5
+    (try (error "no") (catch e (:message e))) => "no"
+    """
     raise SemaError(display(parts[0]) if parts else "error called with no message")
 
 
@@ -65,6 +70,7 @@ def assert_(condition: Any, message: Any = MISSING) -> bool:
     """#t when the condition is true, else an error.
 
     (assert (= 1 1) "sums") => #t
+    (assert (= 1 2) "sums") ! sums
     """
     if condition is None or condition is False:
         raise SemaError("assertion failed" if message is MISSING else display(message))
@@ -73,7 +79,11 @@ def assert_(condition: Any, message: Any = MISSING) -> bool:
 
 @builtin("assert=", returns="bool")
 def assert_eq(expected: Any, actual: Any) -> bool:
-    """#t when the values are equal, else an error that shows both."""
+    """Checks that two values are equal: #t, else an error that shows both.
+
+    (assert= 3 (+ 1 2)) => #t
+    (assert= 4 (+ 1 2)) ! assertion failed: expected 4, got 3
+    """
     if not equal(expected, actual):
         raise SemaError(f"assertion failed: expected {to_text(expected)}, got {to_text(actual)}")
     return True
@@ -81,7 +91,10 @@ def assert_eq(expected: Any, actual: Any) -> bool:
 
 @builtin("spy")
 def spy(label: Any, value: Any) -> Any:
-    """Writes `[label] value` to the error output and gives the value back."""
+    """Shows a value while a program runs: writes `[label] value` to the error output and gives the value back.
+
+    (+ 1 (spy "x" 2)) => 3
+    """
     if type(label) is not str:
         type_error("string", label)
     import sys
@@ -92,7 +105,11 @@ def spy(label: Any, value: Any) -> Any:
 
 @builtin("gensym", returns="symbol")
 def gensym(prefix: Any = "g") -> Symbol:
-    """A symbol that no program has written."""
+    """A fresh symbol, which no program has written.
+
+    (symbol? (gensym)) => #t
+    (eq? (gensym "x") (gensym "x")) => #f
+    """
     if type(prefix) is not str:
         type_error("string", prefix)
     from sema_runtime.values.macros import gensym as fresh
@@ -108,6 +125,7 @@ def values(*items: Any) -> Any:
     """Several results at once, for call-with-values and let-values; one value is itself.
 
     (call-with-values (fn () (values 1 2)) +) => 3
+    (let-values (((q r) (values 3 1))) (list q r)) => (3 1)
     """
     if len(items) == 1:
         return items[0]
@@ -118,7 +136,10 @@ def values(*items: Any) -> Any:
 
 @builtin("call-with-values")
 def call_with_values(producer: Any, consumer: Any) -> Any:
-    """Calls consumer with the values that producer returns."""
+    """Calls producer, then consumer with the values that producer returned.
+
+    (call-with-values (fn () (values 1 2)) +) => 3
+    """
     result = called(producer)()
     if not callable(consumer):
         type_error("callable", consumer)
@@ -146,6 +167,7 @@ def make_parameter(value: Any, converter: Any = MISSING, *_: Any) -> Any:
     """A function that gives a value, which `parameterize` binds anew; converter is applied to every value set.
 
     (let ((p (make-parameter 10))) (parameterize ((p 20)) (p))) => 20
+    (let ((p (make-parameter 1 str))) (p)) => "1"
     """
     from sema_runtime.values.parameters import Parameter
 
@@ -166,9 +188,14 @@ def sema_parameterize(parameters: Any, values: Any, body: Any) -> Any:
 
 @builtin("retry")
 def retry(thunk: Any, options: Any = None, *_: Any) -> Any:
-    """Calls a function until it doesn't raise, waiting between the attempts; then its last error is raised.
+    """Calls a function again until it doesn't raise, waiting between the attempts; then its last error is raised.
 
     options: :max-attempts 3, :base-delay-ms 100, :backoff 2.0 (factor on the delay after each attempt).
+
+    (define tries 0)
+    (define (flaky) (set! tries (+ tries 1)) (if (< tries 3) (error "no") tries))
+    (retry flaky {:base-delay-ms 1}) => 3
+    (retry (fn () (error "never")) {:max-attempts 2 :base-delay-ms 1}) ! never
     """
     function = called(thunk)
     attempts, delay, backoff = _retry_options(options)
@@ -210,7 +237,10 @@ def _wait(milliseconds: float) -> None:
 
 @builtin("time")
 def time(thunk: Any) -> Any:
-    """Calls a function, writes how long it took to the error output, and gives its result."""
+    """Measures a call: calls a function, writes how long it took to the error output, and gives its result.
+
+    (time (fn () (+ 1 2))) => 3
+    """
     import sys
 
     function = called(thunk)
@@ -221,7 +251,10 @@ def time(thunk: Any) -> Any:
 
 @builtin("time/ms", returns="float")
 def time_ms(thunk: Any) -> float:
-    """How many milliseconds calling the function takes."""
+    """Measures a call: the milliseconds that calling the function takes.
+
+    (>= (time/ms (fn () (+ 1 2))) 0) => #t
+    """
     return _timed(called(thunk))[0] * 1000
 
 

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 @builtin("read")
 def read(text: Any) -> Any:
-    """The first form of a text, as data; nil when there is none.
+    """Parses a text: its first form, as data; nil when there is none.
 
     (read "(+ 1 2)") => (+ 1 2)
+    (eval (read "(+ 1 2)")) => 3
     """
     return seam.read_text(text_of(text))
 
 
 @builtin("read-many", "io/read-many", returns="list")
 def read_many(text: Any) -> List:
-    """All forms of a text, as data.
+    """Parses a text: the list of all its forms, as data.
 
     (read-many "1 (a b)") => (1 (a b))
     """
@@ -33,25 +34,40 @@ def read_many(text: Any) -> List:
 
 @builtin("read/string")
 def read_string(text: Any) -> Any:
-    """The first form of a text, as data; nil when there is none."""
+    """Parses a text: its first form, as data; nil when there is none.
+
+    (read/string "[1 (f x)]") => [1 (f x)]
+    (read/string "(") ! unterminated list
+    """
     return seam.read_text(text_of(text))
 
 
 @builtin("read/all", returns="list")
 def read_all(text: Any) -> List:
-    """All forms of a text, as data."""
+    """Parses a text: the list of all its forms, as data.
+
+    (read/all "1 (a b)") => (1 (a b))
+    """
     return seam.read_many(text_of(text))
 
 
 @builtin("sema/check-string", returns="map")
 def sema_check_string(text: Any) -> Any:
-    """Whether a text can be read: `{:ok bool :diagnostics list}`, each with :code, :level, :message and :span."""
+    """Whether a text can be read as Sema: `{:ok bool :diagnostics list}`, each with :code, :level, :message and :span.
+
+    (sema/check-string "(+ 1 2)") => {:diagnostics () :ok #t}
+    (map :message (:diagnostics (sema/check-string "(+ 1 2"))) => ("Reader error at 1:1: unterminated list")
+    """
     return _checked(text_of(text))
 
 
 @builtin("sema/check-file", returns="map", cap="fs-read")
 def sema_check_file(path: Any) -> Any:
-    """As sema/check-string, for a file."""
+    """Whether the text of a file can be read as Sema: `{:ok bool :diagnostics list}`, as of sema/check-string.
+
+    (file/write "a.sema" "(+ 1 2")
+    (:ok (sema/check-file "a.sema")) => #f
+    """
     from sema_runtime.lib.files import file_read
 
     return _checked(file_read(path))

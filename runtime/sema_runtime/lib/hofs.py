@@ -21,10 +21,12 @@ INTS = {int}
 
 @builtin("map", "mapcar", returns="list")
 def map_(function: Any, collection: Any, *more: Any) -> List:
-    """The results of calling function with each element; with several collections, with one element of each, up to the
-    end of the shortest.
+    """Calls function with each element of a list or vector: the list of the results. With several collections, with one
+    element of each, up to the end of the shortest.
 
-    (map + '(1 2) [10 20]) => (11 22)
+    (map abs '(-1 2)) => (1 2)
+    (map + '(1 2) [10 20 30]) => (11 22)
+    (map :name (list {:name "ann"} {:name "bob"})) => ("ann" "bob")
     """
     items = collection.items if type(collection) is List else elements(collection, "map")
     if more:
@@ -39,7 +41,7 @@ def map_(function: Any, collection: Any, *more: Any) -> List:
 
 @builtin("map-indexed", returns="list")
 def map_indexed(function: Any, collection: Any) -> List:
-    """The results of calling function with the index and the element.
+    """Calls function with the index and value of each element: the list of the results.
 
     (map-indexed list '(a b)) => ((0 a) (1 b))
     """
@@ -49,9 +51,9 @@ def map_indexed(function: Any, collection: Any) -> List:
 
 @builtin("for-each", returns="nil")
 def for_each(function: Any, collection: Any) -> None:
-    """Calls function with each element, for its effect.
+    """Calls function with each element of a list or vector, for its effect.
 
-    (for-each println '(1 2)) => nil
+    (for-each println '(1 2)) prints 1\\n2
     """
     items = items_for(function, collection, "for-each")
     for item in items:
@@ -60,9 +62,10 @@ def for_each(function: Any, collection: Any) -> None:
 
 @builtin("filter", returns="list")
 def filter_(predicate: Any, collection: Any) -> List:
-    """The elements for which predicate holds.
+    """Keeps the elements of a list or vector for which predicate holds.
 
     (filter even? '(1 2 3 4)) => (2 4)
+    (filter :ok (list {:ok #t :n 1} {:ok #f :n 2})) => ({:n 1 :ok #t})
     """
     items = items_for(predicate, collection, "filter")
     return List([item for item in items if (found := predicate(item)) is not None and found is not False])
@@ -70,7 +73,7 @@ def filter_(predicate: Any, collection: Any) -> List:
 
 @builtin("list/reject", returns="list")
 def list_reject(predicate: Any, collection: Any) -> List:
-    """The elements for which predicate doesn't hold.
+    """Removes the elements for which predicate holds.
 
     (list/reject even? '(1 2 3)) => (1 3)
     """
@@ -80,7 +83,7 @@ def list_reject(predicate: Any, collection: Any) -> List:
 
 @builtin("partition", returns="list")
 def partition(predicate: Any, collection: Any) -> List:
-    """A list of two lists: the elements for which predicate holds, and the others.
+    """Splits a list by a predicate: the elements for which it holds, and the others. Equal parts: list/chunk.
 
     (partition even? '(1 2 3)) => ((2) (1 3))
     """
@@ -95,8 +98,10 @@ def partition(predicate: Any, collection: Any) -> List:
 
 @builtin("foldl", "fold")
 def foldl(function: Any, initial: Any, collection: Any) -> Any:
-    """Calls (function acc element) from the left, acc being initial at first and then the last result.
+    """Folds a list or vector from the left: calls (function acc element), acc being initial at first, then the last
+    result.
 
+    (foldl + 0 '(1 2 3)) => 6
     (foldl list 0 '(1 2)) => ((0 1) 2)
     """
     items = items_for(function, collection, "foldl")
@@ -111,9 +116,11 @@ def foldl(function: Any, initial: Any, collection: Any) -> Any:
 
 @builtin("foldr")
 def foldr(function: Any, initial: Any, collection: Any) -> Any:
-    """Calls (function element acc) from the right, acc being initial at first and then the last result.
+    """Folds a list or vector from the right: calls (function element acc), acc being initial at first, then the last
+    result.
 
     (foldr cons '() '(1 2)) => (1 2)
+    (foldr list 0 '(1 2)) => (1 (2 0))
     """
     items = items_for(function, collection, "foldr")
     acc = initial
@@ -124,9 +131,10 @@ def foldr(function: Any, initial: Any, collection: Any) -> Any:
 
 @builtin("reduce")
 def reduce(function: Any, collection: Any) -> Any:
-    """Folds from the left, starting with the first element. There must be one.
+    """Folds a list or vector from the left, starting with the first element; an empty one is an error.
 
     (reduce + '(1 2 3)) => 6
+    (reduce + '()) ! reduce: empty list
     """
     items = collection.items if type(collection) is List else elements(collection, "reduce")
     if not items:
@@ -142,8 +150,9 @@ def reduce(function: Any, collection: Any) -> Any:
 
 @builtin("apply")
 def apply(function: Any, first: Any, *more: Any) -> Any:
-    """Calls function with the arguments, the last of which is a list or vector of further ones.
+    """Calls function with the elements of a list as its arguments; arguments before the list come first.
 
+    (apply max '(3 1 2)) => 3
     (apply + 1 2 '(3 4)) => 10
     """
     last = more[-1] if more else first
@@ -155,9 +164,10 @@ def apply(function: Any, first: Any, *more: Any) -> Any:
 
 @builtin("any", "any?", "some?", returns="bool")
 def any_(predicate: Any, collection: Any) -> bool:
-    """Whether predicate holds for some element.
+    """Whether predicate holds for some element of a list or vector. Gives #t or #f, not what predicate gave.
 
     (any even? '(1 2)) => #t
+    (any even? '()) => #f
     """
     items = items_for(predicate, collection, "any")
     for item in items:
@@ -169,9 +179,10 @@ def any_(predicate: Any, collection: Any) -> bool:
 
 @builtin("every", "every?", returns="bool")
 def every(predicate: Any, collection: Any) -> bool:
-    """Whether predicate holds for all elements.
+    """Whether predicate holds for all elements of a list or vector.
 
     (every even? '(2 4)) => #t
+    (every even? '()) => #t
     """
     items = items_for(predicate, collection, "every")
     for item in items:
@@ -183,9 +194,10 @@ def every(predicate: Any, collection: Any) -> bool:
 
 @builtin("list/find")
 def list_find(predicate: Any, collection: Any) -> Any:
-    """The first element for which predicate holds, or nil.
+    """Finds the first element for which predicate holds; nil when there is none.
 
     (list/find even? '(1 2 3)) => 2
+    (list/find even? '(1 3)) => nil
     """
     items = items_for(predicate, collection, "list/find")
     for item in items:
@@ -200,6 +212,7 @@ def list_sole(predicate: Any, collection: Any) -> Any:
     """The only element for which predicate holds. None or several are an error.
 
     (list/sole even? '(1 2 3)) => 2
+    (list/sole even? '(2 4)) ! list/sole: more than one matching item
     """
     items = items_for(predicate, collection, "list/sole")
     matching: list[Any] = []
@@ -227,7 +240,7 @@ def _prefix_length(predicate: Any, items: Any) -> int:
 
 @builtin("take-while", returns="list")
 def take_while(predicate: Any, collection: Any) -> List:
-    """The elements before the first for which predicate doesn't hold.
+    """Takes elements from the start as long as predicate holds.
 
     (take-while even? '(2 4 5 6)) => (2 4)
     """
@@ -237,7 +250,7 @@ def take_while(predicate: Any, collection: Any) -> List:
 
 @builtin("drop-while", returns="list")
 def drop_while(predicate: Any, collection: Any) -> List:
-    """The elements from the first for which predicate doesn't hold on.
+    """Drops elements from the start as long as predicate holds: the list of the others.
 
     (drop-while even? '(2 4 5 6)) => (5 6)
     """
@@ -247,7 +260,7 @@ def drop_while(predicate: Any, collection: Any) -> List:
 
 @builtin("list/take-while", returns="list")
 def list_take_while(predicate: Any, collection: Any) -> List:
-    """The elements before the first for which predicate doesn't hold.
+    """Takes elements from the start as long as predicate holds.
 
     (list/take-while even? '(2 4 5 6)) => (2 4)
     """
@@ -257,7 +270,7 @@ def list_take_while(predicate: Any, collection: Any) -> List:
 
 @builtin("list/drop-while", returns="list")
 def list_drop_while(predicate: Any, collection: Any) -> List:
-    """The elements from the first for which predicate doesn't hold on.
+    """Drops elements from the start as long as predicate holds: the list of the others.
 
     (list/drop-while even? '(2 4 5 6)) => (5 6)
     """
@@ -267,9 +280,10 @@ def list_drop_while(predicate: Any, collection: Any) -> List:
 
 @builtin("flat-map", returns="list")
 def flat_map(function: Any, collection: Any) -> List:
-    """The results of calling function with each element, lists and vectors among them joined.
+    """Calls function with each element and joins the lists and vectors it gives to one list.
 
     (flat-map (fn (x) (list x x)) '(1 2)) => (1 1 2 2)
+    (flat-map (fn (x) (if (even? x) (list x) '())) '(1 2 3 4)) => (2 4)
     """
     items = items_for(function, collection, "flat-map")
     joined: list[Any] = []
@@ -284,7 +298,7 @@ def flat_map(function: Any, collection: Any) -> List:
 
 @builtin("list/times", returns="list")
 def list_times(count: Any, function: Any) -> List:
-    """The results of calling function with 0, 1, ... count - 1.
+    """Calls function with 0, 1, ... count - 1: the list of the results.
 
     (list/times 3 (fn (i) (* i i))) => (0 1 4)
     """
@@ -296,9 +310,11 @@ def list_times(count: Any, function: Any) -> List:
 
 @builtin("list/group-by", returns="map")
 def list_group_by(function: Any, collection: Any) -> Map:
-    """A map from each result of function to the list of elements that gave it.
+    """Groups the elements of a list by the result of function: a map from each result to the list of elements that gave
+    it.
 
     (list/group-by even? '(1 2 3)) => {#f (1 3) #t (2)}
+    (list/group-by :team (list {:n 1 :team "a"} {:n 2 :team "b"})) => {"a" ({:n 1 :team "a"}) "b" ({:n 2 :team "b"})}
     """
     items = items_for(function, collection, "list/group-by")
     groups: dict[Any, list[Any]] = {}
@@ -309,9 +325,11 @@ def list_group_by(function: Any, collection: Any) -> Map:
 
 @builtin("list/key-by", returns="map")
 def list_key_by(function: Any, collection: Any) -> Map:
-    """A map from each result of function to the last element that gave it.
+    """Indexes the elements of a list by the result of function: a map from each result to the last element that gave
+    it.
 
     (list/key-by length '("a" "bb")) => {1 "a" 2 "bb"}
+    (list/key-by :id (list {:id 1 :n "a"} {:id 1 :n "b"})) => {1 {:id 1 :n "b"}}
     """
     items = items_for(function, collection, "list/key-by")
     return Map({stored(function(item)): item for item in items})
@@ -322,6 +340,7 @@ def tap(value: Any, function: Any) -> Any:
     """Calls function with value for its effect; gives value.
 
     (tap 42 println) => 42
+    (-> 2 (tap println) (+ 1)) => 3
     """
     if not callable(function):
         not_callable(function)

@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 
 @builtin("list/contains?", returns="bool", pure=True)
 def list_is_contains(collection: Any, value: Any) -> bool:
-    """Whether some element equals value.
+    """Whether a list or vector contains an element that equals value.
 
     (list/contains? '(1 2) 2) => #t
+    (list/contains? '(1 2) 2.0) => #f
     """
     return any(equal(item, value) for item in elements(collection, "list/contains?"))
 
 
 @builtin("list/index-of", returns="int|nil", pure=True)
 def list_index_of(collection: Any, value: Any) -> int | None:
-    """The index of the first element that equals value, or nil.
+    """The index of the first element that equals value; nil when there is none.
 
     (list/index-of '(10 20) 20) => 1
+    (list/index-of '(10 20) 5) => nil
     """
     for index, item in enumerate(elements(collection, "list/index-of")):
         if equal(item, value):
@@ -38,7 +40,7 @@ def list_index_of(collection: Any, value: Any) -> int | None:
 
 @builtin("list/unique", returns="list", pure=True)
 def list_unique(collection: Any) -> List:
-    """The elements without those that occurred before.
+    """Removes duplicates: the elements without those that occurred before, in their order.
 
     (list/unique '(3 1 3 2 1)) => (3 1 2)
     """
@@ -50,7 +52,7 @@ def list_unique(collection: Any) -> List:
 
 @builtin("list/dedupe", returns="list", pure=True)
 def list_dedupe(collection: Any) -> List:
-    """The elements without those that equal the one just before.
+    """Removes the elements that equal the one just before.
 
     (list/dedupe '(1 1 2 1)) => (1 2 1)
     """
@@ -72,7 +74,7 @@ def counted(items: Sequence[Any]) -> dict[Any, int]:
 
 @builtin("frequencies", returns="map", pure=True)
 def frequencies(collection: Any) -> Map:
-    """A map from each distinct element to the number of times it occurs.
+    """Counts how often each element of a list or vector occurs: a map from element to number.
 
     (frequencies '(a b a)) => {a 2 b 1}
     """
@@ -81,7 +83,7 @@ def frequencies(collection: Any) -> Map:
 
 @builtin("list/duplicates", returns="list", pure=True)
 def list_duplicates(collection: Any) -> List:
-    """The values that occur more than once, each once, in order of size.
+    """The duplicates in a list: the values that occur more than once, each once, in order of size.
 
     (list/duplicates '(3 1 3 1 2)) => (1 3)
     """
@@ -91,9 +93,10 @@ def list_duplicates(collection: Any) -> List:
 
 @builtin("list/mode", pure=True)
 def list_mode(collection: Any) -> Any:
-    """The most frequent value; a list of them, in order of size, when there are several.
+    """The most frequent value of a list; a list of them, in order of size, when there are several.
 
     (list/mode '(1 2 2)) => 2
+    (list/mode '(2 1)) => (1 2)
     """
     items = elements(collection, "list/mode")
     if not items:
@@ -106,7 +109,7 @@ def list_mode(collection: Any) -> Any:
 
 @builtin("list/diff", returns="list", pure=True)
 def list_diff(collection: Any, other: Any) -> List:
-    """The elements that don't occur in other.
+    """The difference of two lists: the elements of the first that don't occur in other.
 
     (list/diff '(1 2 3) '(2)) => (1 3)
     """
@@ -117,7 +120,7 @@ def list_diff(collection: Any, other: Any) -> List:
 
 @builtin("list/intersect", returns="list", pure=True)
 def list_intersect(collection: Any, other: Any) -> List:
-    """The elements that occur in other too.
+    """The intersection of two lists: the elements of the first that occur in other too.
 
     (list/intersect '(1 2 3 4) '(4 2)) => (2 4)
     """
@@ -128,7 +131,7 @@ def list_intersect(collection: Any, other: Any) -> List:
 
 @builtin("list/pluck", returns="list", pure=True)
 def list_pluck(key: Any, collection: Any) -> List:
-    """What each map of a list has under key; nil where it has nothing or is no map.
+    """The value under key of each map of a list; nil where there is none or the element is no map.
 
     (list/pluck :a (list {:a 1} {:b 2})) => (1 nil)
     """
@@ -142,7 +145,10 @@ def _plucked(item: Any, key: Any) -> Any:
 
 @builtin("list/shuffle", returns="list")
 def list_shuffle(collection: Any) -> List:
-    """The elements in random order."""
+    """The elements of a list or vector in random order.
+
+    (sort (list/shuffle '(1 2 3))) => (1 2 3)
+    """
     from random import shuffle
 
     items = list(elements(collection, "list/shuffle"))
@@ -152,7 +158,10 @@ def list_shuffle(collection: Any) -> List:
 
 @builtin("list/pick")
 def list_pick(collection: Any) -> Any:
-    """An element chosen at random."""
+    """Picks a random element of a list or vector.
+
+    (list/contains? '(1 2 3) (list/pick '(1 2 3))) => #t
+    """
     from random import choice
 
     items = elements(collection, "list/pick")

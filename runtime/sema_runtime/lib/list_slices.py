@@ -26,9 +26,10 @@ def _count(value: Any, function: str) -> int:
 
 @builtin("take", returns="list", pure=True)
 def take(count: Any, collection: Any) -> List:
-    """The first count elements, or all when there are fewer.
+    """Takes the first count elements of a list or vector, or all when there are fewer.
 
     (take 2 '(1 2 3)) => (1 2)
+    (take 9 '(1 2)) => (1 2)
     """
     count = _count(count, "take")
     items = collection.items if type(collection) is List else elements(collection, "take")
@@ -37,9 +38,10 @@ def take(count: Any, collection: Any) -> List:
 
 @builtin("drop", returns="list", pure=True)
 def drop(count: Any, collection: Any) -> List:
-    """Everything but the first count elements.
+    """Drops the first count elements of a list or vector: the list of the others.
 
     (drop 1 '(1 2 3)) => (2 3)
+    (drop 9 '(1 2)) => ()
     """
     count = _count(count, "drop")
     items = collection.items if type(collection) is List else elements(collection, "drop")
@@ -48,7 +50,7 @@ def drop(count: Any, collection: Any) -> List:
 
 @builtin("list/take-last", returns="list", pure=True)
 def list_take_last(count: Any, collection: Any) -> List:
-    """The last count elements, or all when there are fewer.
+    """Takes the last count elements of a list or vector, or all when there are fewer.
 
     (list/take-last 2 '(1 2 3)) => (2 3)
     """
@@ -59,7 +61,7 @@ def list_take_last(count: Any, collection: Any) -> List:
 
 @builtin("list/drop-last", returns="list", pure=True)
 def list_drop_last(count: Any, collection: Any) -> List:
-    """Everything but the last count elements.
+    """Drops the last count elements: the list of the others.
 
     (list/drop-last 2 '(1 2 3)) => (1)
     """
@@ -70,7 +72,7 @@ def list_drop_last(count: Any, collection: Any) -> List:
 
 @builtin("list/split-at", returns="list", pure=True)
 def list_split_at(collection: Any, index: Any) -> List:
-    """A list of two lists: the first index elements, and the others.
+    """Splits a list or vector in two: the first index elements, and the others.
 
     (list/split-at '(1 2 3) 1) => ((1) (2 3))
     """
@@ -81,7 +83,7 @@ def list_split_at(collection: Any, index: Any) -> List:
 
 @builtin("list/chunk", returns="list", pure=True)
 def list_chunk(count: Any, collection: Any) -> List:
-    """Lists of count elements each; the last may have fewer.
+    """Splits a list or vector into lists of count elements each; the last may have fewer.
 
     (list/chunk 2 '(1 2 3)) => ((1 2) (3))
     """
@@ -94,9 +96,10 @@ def list_chunk(count: Any, collection: Any) -> List:
 
 @builtin("list/sliding", returns="list", pure=True)
 def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
-    """The windows of width elements, each starting step (1) elements after the one before.
+    """The windows of width neighbouring elements, each starting step (1) elements after the one before.
 
     (list/sliding '(1 2 3) 2) => ((1 2) (2 3))
+    (list/sliding (range 6) 2 3) => ((0 1) (3 4))
     """
     items = elements(collection, "list/sliding")
     width = size(width, "list/sliding")
@@ -110,7 +113,7 @@ def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
 
 @builtin("list/page", returns="list", pure=True)
 def list_page(collection: Any, page: Any, per_page: Any) -> List:
-    """The elements of one page, counted from 1, of per-page elements each.
+    """One page of a list, counted from 1, of per-page elements each.
 
     (list/page (range 12) 3 5) => (10 11)
     """
@@ -123,9 +126,10 @@ def list_page(collection: Any, page: Any, per_page: Any) -> List:
 
 @builtin("list/pad", returns="list", pure=True)
 def list_pad(collection: Any, length: Any, value: Any) -> List:
-    """The elements, followed by as many values as a list of that length needs.
+    """Fills a list up to a length with value at its end.
 
     (list/pad '(1) 3 0) => (1 0 0)
+    (list/pad '(1 2 3) 2 0) => (1 2 3)
     """
     items = elements(collection, "list/pad")
     length = size(length, "list/pad")
@@ -134,8 +138,9 @@ def list_pad(collection: Any, length: Any, value: Any) -> List:
 
 @builtin("list/nth-or", pure=True)
 def list_nth_or(collection: Any, index: Any, default: Any) -> Any:
-    """The element at index, or default when there are too few.
+    """The element at index, counted from 0, or default when there are too few.
 
+    (list/nth-or '(10 20) 1 :none) => 20
     (list/nth-or '(10 20) 2 :none) => :none
     """
     items = elements(collection, "list/nth-or")
@@ -145,7 +150,7 @@ def list_nth_or(collection: Any, index: Any, default: Any) -> Any:
 
 @builtin("flatten", returns="list", pure=True)
 def flatten(collection: Any) -> List:
-    """The elements, those of inner lists and vectors in their place. One level only.
+    """Flattens a list by one level: the elements of inner lists and vectors in their place.
 
     (flatten '(1 (2 (3)))) => (1 2 (3))
     """
@@ -160,9 +165,9 @@ def flatten(collection: Any) -> List:
 
 @builtin("flatten-deep", returns="list", pure=True)
 def flatten_deep(value: Any) -> List:
-    """The elements of a list or vector and of all those inside it, at any depth.
+    """Flattens a list completely: the elements of all the lists and vectors inside it, at any depth.
 
-    (flatten-deep '(1 (2 (3)))) => (1 2 3)
+    (flatten-deep '(1 (2 [3]))) => (1 2 3)
     """
     flat: list[Any] = []
     stack = [iter((value,))]
@@ -179,9 +184,10 @@ def flatten_deep(value: Any) -> List:
 
 @builtin("zip", returns="list", pure=True)
 def zip_(first: Any, second: Any, *more: Any) -> List:
-    """Lists of the first, second, ... elements of all the collections, up to the end of the shortest.
+    """Combines lists element by element: lists of the first, second, ... elements, up to the end of the shortest.
 
     (zip '(1 2) '(a b)) => ((1 a) (2 b))
+    (zip '(1 2 3) '(a) '(x y)) => ((1 a x))
     """
     rows = [elements(collection, "zip") for collection in (first, second, *more)]
     return List(list(map(List, zip(*rows, strict=False))))
@@ -192,6 +198,7 @@ def list_interleave(first: Any, second: Any, *more: Any) -> List:
     """The first elements of all the collections, then the second ones, ..., up to the end of the shortest.
 
     (list/interleave '(1 2) '(a b)) => (1 a 2 b)
+    (list/interleave '(1 2 3) '(a)) => (1 a)
     """
     rows = [elements(collection, "list/interleave") for collection in (first, second, *more)]
     return List(list(chain.from_iterable(zip(*rows, strict=False))))
@@ -199,7 +206,7 @@ def list_interleave(first: Any, second: Any, *more: Any) -> List:
 
 @builtin("interpose", returns="list", pure=True)
 def interpose(separator: Any, collection: Any) -> List:
-    """The elements with separator between them.
+    """The elements of a list with separator between them.
 
     (interpose 0 '(1 2 3)) => (1 0 2 0 3)
     """
@@ -211,7 +218,7 @@ def interpose(separator: Any, collection: Any) -> List:
 
 @builtin("enumerate", returns="list", pure=True)
 def enumerate_(collection: Any) -> List:
-    """Lists of each index and element.
+    """Pairs each element of a list or vector with its index.
 
     (enumerate '(a b)) => ((0 a) (1 b))
     """
@@ -220,7 +227,7 @@ def enumerate_(collection: Any) -> List:
 
 @builtin("list/cross-join", returns="list", pure=True)
 def list_cross_join(first: Any, second: Any) -> List:
-    """Lists of each element of first with each of second.
+    """Combines each element of first with each of second.
 
     (list/cross-join '(1 2) '(a b)) => ((1 a) (1 b) (2 a) (2 b))
     """
@@ -231,9 +238,11 @@ def list_cross_join(first: Any, second: Any) -> List:
 
 @builtin("list/join", returns="string", pure=True)
 def list_join(collection: Any, separator: Any, last_separator: Any = MISSING) -> str:
-    """The printed forms of the elements with separator between them, last-separator before the last one.
+    """Joins the printed forms of the elements to a string, with separator between them, last-separator before the last
+    one.
 
     (list/join '(1 2 3) ", " " and ") => "1, 2 and 3"
+    (list/join '("a" "b") "-") => "\\"a\\"-\\"b\\""
     """
     texts = list(map(to_text, elements(collection, "list/join")))
     if last_separator is MISSING:

@@ -36,6 +36,7 @@ def list_sum(collection: Any) -> Any:
     """The sum of ints and floats; 0 for the empty list.
 
     (list/sum '(1 2.5)) => 3.5
+    (list/sum '()) => 0
     """
     items = elements(collection, "list/sum")
     for item in items:
@@ -49,16 +50,17 @@ def list_sum(collection: Any) -> Any:
 
 @builtin("list/min", pure=True)
 def list_min(collection: Any) -> Any:
-    """The smallest of ints and floats, the first of equal ones.
+    """The smallest of a list of ints and floats, the first of equal ones.
 
     (list/min '(3 1 2)) => 1
+    (list/min '()) ! list/min: empty list
     """
     return _extreme(collection, "list/min", -1)
 
 
 @builtin("list/max", pure=True)
 def list_max(collection: Any) -> Any:
-    """The largest of ints and floats, the first of equal ones.
+    """The largest of a list of ints and floats, the first of equal ones.
 
     (list/max '(3 1 2)) => 3
     """
@@ -80,9 +82,10 @@ def _extreme(collection: Any, function: str, sign: int) -> Any:
 
 @builtin("list/avg", returns="float", pure=True)
 def list_avg(collection: Any) -> float:
-    """The mean of ints and floats, as a float.
+    """The average (mean) of a list of ints and floats, as a float.
 
     (list/avg '(2 4 6)) => 4.0
+    (list/avg '()) ! list/avg: empty list
     """
     items = _numbers(collection, "list/avg")
     total = 0.0
@@ -93,9 +96,10 @@ def list_avg(collection: Any) -> float:
 
 @builtin("list/median", returns="float", pure=True)
 def list_median(collection: Any) -> float:
-    """The middle of ints and floats in order of size, as a float; the mean of the middle two when their number is even.
+    """The median of a list of ints and floats, as a float; the mean of the middle two when their number is even.
 
     (list/median '(3 1 2)) => 2.0
+    (list/median '(1 2 3 4)) => 2.5
     """
     numbers = sorted(float(item) for item in _numbers(collection, "list/median"))
     middle = len(numbers) // 2

@@ -28,13 +28,14 @@ def list_(*values: Any) -> List:
     """A list of the arguments.
 
     (list 1 (+ 1 1)) => (1 2)
+    (list) => ()
     """
     return List(values)
 
 
 @builtin("cons", returns="list", pure=True)
 def cons(head: Any, tail: Any) -> List:
-    """A list of head followed by the list tail. What is no list becomes the second element; nil counts as empty.
+    """Adds head in front of the list tail. What is no list becomes the second element; nil counts as empty.
 
     (cons 1 '(2 3)) => (1 2 3)
     (cons 1 2) => (1 2)
@@ -55,6 +56,8 @@ def car(collection: Any) -> Any:
     """The first element of a list or vector; nil when there is none.
 
     (car '(1 2)) => 1
+    (car '()) => nil
+    (car nil) ! expected list or vector, got nil
     """
     if type(collection) is List:
         return collection.car
@@ -67,6 +70,7 @@ def first(collection: Any) -> Any:
     """The first element of a list or vector; nil when there is none.
 
     (first [1 2]) => 1
+    (first []) => nil
     """
     if type(collection) is List:
         return collection.car
@@ -76,9 +80,10 @@ def first(collection: Any) -> Any:
 
 @builtin("cdr", returns="list|vector", pure=True)
 def cdr(collection: Any) -> Any:
-    """Everything but the first element; of a vector, a vector.
+    """Everything but the first element of a list or vector; of a vector, a vector.
 
     (cdr '(1 2)) => (2)
+    (cdr '()) => ()
     """
     if type(collection) is List:
         return collection.cdr
@@ -88,8 +93,9 @@ def cdr(collection: Any) -> Any:
 
 @builtin("rest", returns="list|vector", pure=True)
 def rest(collection: Any) -> Any:
-    """Everything but the first element; of a vector, a vector.
+    """Everything but the first element of a list or vector; of a vector, a vector.
 
+    (rest '(1 2)) => (2)
     (rest [1 2]) => [2]
     """
     if type(collection) is List:
@@ -126,16 +132,17 @@ def _at(value: Any, index: int) -> Any:
 
 @builtin("cadr", pure=True)
 def cadr(collection: Any) -> Any:
-    """The second element; nil when there is none.
+    """The second element of a list or vector; nil when there is none.
 
     (cadr '(1 2 3)) => 2
+    (cadr '(1)) => nil
     """
     return _at(collection, 1)
 
 
 @builtin("caddr", pure=True)
 def caddr(collection: Any) -> Any:
-    """The third element; nil when there is none.
+    """The third element of a list or vector; nil when there is none.
 
     (caddr '(1 2 3)) => 3
     """
@@ -144,61 +151,91 @@ def caddr(collection: Any) -> Any:
 
 @builtin("caar", pure=True)
 def caar(collection: Any) -> Any:
-    """(car (car x))"""
+    """(car (car x)): the first element of the first element.
+
+    (caar '((1 2) 3)) => 1
+    """
     return _nested(collection, "aa")
 
 
 @builtin("cdar", pure=True)
 def cdar(collection: Any) -> Any:
-    """(cdr (car x))"""
+    """(cdr (car x)): the first element without its first element.
+
+    (cdar '((1 2) 3)) => (2)
+    """
     return _nested(collection, "da")
 
 
 @builtin("cddr", pure=True)
 def cddr(collection: Any) -> Any:
-    """(cdr (cdr x)): everything but the first two elements."""
+    """(cdr (cdr x)): everything but the first two elements.
+
+    (cddr '(1 2 3)) => (3)
+    """
     return _nested(collection, "dd")
 
 
 @builtin("caaar", pure=True)
 def caaar(collection: Any) -> Any:
-    """(car (car (car x)))"""
+    """(car (car (car x))).
+
+    (caaar '(((1) 2) 3)) => 1
+    """
     return _nested(collection, "aaa")
 
 
 @builtin("caadr", pure=True)
 def caadr(collection: Any) -> Any:
-    """(car (car (cdr x)))"""
+    """(car (car (cdr x))).
+
+    (caadr '(1 (2 3) 4)) => 2
+    """
     return _nested(collection, "aad")
 
 
 @builtin("cadar", pure=True)
 def cadar(collection: Any) -> Any:
-    """(car (cdr (car x)))"""
+    """(car (cdr (car x))).
+
+    (cadar '((1 2) 3)) => 2
+    """
     return _nested(collection, "ada")
 
 
 @builtin("cdaar", pure=True)
 def cdaar(collection: Any) -> Any:
-    """(cdr (car (car x)))"""
+    """(cdr (car (car x))).
+
+    (cdaar '(((1 2) 3) 4)) => (2)
+    """
     return _nested(collection, "daa")
 
 
 @builtin("cdadr", pure=True)
 def cdadr(collection: Any) -> Any:
-    """(cdr (car (cdr x)))"""
+    """(cdr (car (cdr x))).
+
+    (cdadr '(1 (2 3) 4)) => (3)
+    """
     return _nested(collection, "dad")
 
 
 @builtin("cddar", pure=True)
 def cddar(collection: Any) -> Any:
-    """(cdr (cdr (car x)))"""
+    """(cdr (cdr (car x))).
+
+    (cddar '((1 2 3) 4)) => (3)
+    """
     return _nested(collection, "dda")
 
 
 @builtin("cdddr", pure=True)
 def cdddr(collection: Any) -> Any:
-    """(cdr (cdr (cdr x))): everything but the first three elements."""
+    """(cdr (cdr (cdr x))): everything but the first three elements.
+
+    (cdddr '(1 2 3 4)) => (4)
+    """
     return _nested(collection, "ddd")
 
 
@@ -207,6 +244,7 @@ def last(collection: Any) -> Any:
     """The last element of a list, vector or mutable array; nil when there is none.
 
     (last '(1 2 3)) => 3
+    (last '()) => nil
     """
     items = collection.items if type(collection) is List else elements(collection, "last")
     return items[-1] if items else None
@@ -217,6 +255,7 @@ def nth(collection: Any, index: Any) -> Any:
     """The element at index, counted from 0. An index outside is an error.
 
     (nth '(10 20 30) 1) => 20
+    (nth '(10 20) 5) ! index 5 out of bounds (length 2)
     """
     if type(index) is int and index >= 0:
         try:
@@ -258,9 +297,11 @@ def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
 
 @builtin("length", returns="int", pure=True)
 def length(collection: Any) -> int:
-    """The number of elements, entries, characters or bytes.
+    """The length of a list, vector, string, map or other collection: its elements, characters, entries or bytes.
 
+    (length '(1 2 3)) => 3
     (length "abc") => 3
+    (length nil) ! expected list, vector, string, map, hashmap, bytevector, typed array, or mutable-array, got nil
     """
     if type(collection) is List:
         return len(collection.items)
@@ -278,9 +319,11 @@ def length(collection: Any) -> int:
 
 @builtin("append", returns="list", pure=True)
 def append(*collections: Any) -> List:
-    """One list of the elements of all the lists and vectors.
+    """Concatenates lists and vectors to one list.
 
-    (append '(1) [2 3]) => (1 2 3)
+    (append '(1) [2 3] '(4)) => (1 2 3 4)
+    (append [1]) => (1)
+    (append '(1) 2) ! expected list or vector, got int
     """
     if len(collections) == 2:
         a, b = collections
@@ -304,7 +347,7 @@ def spliced(*parts: Any) -> List:
 
 @builtin("reverse", returns="list|vector", pure=True)
 def reverse(collection: Any) -> Any:
-    """The elements in opposite order; of a vector, a vector.
+    """The elements of a list or vector in reverse order; of a vector, a vector.
 
     (reverse '(1 2 3)) => (3 2 1)
     """
@@ -316,9 +359,10 @@ def reverse(collection: Any) -> Any:
 
 @builtin("range", returns="list[int]", pure=True)
 def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
-    """The integers from start (0 when there is one argument) up to end, which is left out, by step (1).
+    """The list of integers from start (0 when there is one argument) up to end, which is left out, by step (1).
 
     (range 3) => (0 1 2)
+    (range 1 4) => (1 2 3)
     (range 10 0 -3) => (10 7 4 1)
     """
     whole(start)
@@ -332,9 +376,11 @@ def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
 
 @builtin("iota", returns="list[int]", pure=True)
 def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
-    """count integers from start (0), each step (1) more than the one before.
+    """A list of count integers from start (0), each step (1) more than the one before.
 
+    (iota 3) => (0 1 2)
     (iota 3 5) => (5 6 7)
+    (iota 3 0 10) => (0 10 20)
     """
     whole(count)
     whole(start)
@@ -364,9 +410,10 @@ def make_list(count: Any, value: Any) -> List:
 
 @builtin("member", returns="list|bool", pure=True)
 def member(value: Any, collection: Any) -> Any:
-    """The part of the list from the first element that equals value on; #f when none does.
+    """The part of a list from the first element that equals value on; #f when none does.
 
     (member 2 '(1 2 3)) => (2 3)
+    (member 9 '(1 2 3)) => #f
     """
     items = collection.items if type(collection) is List else elements(collection, "member")
     for index, item in enumerate(items):

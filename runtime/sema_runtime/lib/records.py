@@ -23,6 +23,8 @@ __all__ = ["make_record_type", "record_accessor", "record_constructor", "record_
 def is_record(value: Any) -> bool:
     """Whether value is a record of any type.
 
+    (define-record-type point (make-point x y) point? (x point-x))
+    (record? (make-point 1 2)) => #t
     (record? {:x 1}) => #f
     """
     return isinstance(value, Record | Values)

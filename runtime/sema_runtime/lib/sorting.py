@@ -22,11 +22,12 @@ DESCENDING = frozenset((">", ">="))
 
 @builtin("sort", returns="list")
 def sort(collection: Any, comparator: Any = MISSING) -> List:
-    """The elements in order of size. They must be of one type, unless a comparator says for each two of them whether
+    """Sorts a list or vector. Its elements must be of one type, unless a comparator says for each two of them whether
     they are in order: #t or a number of at most 0 keeps them, #f or a positive number swaps them.
 
     (sort '(3 1 2)) => (1 2 3)
     (sort '(3 1 2) >) => (3 2 1)
+    (sort '(1 "a")) ! expected int, got string
     """
     items = collection.items if type(collection) is List else elements(collection, "sort")
     if comparator is MISSING:
@@ -43,9 +44,10 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
 
 @builtin("sort-by", returns="list")
 def sort_by(function: Any, collection: Any) -> List:
-    """The elements in order of what function gives for them, of whatever types; equal ones keep their order.
+    """Sorts a list or vector by what function gives for each element, of whatever types; equal ones keep their order.
 
     (sort-by abs '(-3 1 -2)) => (1 -2 -3)
+    (sort-by :age (list {:n "a" :age 9} {:n "b" :age 7})) => ({:age 7 :n "b"} {:age 9 :n "a"})
     """
     items = items_for(function, collection, "sort-by")
     keys = [function(item) for item in items]

@@ -22,7 +22,7 @@ def vector(*values: Any) -> tuple[Any, ...]:
 
 @builtin("list->vector", returns="vector", pure=True)
 def list_to_vector(collection: Any) -> tuple[Any, ...]:
-    """The vector with the elements of a list.
+    """Converts a list to a vector.
 
     (list->vector '(1 2)) => [1 2]
     """
@@ -33,7 +33,7 @@ def list_to_vector(collection: Any) -> tuple[Any, ...]:
 
 @builtin("vector->list", returns="list", pure=True)
 def vector_to_list(collection: Any) -> List:
-    """The list with the elements of a vector.
+    """Converts a vector to a list.
 
     (vector->list [1 2]) => (1 2)
     """
