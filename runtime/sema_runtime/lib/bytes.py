@@ -40,6 +40,7 @@ def bytevector(*values: Any) -> bytes:
     """A bytevector of ints from 0 to 255.
 
     (bytevector 1 2 3) => #u8(1 2 3)
+    (bytevector 256) ! bytevector: byte value 256 at index 0 out of range 0..255
     """
     for index, value in enumerate(values):
         if not 0 <= _int(value) <= 255:
@@ -49,7 +50,7 @@ def bytevector(*values: Any) -> bytes:
 
 @builtin("make-bytevector", "bytevector/new", "bytevector/make", returns="bytevector", pure=True)
 def make_bytevector(size: Any, fill: Any = 0) -> bytes:
-    """A bytevector of size bytes, all of them fill.
+    """A bytevector of size bytes, all of them fill (0).
 
     (make-bytevector 2 7) => #u8(7 7)
     """
@@ -62,7 +63,7 @@ def make_bytevector(size: Any, fill: Any = 0) -> bytes:
 
 @builtin("list->bytevector", "list/to-bytevector", "bytevector/from-list", returns="bytevector", pure=True)
 def list_to_bytevector(values: Any) -> bytes:
-    """A bytevector of the ints of a list.
+    """Converts a list of ints from 0 to 255 to a bytevector.
 
     (list->bytevector '(1 2)) => #u8(1 2)
     """
@@ -76,7 +77,7 @@ def list_to_bytevector(values: Any) -> bytes:
 
 @builtin("bytevector->list", "bytevector/to-list", returns="list[int]", pure=True)
 def bytevector_to_list(data: Any) -> List:
-    """The bytes as a list of ints.
+    """Converts a bytevector to a list of ints.
 
     (bytevector->list #u8(1 2)) => (1 2)
     """
@@ -88,7 +89,10 @@ def bytevector_to_list(data: Any) -> List:
 
 @builtin("bytevector-length", "bytevector/length", returns="int", pure=True)
 def bytevector_length(data: Any) -> int:
-    """The number of bytes."""
+    """The number of bytes in a bytevector.
+
+    (bytevector/length #u8(1 2 3)) => 3
+    """
     return len(_bytes(data))
 
 
@@ -96,7 +100,7 @@ def bytevector_length(data: Any) -> int:
 def bytevector_u8_ref(data: Any, index: Any) -> int:
     """The byte at index, counted from 0.
 
-    (bytevector/ref #u8(10 20) 1) => 20
+    (bytevector-u8-ref #u8(10 20) 1) => 20
     """
     data = _bytes(data)
     _check_index("bytevector-u8-ref", data, _int(index))
@@ -107,7 +111,7 @@ def bytevector_u8_ref(data: Any, index: Any) -> int:
 def bytevector_u8_set_mut(data: Any, index: Any, value: Any) -> bytes:
     """A copy of a bytevector with another byte at index; the bytevector itself stays as it is.
 
-    (bytevector/set! #u8(1 2) 0 9) => #u8(9 2)
+    (bytevector-u8-set! #u8(1 2) 0 9) => #u8(9 2)
     """
     data = _bytes(data)
     index, value = _int(index), _int(value)
@@ -124,9 +128,9 @@ def _check_index(function: str, data: Bytes, index: int) -> None:
 
 @builtin("bytevector-copy", "bytevector/copy", returns="bytevector", pure=True)
 def bytevector_copy(data: Any, start: Any = 0, end: Any = MISSING) -> bytes:
-    """The bytes from start (0) up to end (all).
+    """A copy of a bytevector, or of its bytes from start (0) up to end (all).
 
-    (bytevector/copy #u8(1 2 3) 1) => #u8(2 3)
+    (bytevector-copy #u8(1 2 3) 1) => #u8(2 3)
     """
     data = _bytes(data)
     start, end = _int(start), len(data) if end is MISSING else _int(end)
@@ -137,9 +141,9 @@ def bytevector_copy(data: Any, start: Any = 0, end: Any = MISSING) -> bytes:
 
 @builtin("bytevector-append", "bytevector/append", returns="bytevector", pure=True)
 def bytevector_append(*parts: Any) -> bytes:
-    """All bytevectors in a row.
+    """Concatenates bytevectors.
 
-    (bytevector/append #u8(1) #u8(2)) => #u8(1 2)
+    (bytevector-append #u8(1) #u8(2)) => #u8(1 2)
     """
     return b"".join(map(_bytes, parts))
 
@@ -149,7 +153,7 @@ def bytevector_append(*parts: Any) -> bytes:
 
 @builtin("string->utf8", "string/to-utf8", "string->bytevector", returns="bytevector", pure=True)
 def string_to_utf8(text: Any) -> bytes:
-    """The UTF-8 bytes of a string.
+    """Encodes a string as UTF-8: the bytevector of its bytes.
 
     (string->utf8 "é") => #u8(195 169)
     """
@@ -160,9 +164,10 @@ def string_to_utf8(text: Any) -> bytes:
 
 @builtin("utf8->string", "utf8/to-string", "bytevector->string", returns="string", pure=True)
 def utf8_to_string(data: Any) -> str:
-    """The string that UTF-8 bytes stand for.
+    """Decodes UTF-8 bytes to a string.
 
     (utf8->string #u8(195 169)) => "é"
+    (utf8->string #u8(255)) ! utf8->string: invalid UTF-8: invalid utf-8 sequence of 1 bytes from index 0
     """
     return _decoded("utf8->string", _bytes(data))
 
@@ -198,7 +203,10 @@ def _slice(function: str, data: Bytes, start: Any, end: Any) -> Bytes:
 
 @builtin("bytes/length", returns="int", pure=True)
 def bytes_length(data: Any) -> int:
-    """The number of bytes."""
+    """The number of bytes in a bytevector.
+
+    (bytes/length #u8(1 2 3)) => 3
+    """
     return len(_source("bytes/length", data))
 
 
@@ -207,6 +215,7 @@ def bytes_ref(data: Any, index: Any) -> int:
     """The byte at index, counted from 0.
 
     (bytes/ref #u8(1 2 3) 1) => 2
+    (bytes/ref #u8(1) 5) ! bytes/ref: index 5 out of bounds (length 1)
     """
     data = _source("bytes/ref", data)
     index = count("bytes/ref", index)
@@ -220,24 +229,27 @@ def bytes_slice(data: Any, start: Any, end: Any = MISSING) -> bytes:
     """The bytes from start up to end (all).
 
     (bytes/slice #u8(1 2 3) 1 2) => #u8(2)
+    (bytes/slice #u8(1 2 3) 1) => #u8(2 3)
     """
     return bytes(_slice("bytes/slice", _source("bytes/slice", data), start, end))
 
 
 @builtin("bytes/->string", returns="string", pure=True)
 def bytes_to_string(data: Any, start: Any = 0, end: Any = MISSING) -> str:
-    """The string that the UTF-8 bytes from start (0) up to end (all) stand for.
+    """Decodes the UTF-8 bytes from start (0) up to end (all) to a string.
 
     (bytes/->string #u8(97 98 99) 1) => "bc"
+    (bytes/->string #u8(255)) ! bytes/->string: invalid UTF-8: invalid utf-8 sequence of 1 bytes from index 0
     """
     return _decoded("bytes/->string", _slice("bytes/->string", _source("bytes/->string", data), start, end))
 
 
 @builtin("bytes/find", returns="int|nil", pure=True)
 def bytes_find(data: Any, needle: Any, start: Any = 0) -> int | None:
-    """Where, from start on, a byte, a bytevector or the UTF-8 bytes of a string first stand; nil when nowhere.
+    """Finds a byte, a bytevector or the UTF-8 bytes of a string, from start (0) on: its index; nil when there is none.
 
     (bytes/find #u8(1 2 3) 3) => 2
+    (bytes/find (string->utf8 "a;b") ";") => 1
     """
     data = _source("bytes/find", data)
     found = data.find(_needle(needle), count("bytes/find", start))

@@ -13,7 +13,10 @@ ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 @builtin("hash/sha256", returns="string", pure=True)
 def hash_sha256(text: Any) -> str:
-    """The SHA-256 of a string's UTF-8 form, in hexadecimal."""
+    """The SHA-256 digest (hash) of a string, in hexadecimal.
+
+    (string/take (hash/sha256 "hello") 16) => "2cf24dba5fb0a30e"
+    """
     from hashlib import sha256
 
     strings(text)
@@ -22,13 +25,19 @@ def hash_sha256(text: Any) -> str:
 
 @builtin("hash/digest", returns="string", pure=True)
 def hash_digest(text: Any) -> str:
-    """The digest of a string in hexadecimal: SHA-256."""
+    """The SHA-256 digest (hash) of a string, in hexadecimal.
+
+    (= (hash/digest "a") (hash/sha256 "a")) => #t
+    """
     return hash_sha256(text)
 
 
 @builtin("hash/md5", returns="string", pure=True)
 def hash_md5(text: Any) -> str:
-    """The MD5 of a string's UTF-8 form, in hexadecimal. Not for security."""
+    """The MD5 digest (hash) of a string, in hexadecimal. Not for security.
+
+    (hash/md5 "hello") => "5d41402abc4b2a76b9719d911017c592"
+    """
     from hashlib import md5
 
     strings(text)
@@ -37,7 +46,10 @@ def hash_md5(text: Any) -> str:
 
 @builtin("hash/hmac-sha256", returns="string", pure=True)
 def hash_hmac_sha256(key: Any, message: Any) -> str:
-    """The HMAC-SHA-256 of a message under a key, in hexadecimal."""
+    """The HMAC-SHA-256 of a message under a key, in hexadecimal: it proves that the sender knows the key.
+
+    (string/take (hash/hmac-sha256 "key" "message") 16) => "6e9ef29b75fffc5b"
+    """
     from hmac import digest
 
     strings(key, message)
@@ -46,7 +58,10 @@ def hash_hmac_sha256(key: Any, message: Any) -> str:
 
 @builtin("uuid/v4", returns="string")
 def uuid_v4() -> str:
-    """A random UUID of version 4."""
+    """A random UUID (version 4), as a string.
+
+    (string/length (uuid/v4)) => 36
+    """
     from uuid import uuid4
 
     return str(uuid4())
@@ -54,7 +69,7 @@ def uuid_v4() -> str:
 
 @builtin("base64/encode", returns="string", pure=True)
 def base64_encode(text: Any) -> str:
-    """The base64 form of a string's UTF-8 form.
+    """Encodes a string, as UTF-8, in base64.
 
     (base64/encode "hello") => "aGVsbG8="
     """
@@ -66,7 +81,11 @@ def base64_encode(text: Any) -> str:
 
 @builtin("base64/decode", returns="string", pure=True)
 def base64_decode(text: Any) -> str:
-    """The string with that base64 form. Strict: padding is needed, white space refused, the result has to be UTF-8."""
+    """Decodes base64 to a string. Strict: padding is needed, white space refused, the result has to be UTF-8.
+
+    (base64/decode "aGVsbG8=") => "hello"
+    (base64/decode "aGVsbG8") ! base64/decode: Invalid padding
+    """
     from sema_runtime.lib.bytes import _decoded as utf8_text
 
     return utf8_text("base64/decode", _decoded("base64/decode", text))
@@ -74,7 +93,10 @@ def base64_decode(text: Any) -> str:
 
 @builtin("base64/encode-bytes", returns="string", pure=True)
 def base64_encode_bytes(data: Any) -> str:
-    """The base64 form of a bytevector."""
+    """Encodes a bytevector in base64.
+
+    (base64/encode-bytes #u8(1 2 255)) => "AQL/"
+    """
     from binascii import b2a_base64
 
     if not isinstance(data, (bytes, bytearray)):
@@ -84,7 +106,10 @@ def base64_encode_bytes(data: Any) -> str:
 
 @builtin("base64/decode-bytes", returns="bytevector", pure=True)
 def base64_decode_bytes(text: Any) -> bytes:
-    """The bytevector with that base64 form. Strict: padding is needed, white space refused."""
+    """Decodes base64 to a bytevector. Strict: padding is needed, white space refused.
+
+    (base64/decode-bytes "AQL/") => #u8(1 2 255)
+    """
     return _decoded("base64/decode-bytes", text)
 
 

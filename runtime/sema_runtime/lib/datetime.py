@@ -36,19 +36,28 @@ def _instant(value: Any) -> Any:
 
 @builtin("time/now", returns="float")
 def time_now() -> float:
-    """Seconds since 1970-01-01T00:00:00Z, with their fraction."""
+    """The current time in seconds since 1970-01-01T00:00:00Z, with their fraction.
+
+    (> (time/now) 1700000000) => #t
+    """
     return time()
 
 
 @builtin("time-ms", "time/now-ms", returns="int")
 def time_now_ms() -> int:
-    """Milliseconds since 1970-01-01T00:00:00Z."""
+    """The current time in milliseconds since 1970-01-01T00:00:00Z, as an int.
+
+    (> (time-ms) 1700000000000) => #t
+    """
     return int(time() * 1000)
 
 
 @builtin("sleep", returns="nil")
 def sleep(milliseconds: Any) -> None:
-    """Waits; other tasks run meanwhile."""
+    """Waits (sleeps) a number of milliseconds; other tasks run meanwhile.
+
+    (sleep 1) => nil
+    """
     from sema_runtime.tasks import sleep as pause
 
     if not is_int(milliseconds):
@@ -59,21 +68,28 @@ def sleep(milliseconds: Any) -> None:
 
 @builtin("time/add", returns="float", pure=True)
 def time_add(timestamp: Any, seconds: Any) -> float:
-    """A timestamp so many seconds later."""
+    """Adds seconds to a timestamp.
+
+    (time/add 0 90) => 90.0
+    """
     return float(_number(timestamp) + _number(seconds))
 
 
 @builtin("time/diff", returns="float", pure=True)
 def time_diff(later: Any, earlier: Any) -> float:
-    """The seconds from the second timestamp to the first."""
+    """The seconds from the second timestamp to the first.
+
+    (time/diff 100 40) => 60.0
+    """
     return float(_number(later) - _number(earlier))
 
 
 @builtin("time/format", returns="string", pure=True)
 def time_format(timestamp: Any, template: Any) -> str:
-    """A timestamp in UTC by a format of `%` fields (those of chrono's strftime).
+    """Formats a timestamp as a date or time in UTC, by a template of `%` fields (those of chrono's strftime).
 
     (time/format 0 "%Y-%m-%d %H:%M") => "1970-01-01 00:00"
+    (time/format (time/now) "%Q") ! time/format: invalid format string: "%Q"
     """
     from sema_runtime.lib.calendar import BadFormat, formatted
 
@@ -89,9 +105,10 @@ def time_format(timestamp: Any, template: Any) -> str:
 
 @builtin("time/parse", returns="float", pure=True)
 def time_parse(text: Any, template: Any) -> float:
-    """The timestamp that a text stands for by a format of `%` fields, in UTC. Date and time are needed.
+    """Parses a date and time by a template of `%` fields, in UTC, to a timestamp. A date alone is not enough.
 
     (time/parse "2025-01-15 12:10:00" "%F %T") => 1736943000.0
+    (time/parse "2025-01-15" "%F") ! time/parse: parse error: input is not enough for unique date and time
     """
     from sema_runtime.lib.calendar_parse import ParseError, parse
 
@@ -104,7 +121,11 @@ def time_parse(text: Any, template: Any) -> float:
 
 @builtin("time/date-parts", returns="map", pure=True)
 def time_date_parts(timestamp: Any) -> Map:
-    """The parts of a timestamp in UTC: :year :month :day :hour :minute :second, and :weekday, its English name."""
+    """The parts of a date: of a timestamp, in UTC, :year :month :day :hour :minute :second, and :weekday, its English
+    name.
+
+    (time/date-parts 1736943000) => {:day 15 :hour 12 :minute 10 :month 1 :second 0 :weekday "Wednesday" :year 2025}
+    """
     from sema_runtime.lib.calendar import WEEKDAYS
 
     moment = _instant(timestamp)

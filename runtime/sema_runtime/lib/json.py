@@ -66,9 +66,10 @@ def _decoder() -> JSONDecoder:
 
 @builtin("json/decode", pure=True)
 def json_decode(text: Any) -> Any:
-    """The value of a JSON text: objects are maps with keyword keys, arrays lists, null and floats out of range nil.
+    """Parses a JSON text to values: objects are maps with keyword keys, arrays lists, null and floats out of range nil.
 
     (json/decode "{\\"a\\": [1, 2.5, null]}") => {:a (1 2.5 nil)}
+    (json/decode "[1, 2") ! json/decode: parse error at line 1 column 5: EOF while parsing a list at line 1 column 5
     """
     if not isinstance(text, str):
         argument_error("json/decode", 1, "string", text, "json/decode: argument 1 must be a JSON-encoded string")
@@ -146,9 +147,10 @@ def _encoder() -> JSONEncoder:
 
 @builtin("json/encode", returns="string", pure=True)
 def json_encode(value: Any) -> str:
-    """The JSON text of a value on one line. Keys are sorted by their text, rationals become strings.
+    """Converts a value to JSON on one line. Keys are sorted by their text, rationals become strings.
 
     (json/encode {:name "Ada" :tags '(1 2)}) => "{\\"name\\":\\"Ada\\",\\"tags\\":[1,2]}"
+    (json/encode #\\a) ! json/encode: Eval error: cannot encode char as JSON
     """
     try:
         text = _encoder().encode(value)
@@ -186,7 +188,10 @@ def _not_encodable(function: str, error: Exception) -> SemaError:
 
 @builtin("json/encode-pretty", returns="string", pure=True)
 def json_encode_pretty(value: Any) -> str:
-    """The JSON text of a value over several lines, indented by two spaces."""
+    """Converts a value to JSON over several lines, indented by two spaces.
+
+    (println (json/encode-pretty {:a [1 2]})) prints {\\n  "a": [\\n    1,\\n    2\\n  ]\\n}
+    """
     return _text(value, "json/encode-pretty", "  ")
 
 

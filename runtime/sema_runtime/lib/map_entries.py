@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @builtin("map/entries", returns="list", pure=True)
 def map_entries(collection: Any) -> List:
-    """Lists of each key and value, in the order of the keys.
+    """The entries of a map: lists of key and value, in the order of the keys.
 
     (map/entries {:b 1 :a 2}) => ((:a 2) (:b 1))
     """
@@ -29,7 +29,7 @@ def map_entries(collection: Any) -> List:
 
 @builtin("map/from-entries", returns="map", pure=True)
 def map_from_entries(entries: Any) -> Map:
-    """A map of the entries of a list, each a list or vector of a key and a value.
+    """Makes a map of a list of entries, each a list or vector of a key and a value.
 
     (map/from-entries '((:a 1) (:b 2))) => {:a 1 :b 2}
     """
@@ -45,9 +45,9 @@ def map_from_entries(entries: Any) -> Map:
 
 @builtin("map/zip", returns="map", pure=True)
 def map_zip(keys: Any, values: Any) -> Map:
-    """A map of keys and values from two lists, up to the end of the shorter.
+    """Combines a list of keys and a list of values to a map, up to the end of the shorter.
 
-    (map/zip '(:a :b) '(1 2)) => {:a 1 :b 2}
+    (map/zip '(:a :b) '(1 2 3)) => {:a 1 :b 2}
     """
     names = seq(keys, "map/zip: argument 1 must be a list of keys")
     items = seq(values, "map/zip: argument 2 must be a list of values")
@@ -58,7 +58,7 @@ def map_zip(keys: Any, values: Any) -> Map:
 
 @builtin("map/map-vals", returns="map")
 def map_map_vals(function: Any, collection: Any) -> Map:
-    """A map with the same keys and the results of calling function with each value.
+    """Changes the values of a map: the results of calling function with each value.
 
     (map/map-vals (fn (v) (* v 2)) {:a 1}) => {:a 2}
     """
@@ -71,7 +71,7 @@ def map_map_vals(function: Any, collection: Any) -> Map:
 
 @builtin("map/map-keys", returns="map")
 def map_map_keys(function: Any, collection: Any) -> Map:
-    """A map with the same values under the results of calling function with each key.
+    """Changes the keys of a map: its values under the results of calling function with each key.
 
     (map/map-keys keyword->string {:a 1}) => {"a" 1}
     """
@@ -89,7 +89,7 @@ def map_map_keys(function: Any, collection: Any) -> Map:
 
 @builtin("map/filter", returns="map")
 def map_filter(predicate: Any, collection: Any) -> Map:
-    """A map of the entries for which (predicate key value) holds.
+    """Keeps the entries of a map for which (predicate key value) holds.
 
     (map/filter (fn (k v) (> v 1)) {:a 1 :b 2}) => {:b 2}
     """
@@ -103,7 +103,7 @@ def map_filter(predicate: Any, collection: Any) -> Map:
 
 @builtin("map/select-keys", returns="map", pure=True)
 def map_select_keys(collection: Any, keys: Any) -> Map:
-    """A map of the entries that have one of those keys.
+    """Keeps the entries of a map that have one of the keys of a list.
 
     (map/select-keys {:a 1 :b 2} '(:b :z)) => {:b 2}
     """
@@ -116,7 +116,7 @@ def map_select_keys(collection: Any, keys: Any) -> Map:
 
 @builtin("map/except", returns="map", pure=True)
 def map_except(collection: Any, keys: Any) -> Map:
-    """A map without the entries that have one of those keys.
+    """Removes the keys of a list from a map.
 
     (map/except {:a 1 :b 2} '(:b)) => {:a 1}
     """
@@ -136,9 +136,10 @@ def map_sort_keys(collection: Any) -> Map:
 
 @builtin("map/update", returns="map")
 def map_update(collection: Any, key: Any, function: Any) -> Map:
-    """A map in which the value under key (nil when there is none) is replaced by what function gives for it.
+    """Updates the value under key with a function, which gets nil when there is none.
 
-    (map/update {:a 1} :a -) => {:a -1}
+    (map/update {:n 1} :n (fn (n) (+ n 1))) => {:n 2}
+    (map/update {} :n (fn (n) (+ (or n 0) 1))) => {:n 1}
     """
     found = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
     check_key(key, "map/update")
@@ -153,9 +154,10 @@ def _path(value: Any, function: str) -> Sequence[Any]:
 
 @builtin("get-in", "map/get-in", pure=True)
 def get_in(collection: Any, path: Any, default: Any = None) -> Any:
-    """What is reached by looking up the keys of path one after the other; default (nil) when one of them is missing.
+    """The value in a nested map at the end of a path of keys; default (nil) when one of them is missing.
 
     (get-in {:a {:b 42}} [:a :b]) => 42
+    (get-in {:a {:b 42}} [:x :b] 0) => 0
     """
     found = collection
     for key in _path(path, "get-in"):
@@ -172,18 +174,20 @@ def get_in(collection: Any, path: Any, default: Any = None) -> Any:
 
 @builtin("assoc-in", "map/assoc-in", pure=True)
 def assoc_in(collection: Any, path: Any, value: Any) -> Any:
-    """A map in which value stands at the end of a path of keys. What is no map on the way is replaced by one.
+    """Changes a nested map: value stands at the end of a path of keys. What is no map on the way is replaced by one.
 
     (assoc-in {:a {:b 1}} [:a :b] 2) => {:a {:b 2}}
+    (assoc-in {} [:a :b] 2) => {:a {:b 2}}
     """
     return _replaced(collection, _path(path, "assoc-in"), "assoc-in", lambda old: value)
 
 
 @builtin("update-in", "map/update-in")
 def update_in(collection: Any, path: Any, function: Any) -> Any:
-    """A map in which the value at the end of a path of keys is replaced by what function gives for it.
+    """Updates the value of a nested map at the end of a path of keys with a function, which gets nil when there is
+    none.
 
-    (update-in {:a {:b 1}} [:a :b] -) => {:a {:b -1}}
+    (update-in {:a {:b 1}} [:a :b] (fn (n) (+ n 1))) => {:a {:b 2}}
     """
     keys = _path(path, "update-in")
     if not callable(function):
@@ -208,7 +212,7 @@ def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) ->
 
 @builtin("deep-merge", "map/deep-merge", pure=True)
 def deep_merge(*maps: Any) -> Any:
-    """Maps merged, those under the same key merged in turn. What is no map replaces what came before.
+    """Merges nested maps: what two of them have under the same key is merged in turn, or replaced where it is no map.
 
     (deep-merge {:a {:b 1 :c 2}} {:a {:b 9}}) => {:a {:b 9 :c 2}}
     """

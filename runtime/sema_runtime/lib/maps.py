@@ -34,7 +34,7 @@ def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
 
 @builtin("hash-map", "map/new", returns="map", pure=True)
 def hash_map(*keys_and_values: Any) -> Map:
-    """A map of the keys and values given in turn.
+    """A new map of the keys and values given in turn.
 
     (hash-map :a 1 :b 2) => {:a 1 :b 2}
     """
@@ -48,10 +48,12 @@ def hash_map(*keys_and_values: Any) -> Map:
 
 @builtin("get", "hash-ref", pure=True)
 def get(collection: Any, key: Any, default: Any = None) -> Any:
-    """What a map has under key; default (nil) when it has nothing.
+    """The value that a map has under key; default (nil) when it has none.
 
     (get {:a 1} :a) => 1
     (get {:a 1} :b 0) => 0
+    (get {:a nil} :a 0) => nil
+    (get [1 2] 0) ! expected map or hashmap, got vector
     """
     if type(collection) is Map or type(collection) is HashMap:
         return collection.d.get(key, default) if type(key) in ATOMIC else collection.lookup(key, default)
@@ -68,9 +70,11 @@ def _indexing_hint(value: Any, function: str) -> str:
 
 @builtin("contains?", returns="bool", pure=True)
 def is_contains(collection: Any, key: Any) -> bool:
-    """Whether a map has something, be it nil, under key.
+    """Whether a map has an entry under key, be its value nil.
 
     (contains? {:a nil} :a) => #t
+    (contains? {:a 1} :b) => #f
+    (contains? '(1 2) 1) ! expected map or hashmap, got list
     """
     if type(collection) is Map or type(collection) is HashMap:
         return key in collection.d if type(key) in ATOMIC else bool(collection.has(key))
@@ -85,10 +89,11 @@ def is_contains(collection: Any, key: Any) -> bool:
 
 @builtin("assoc", pure=True, arity=(0, -1))
 def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *more: Any) -> Any:
-    """A map with further or changed entries: (assoc map key value ...). With two arguments, a key and a list of lists:
-    the first of those that starts with key, or #f.
+    """Adds or changes entries: a map that also has them, (assoc map key value ...). The map itself stays as it is.
 
-    (assoc {:a 1} :b 2) => {:a 1 :b 2}
+    With two arguments, a key and a list of lists: the first of those that starts with key, or #f.
+
+    (assoc {:a 1} :b 2 :c 3) => {:a 1 :b 2 :c 3}
     (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
     """
     if value is MISSING:
@@ -111,7 +116,7 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
 
 @builtin("dissoc", returns="map", pure=True)
 def dissoc(collection: Any, key: Any, *more: Any) -> Map:
-    """A map without the entries of those keys.
+    """Removes keys: a map without their entries. The map itself stays as it is.
 
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """
@@ -121,7 +126,7 @@ def dissoc(collection: Any, key: Any, *more: Any) -> Map:
 
 @builtin("merge", returns="map", pure=True)
 def merge(*maps: Any) -> Map:
-    """A map of the entries of all the maps; the last one to have a key decides its value. Of the kind of the first.
+    """Merges maps: all their entries, the last one to have a key decides its value. Of the kind of the first map.
 
     (merge {:a 1} {:a 2 :b 3}) => {:a 2 :b 3}
     """
@@ -136,7 +141,7 @@ def merge(*maps: Any) -> Map:
 
 @builtin("keys", returns="list", pure=True)
 def keys(collection: Any) -> List:
-    """The keys of a map, in order.
+    """The keys of a map as a list, sorted.
 
     (keys {:b 1 :a 2}) => (:a :b)
     """
@@ -145,7 +150,7 @@ def keys(collection: Any) -> List:
 
 @builtin("vals", returns="list", pure=True)
 def vals(collection: Any) -> List:
-    """The values of a map, in the order of their keys.
+    """The values of a map as a list, in the order of their keys.
 
     (vals {:b 1 :a 2}) => (2 1)
     """
@@ -154,9 +159,10 @@ def vals(collection: Any) -> List:
 
 @builtin("count", returns="int", pure=True)
 def count(collection: Any) -> int:
-    """The number of elements, entries or characters; nil has none.
+    """Counts the elements, entries or characters of a collection; nil has none.
 
     (count {:a 1 :b 2}) => 2
+    (count nil) => 0
     """
     if type(collection) is List:
         return len(collection.items)
@@ -170,9 +176,10 @@ def count(collection: Any) -> int:
 
 @builtin("hashmap/new", returns="hashmap", pure=True)
 def hashmap_new(*keys_and_values: Any) -> HashMap:
-    """A hashmap of the keys and values given in turn.
+    """A hashmap of the keys and values given in turn: a map without order, never equal to a sorted one.
 
     (hashmap/new :a 1) => {:a 1}
+    (equal? (hashmap/new :a 1) {:a 1}) => #f
     """
     if len(keys_and_values) % 2:
         raise SemaError("hashmap/new: requires even number of arguments")
@@ -189,9 +196,10 @@ def _hashmap(value: Any, function: str) -> HashMap:
 
 @builtin("hashmap/get", pure=True)
 def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
-    """What a hashmap or map has under key; default (nil) when it has nothing.
+    """The value that a hashmap or map has under key; default (nil) when it has none.
 
     (hashmap/get (hashmap/new :a 1) :a) => 1
+    (hashmap/get (hashmap/new) :a 0) => 0
     """
     found = collection if type(collection) is Map else _hashmap(collection, "hashmap/get")
     return found.lookup(key, default)
@@ -199,7 +207,7 @@ def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
 
 @builtin("hashmap/assoc", returns="hashmap", pure=True)
 def hashmap_assoc(*args: Any) -> HashMap:
-    """A hashmap with further or changed entries: (hashmap/assoc hashmap key value ...).
+    """Adds or changes entries: a hashmap that also has them, (hashmap/assoc hashmap key value ...).
 
     (hashmap/assoc (hashmap/new) :a 1) => {:a 1}
     """
@@ -215,7 +223,7 @@ def hashmap_assoc(*args: Any) -> HashMap:
 
 @builtin("hashmap/contains?", returns="bool", pure=True)
 def hashmap_is_contains(collection: Any, key: Any) -> bool:
-    """Whether a hashmap has something under key.
+    """Whether a hashmap has an entry under key.
 
     (hashmap/contains? (hashmap/new :a 1) :a) => #t
     """
@@ -233,7 +241,7 @@ def hashmap_keys(collection: Any) -> List:
 
 @builtin("hashmap/to-map", returns="map", pure=True)
 def hashmap_to_map(collection: Any) -> Map:
-    """The (sorted) map with the entries of a hashmap.
+    """Converts a hashmap to a (sorted) map.
 
     (hashmap/to-map (hashmap/new :a 1)) => {:a 1}
     """

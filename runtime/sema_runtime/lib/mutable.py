@@ -18,6 +18,7 @@ def mutable_array_new(count: Any = 0, fill: Any = MISSING) -> MutableArray:
     """A mutable array of count times fill; without fill it is empty, and count says what it may grow to.
 
     (mutable-array/->vector (mutable-array/new 2 0)) => [0 0]
+    (mutable-array/length (mutable-array/new 2)) => 0
     """
     count = size(count, "mutable-array/new")
     return MutableArray([] if fill is MISSING else [fill] * count)
@@ -34,6 +35,7 @@ def mutable_array_get(array: Any, index: Any, default: Any = MISSING) -> Any:
     """The element at index; default, or an error without one, when there are too few.
 
     (mutable-array/get (mutable-array/new 2 :x) 1) => :x
+    (mutable-array/get (mutable-array/new 2 :x) 5) ! mutable-array/get: index 5 out of bounds (length 2)
     """
     items = array.items if type(array) is MutableArray else _array(array, "mutable-array/get")
     if type(index) is not int or not 0 <= index < len(items):
@@ -63,9 +65,10 @@ def mutable_array_set_mut(array: Any, index: Any, value: Any) -> Any:
 
 @builtin("mutable-array/push!")
 def mutable_array_push_mut(array: Any, value: Any) -> Any:
-    """Adds value at the end; gives the array.
+    """Appends value to a mutable array; gives the array.
 
-    (mutable-array/length (mutable-array/push! (mutable-array/new) 1)) => 1
+    (define a (mutable-array/new))
+    (mutable-array/length (mutable-array/push! a 1)) => 1
     """
     items = array.items if type(array) is MutableArray else _array(array, "mutable-array/push!")
     items.append(value)
@@ -83,7 +86,7 @@ def mutable_array_length(array: Any) -> int:
 
 @builtin("mutable-array/->vector", returns="vector")
 def mutable_array_to_vector(array: Any) -> tuple[Any, ...]:
-    """A vector of the elements it has now.
+    """A vector of the elements that a mutable array has now.
 
     (mutable-array/->vector (mutable-array/new 1 :a)) => [:a]
     """
@@ -92,16 +95,18 @@ def mutable_array_to_vector(array: Any) -> tuple[Any, ...]:
 
 @builtin("mutable-cell/new")
 def mutable_cell_new(value: Any) -> MutableCell:
-    """A cell that holds value.
+    """A mutable cell that holds value, for state that functions share.
 
-    (mutable-cell/get (mutable-cell/new 1)) => 1
+    (define counter (mutable-cell/new 0))
+    (mutable-cell/set! counter 5)
+    (mutable-cell/get counter) => 5
     """
     return MutableCell(value)
 
 
 @builtin("mutable-cell/get")
 def mutable_cell_get(cell: Any) -> Any:
-    """What a cell holds.
+    """The value that a cell holds.
 
     (mutable-cell/get (mutable-cell/new 1)) => 1
     """

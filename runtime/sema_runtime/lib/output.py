@@ -20,9 +20,10 @@ error_sink: list[str] | None = None
 
 @builtin("println", returns="nil")
 def println(*values: Any) -> None:
-    """Writes the display forms of its arguments, separated by spaces, and ends the line.
+    """Prints its arguments as `str` shows them, separated by spaces, and ends the line.
 
-    (println "n =" 5 ["a"]) writes n = 5 ["a"]
+    (println "n =" 5 ["a"]) prints n = 5 ["a"]
+    (println) prints
     """
     text = values[0] if len(values) == 1 and type(values[0]) is str else _displayed(values)
     if sink is None:
@@ -33,32 +34,38 @@ def println(*values: Any) -> None:
 
 @builtin("display", returns="nil")
 def display(*values: Any) -> None:
-    """Writes the display forms of its arguments, separated by spaces, without ending the line.
+    """Prints its arguments as `str` shows them, separated by spaces, without ending the line.
 
-    (display "a" #\\b '("c")) writes a #\\b ("c")
+    (display "a" #\\b '("c")) prints a #\\b ("c")
     """
     _write(_displayed(values))
 
 
 @builtin("print", returns="nil")
 def print_(*values: Any) -> None:
-    """Writes the readable forms of its arguments (strings quoted), separated by spaces, without ending the line.
+    """Prints the readable forms of its arguments (strings quoted), separated by spaces, without ending the line.
 
-    (print "a" 1) writes "a" 1
+    (print "a" 1) prints "a" 1
     """
     _write(_readable(values))
 
 
 @builtin("newline", returns="nil")
 def newline(*_ignored: Any) -> None:
-    """Ends the line."""
+    """Prints the end of a line.
+
+    (begin (display 1) (newline) (display 2)) prints 1\\n2
+    """
     if sink is None:
         sys.stdout.write("\n")
 
 
 @builtin("pprint", returns="nil")
 def pprint(x: Any) -> None:
-    """Writes the readable form of x, broken into lines of at most 80 bytes, and ends the line."""
+    """Prints the readable form of x over several lines of at most 80 bytes (pretty-printing), and ends the line.
+
+    (pprint {:a "b" :c [1 2]}) prints {:a "b" :c [1 2]}
+    """
     from sema_runtime.values.printer import pretty
 
     println(pretty(x))
@@ -66,19 +73,29 @@ def pprint(x: Any) -> None:
 
 @builtin("print-error", "io/print-error", returns="nil")
 def print_error(*values: Any) -> None:
-    """Writes to stderr as `display` does to stdout."""
+    """Prints to stderr as `display` does to stdout.
+
+    (print-error "no such file") => nil
+    """
     _write_error(values, "")
 
 
 @builtin("println-error", "io/println-error", returns="nil")
 def println_error(*values: Any) -> None:
-    """Writes to stderr as `println` does to stdout."""
+    """Prints to stderr as `println` does to stdout.
+
+    (println-error "no such file") => nil
+    """
     _write_error(values, "\n")
 
 
 @builtin("io/flush", returns="nil")
 def io_flush() -> None:
-    """Hands what was printed so far to the operating system."""
+    """Flushes stdout: hands what was printed so far to the operating system.
+
+    (display "working ...")
+    (io/flush) => nil
+    """
     sys.stdout.flush()
 
 

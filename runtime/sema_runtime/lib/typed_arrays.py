@@ -80,7 +80,7 @@ def _folded(function: Callable[[Any, Any], Any], initial: Any, array: TypedArray
 
 @builtin("f64-array", pure=True)
 def f64_array(*numbers: Any) -> FloatArray:
-    """An array of floats.
+    """A packed array of floats, for arithmetic on many numbers.
 
     (f64-array 1 2.5) => #f64(1 2.5)
     """
@@ -125,7 +125,10 @@ def f64_array_range(start: Any, end: Any, step: Any = 1.0) -> FloatArray:
 
 @builtin("f64-array/length", returns="int", pure=True)
 def f64_array_length(array: Any) -> int:
-    """The number of items."""
+    """The number of items of an array of floats.
+
+    (f64-array/length (f64-array 1 2)) => 2
+    """
     return len(_floats(array))
 
 
@@ -186,7 +189,7 @@ def f64_array_sum(array: Any) -> float:
 
 @builtin("f64-array/dot", returns="float", pure=True)
 def f64_array_dot(a: Any, b: Any) -> float:
-    """The sum of the products of items at the same index.
+    """The dot product of two arrays: the sum of the products of items at the same index.
 
     (f64-array/dot (f64-array 1 2) (f64-array 3 4)) => 11.0
     """
@@ -198,7 +201,11 @@ def f64_array_dot(a: Any, b: Any) -> float:
 
 @builtin("f64-array?", returns="bool", pure=True)
 def is_f64_array(value: Any) -> bool:
-    """Whether value is an array of floats."""
+    """Whether value is an array of floats.
+
+    (f64-array? (f64-array 1)) => #t
+    (f64-array? [1.0]) => #f
+    """
     return type(value) is FloatArray
 
 
@@ -207,7 +214,7 @@ def is_f64_array(value: Any) -> bool:
 
 @builtin("i64-array", pure=True)
 def i64_array(*numbers: Any) -> IntArray:
-    """An array of 64-bit ints.
+    """A packed array of 64-bit ints, for arithmetic on many numbers.
 
     (i64-array 1 2) => #i64(1 2)
     """
@@ -247,7 +254,10 @@ def i64_array_range(start: Any, end: Any, step: Any = 1) -> IntArray:
 
 @builtin("i64-array/length", returns="int", pure=True)
 def i64_array_length(array: Any) -> int:
-    """The number of items."""
+    """The number of items of an array of ints.
+
+    (i64-array/length (i64-array 1 2)) => 2
+    """
     return len(_ints(array))
 
 
@@ -302,6 +312,7 @@ def i64_array_sum(array: Any) -> int:
     """The sum of the items; beyond 64 bits it wraps around.
 
     (i64-array/sum (i64-array 1 2)) => 3
+    (i64-array/sum (i64-array 9223372036854775807 1)) => -9223372036854775808
     """
     total = int(sum(_ints(array).items))
     return (total + INT_LIMIT) % (2 * INT_LIMIT) - INT_LIMIT
@@ -309,5 +320,8 @@ def i64_array_sum(array: Any) -> int:
 
 @builtin("i64-array?", returns="bool", pure=True)
 def is_i64_array(value: Any) -> bool:
-    """Whether value is an array of 64-bit ints."""
+    """Whether value is an array of 64-bit ints.
+
+    (i64-array? (i64-array 1)) => #t
+    """
     return type(value) is IntArray
