@@ -183,8 +183,8 @@ def test_processes() -> None:
     processes.proc_close_stdin(process)
     assert processes.proc_wait(process) == 0
     assert processes.proc_read_stdout(process) == "hello"
-    processes.proc_close(process)
     assert processes.proc_exit_code(process) == 0
+    processes.proc_close(process)
 
 
 @pytest.mark.usefixtures("open_afterwards")

@@ -1,146 +1,171 @@
-"""Other programs that run side by side with this one: `proc/spawn` and what can be done with the process it gives."""
+"""Other programs that run side by side with this one: `proc/spawn` and what can be done with the handle it gives."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.system import environment, in_background
-from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import IoError, SemaError, type_error
-from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map
+from sema_runtime.lib.children import Child, Settings, arguments, piped, refusal, write_all
+from sema_runtime.lib.handles import Handles
+from sema_runtime.lib.system import in_background
+from sema_runtime.lib.text_args import text_of
+from sema_runtime.values.errors import IoError, SemaError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Any
+    from threading import Lock
+    from typing import Any
 
 
 class Process:
-    """A started program with pipes to its standard streams."""
+    """A program with pipes to its standard streams."""
 
-    __slots__ = ("__weakref__", "handle", "name")
-    type_name = "process"
+    __slots__ = ("child", "writing")
 
-    def __init__(self, name: str, handle: subprocess.Popen[bytes]) -> None:
-        self.name = name
-        self.handle = handle
-
-    def sema_text(self) -> str:
-        return f"<process {self.name} {self.handle.pid}>"
+    def __init__(self, child: Child, writing: Lock) -> None:
+        self.child = child
+        self.writing = writing  # held while something is written to its input
 
 
-def process_of(value: Any) -> Process:
-    """The value, checked to be a process."""
-    if type(value) is not Process:
-        type_error("process", value)
-    return value
+processes = Handles("integer (proc handle)", "no such handle")
 
 
-@builtin("proc/spawn", cap="process")
-def proc_spawn(argv: Any, options: Any = None) -> Process:
-    """Starts a program, given with its arguments as a list. options: :cwd, :env (added to the environment)."""
-    if not isinstance(argv, (List, tuple, list)):
-        type_error("list or vector", argv)
-    line = list(argv)
-    for part in line:
-        if type(part) is not str:
-            type_error("string", part)
-    if not line:
-        raise SemaError("proc/spawn: argv must not be empty")
-    settings = options if isinstance(options, Map) else Map()
-    pipe = subprocess.PIPE
+def proc_child(function: str, handle: Any) -> Child:
+    """The program that a handle stands for."""
+    process: Process = processes.get(function, handle)
+    return process.child
+
+
+@builtin("proc/spawn", returns="int", cap="process")
+def proc_spawn(argv: Any, options: Any = None) -> int:
+    """Starts a program, given with its arguments as a list or vector, and gives a handle for it.
+
+    options: :cwd, :env (a map, added to the environment). What the program writes is collected until it is read; a
+    program of which 256 MiB are unread is ended. So are those that still run when this one ends.
+
+    (define p (proc/spawn ["cat"]))
+    (proc/write-stdin p "meow")
+    (proc/close-stdin p)
+    (proc/wait p) => 0
+    (proc/read-stdout p) => "meow"
+    (proc/close p)
+    (proc/spawn ["no-such-program"]) ! proc/spawn no-such-program: No such file or directory
+    """
+    from threading import Lock
+
+    line = arguments("proc/spawn", argv)
+    settings = Settings("proc/spawn", options)
     try:
-        handle = subprocess.Popen(
-            line,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            cwd=settings.lookup(keyword("cwd")),
-            env=environment(settings.lookup(keyword("env"))),
-        )
-    except OSError as error:
-        raise IoError(f"proc/spawn {line[0]}: {error.strerror}") from None
-    for stream in (handle.stdout, handle.stderr):
-        assert stream is not None
-        os.set_blocking(stream.fileno(), False)
-    return Process(line[0], handle)
+        child = piped(line, settings, with_input=True)
+    except (OSError, ValueError) as error:
+        raise SemaError(refusal("proc/spawn", line[0], settings, error)) from None
+    return processes.add(Process(child, Lock()))
 
 
 @builtin("proc/write-stdin", returns="nil", cap="process")
-def proc_write_stdin(process: Any, text: Any) -> None:
-    """Writes text to the input of the process."""
-    stdin = process_of(process).handle.stdin
-    if type(text) is not str:
-        type_error("string", text)
-    if stdin is None or stdin.closed:
-        raise SemaError("proc/write-stdin: stdin is closed")
+def proc_write_stdin(proc: Any, text: Any) -> None:
+    """Writes text to the input of the process, and waits until the process or the pipe to it has taken everything.
+
+    Cancelling a task that waits for that ends the process, which has read a part of the text only.
+    """
+    process: Process = processes.get("proc/write-stdin", proc)
+    data = text_of(text).encode(errors="surrogateescape")
+    stdin = process.child.handle.stdin
+    assert stdin is not None
+
+    def write() -> None:
+        with process.writing:
+            if stdin.closed:
+                raise SemaError("proc/write-stdin: stdin already closed")
+            write_all(stdin, data)
+
     try:
-        stdin.write(text.encode())
-        stdin.flush()
+        in_background(write, stop=process.child.kill)
     except OSError as error:
         raise IoError(f"proc/write-stdin: {error.strerror}") from None
 
 
 @builtin("proc/close-stdin", returns="nil", cap="process")
-def proc_close_stdin(process: Any) -> None:
+def proc_close_stdin(proc: Any) -> None:
     """Ends the input of the process."""
-    stdin = process_of(process).handle.stdin
-    if stdin is not None and not stdin.closed:
-        stdin.close()
+    process = processes.get("proc/close-stdin", proc)
+    if not process.writing.acquire(blocking=False):
+        raise SemaError(f"proc/close-stdin: handle {proc} is busy — a proc/write-stdin is in flight on it")
+    try:
+        _close_stdin(process)
+    finally:
+        process.writing.release()
+
+
+def _close_stdin(process: Process) -> None:
+    stdin = process.child.handle.stdin
+    assert stdin is not None
+    stdin.close()
 
 
 @builtin("proc/read-stdout", returns="string", cap="process")
-def proc_read_stdout(process: Any) -> str:
-    """What the process has written to its output since the last time; doesn't wait."""
-    return _available(process_of(process).handle.stdout)
+def proc_read_stdout(proc: Any) -> str:
+    """What the process has written to its output since the last time; doesn't wait. Bytes that aren't UTF-8 are `�`."""
+    return _taken("proc/read-stdout", proc, 0)
 
 
 @builtin("proc/read-stderr", returns="string", cap="process")
-def proc_read_stderr(process: Any) -> str:
+def proc_read_stderr(proc: Any) -> str:
     """What the process has written to its error output since the last time; doesn't wait."""
-    return _available(process_of(process).handle.stderr)
+    return _taken("proc/read-stderr", proc, 1)
 
 
-def _available(stream: IO[bytes] | None) -> str:
-    if stream is None or stream.closed:
-        return ""
-    return (stream.read() or b"").decode(errors="replace")
+def _taken(function: str, handle: Any, stream: int) -> str:
+    child = proc_child(function, handle)
+    if child.exceeded:
+        raise SemaError(f"{function}: unread output of handle {handle} exceeded the {child.limit}-byte limit")
+    return child.text(stream)
 
 
 @builtin("proc/running?", returns="bool", cap="process")
-def proc_is_running(process: Any) -> bool:
+def proc_is_running(proc: Any) -> bool:
     """Whether the process has not ended yet."""
-    return process_of(process).handle.poll() is None
+    return proc_child("proc/running?", proc).status() is None
 
 
 @builtin("proc/exit-code", returns="int|nil", cap="process")
-def proc_exit_code(process: Any) -> int | None:
-    """The status that the process ended with, nil while it runs."""
-    return process_of(process).handle.poll()
+def proc_exit_code(proc: Any) -> int | None:
+    """The status that the process ended with, -1 when a signal ended it, nil while it runs."""
+    return proc_child("proc/exit-code", proc).status()
 
 
 @builtin("proc/wait", returns="int", cap="process")
-def proc_wait(process: Any) -> int:
-    """Waits until the process ends, other tasks go on meanwhile; gives its status."""
-    code: int = in_background(process_of(process).handle.wait)
+def proc_wait(proc: Any) -> int:
+    """Waits until the process ends and gives its status, -1 when a signal ended it; other tasks go on meanwhile.
+
+    All that it wrote can be read then. Cancelling a task that waits ends the process.
+
+    (define p (proc/spawn ["sh" "-c" "echo done; exit 2"]))
+    (proc/wait p) => 2
+    (proc/read-stdout p) => "done\\n"
+    """
+    child = proc_child("proc/wait", proc)
+    code: int = in_background(child.wait, stop=child.kill)
     return code
 
 
 @builtin("proc/kill", returns="nil", cap="process")
-def proc_kill(process: Any) -> None:
-    """Ends the process by force."""
-    process_of(process).handle.kill()
+def proc_kill(proc: Any) -> None:
+    """Ends the process, and those it has started, by force."""
+    proc_child("proc/kill", proc).kill()
 
 
 @builtin("proc/close", returns="nil", cap="process")
-def proc_close(process: Any) -> None:
-    """Ends the process if it still runs, and closes its streams."""
-    handle = process_of(process).handle
-    if handle.poll() is None:
-        handle.kill()
-        handle.wait()
-    for stream in (handle.stdin, handle.stdout, handle.stderr):
-        if stream is not None:
-            stream.close()
+def proc_close(proc: Any) -> None:
+    """Ends the process if it still runs, closes its streams and forgets the handle, which may be an unknown one."""
+    process: Process | None = processes.forget(proc)
+    if process is None:
+        return
+    child = process.child
+    child.closed = True
+    child.kill()
+
+    def finish() -> None:
+        child.wait()
+        with process.writing:
+            _close_stdin(process)
+
+    in_background(finish)

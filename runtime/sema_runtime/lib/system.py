@@ -229,61 +229,76 @@ def shell(command: Any, *rest: Any) -> Map:
     """Runs a command and gives `{:stdout text :stderr text :exit-code n}`; other tasks go on meanwhile.
 
     A command alone goes through the shell; with arguments the program is started directly. Last may stand a map of
-    options: :cwd, :env (added to the environment), :stdin (text), :timeout (milliseconds).
+    options: :cwd, :env (added to the environment), :stdin (text), :timeout (milliseconds). The exit code is -1 when a
+    signal ended the program. Cancelling the task, Ctrl-C and the timeout end it and the programs it has started.
+
+    (get (shell "echo out; exit 3") :exit-code) => 3
+    (get (shell "printf" "%s" "$HOME") :stdout) => "$HOME"
     """
     require("shell", "process")
-    options = Map()
-    if rest and isinstance(rest[-1], Map):
-        *rest, options = rest  # type: ignore[assignment]
-    arguments = [text_of(one) for one in rest]
-    line: Any = [text_of(command), *arguments] if arguments else ["/bin/sh", "-c", text_of(command)]
-    done: Map = in_background(lambda: _run(line, text_of(command), options))
-    return done
+    options = rest[-1] if rest and isinstance(rest[-1], Map) else None
+    words = [text_of(command), *map(text_of, rest if options is None else rest[:-1])]
+    return _run(words if len(words) > 1 else ["/bin/sh", "-c", *words], words[0], options)
 
 
-def _run(line: list[str], shown: str, options: Map) -> Map:
-    import subprocess
+def _run(line: list[str], shown: str, options: Map | None) -> Map:
+    from sema_runtime.lib.children import Settings, feed, piped, refusal
 
-    timeout = options.lookup(keyword("timeout"))
+    settings = Settings("shell", options)
+    timeout = None if options is None else options.lookup(keyword("timeout"))
+    if timeout is not None and (type(timeout) not in (int, float) or timeout < 0):
+        type_error("non-negative number (:timeout)", timeout)
+    given = None if options is None else options.lookup(keyword("stdin"))
+    data = None if given is None else text_of(given).encode(errors="surrogateescape")
+    # with the terminal of this process only where nothing but Ctrl-C, which the terminal sends to both, shall end it
+    alone = timeout is not None or "sema_runtime.tasks.scheduler" in sys.modules or not _at_terminal()
     try:
-        done = subprocess.run(
-            line,
-            capture_output=True,
-            input=(options.lookup(keyword("stdin")) or "").encode(),
-            cwd=options.lookup(keyword("cwd")),
-            env=environment(options.lookup(keyword("env"))),
-            timeout=None if timeout is None else timeout / 1000,
-        )
-    except subprocess.TimeoutExpired:
-        raise SemaError(f"shell: timed out after {timeout} ms: {shown}") from None
-    except OSError as error:
-        raise IoError(f"shell {shown}: {error.strerror}") from None
-    return Map(
-        {
-            keyword("stdout"): done.stdout.decode(errors="replace"),
-            keyword("stderr"): done.stderr.decode(errors="replace"),
-            keyword("exit-code"): done.returncode,
-        }
-    )
+        child = piped(line, settings, with_input=data is not None, alone=alone)
+    except (OSError, ValueError) as error:
+        raise IoError(refusal("shell", shown, settings, error)) from None
+    if data is not None:
+        feed(child, data)
+    seconds = None if timeout is None else timeout / 1000
+    if not in_background(lambda: child.ends_within(seconds), stop=child.kill):
+        child.kill()
+        raise SemaError(f"shell: timed out after {timeout} ms: {shown}")
+    if child.exceeded:
+        raise SemaError(f"shell: output exceeded the {child.limit}-byte limit: {shown}")
+    out, err = (output.take_text(ended=True) for output in child.outputs)
+    return Map({keyword("stdout"): out, keyword("stderr"): err, keyword("exit-code"): child.status()})
 
 
-def environment(extra: Any) -> dict[str, str] | None:
-    """The environment with the entries of a map added; None for the plain one."""
-    if not isinstance(extra, Map):
-        return None
-    names = ((key.name if isinstance(key, Keyword) else str(key), str(value)) for key, value in extra.pairs())
-    return {**os.environ, **dict(names)}
+def _at_terminal() -> bool:
+    """Whether this process may use a terminal, so that a program in its group may too (to ask for a password)."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
 
 
-def in_background(work: Callable[[], Any]) -> Any:
-    """The result of blocking work; when there are tasks, it is done in a thread so that they go on."""
-    if "sema_runtime.tasks.scheduler" not in sys.modules:
-        return work()
-    import asyncio
+def in_background(work: Callable[[], Any], stop: Callable[[], Any] | None = None) -> Any:
+    """The result of blocking work; when there are tasks, it is done in a thread so that they go on.
 
-    from sema_runtime.tasks import suspend
+    stop: ends the work early. Called when it fails or the wait for it is broken off, by cancelling the task or Ctrl-C;
+    without it the thread is left alone then.
+    """
+    try:
+        if "sema_runtime.tasks.scheduler" not in sys.modules:
+            return work()
+        from sema_runtime.tasks import suspend
+        from sema_runtime.tasks.threads import in_thread
 
-    return suspend(asyncio.to_thread(work))
+        return suspend(in_thread(work))
+    except BaseException:
+        if stop is not None:
+            stop()
+        raise
 
 
 # Signals
