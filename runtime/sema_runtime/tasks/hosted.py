@@ -24,47 +24,45 @@ class HostedScheduler(Scheduler):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self.host = loop
-        self.pumping = False
-        self.timer: asyncio.TimerHandle | None = None
+        self.in_loop = True
 
     def loop(self) -> asyncio.AbstractEventLoop:
         return self.host
-
-    def stop_loop(self) -> None:
-        self.pump_soon()
-
-    def pump_soon(self) -> None:
-        """Runs the queue when the loop comes round."""
-        if not self.pumping:
-            self.pumping = True
-            self.host.call_soon(self.pump)
 
     def pump(self) -> None:
         """Runs what is ready, then sets the alarm for the next timer."""
         self.pumping = False
         self.hub = getcurrent()
-        while True:
-            while self.ready:
-                self.resume(self.ready.popleft())
-            if not self._fire():
-                break
-        delay = self._next_timer()
-        if delay is None and not self.external:
+        self._run_batch()
+        if not (self.ready or self.external) and self._next_timer() is None:
             while self.idle_runners:
                 self.idle_runners.popleft().wake()
         if self.ready:
             self.pump_soon()
-        if self.timer is not None:
-            self.timer.cancel()
-        self.timer = None if delay is None else self.host.call_later(delay, self.pump)
+        else:
+            self._set_alarm()
+
+    def start_in_loop(self, function: Callable[[], Any]) -> Task:
+        self.hub = getcurrent()
+        task = Task(self, function)
+        self.resume(task)
+        if self.ready or task.promise.open:
+            self.pump_soon()
+        return task
+
+
+def scheduler_of(loop: asyncio.AbstractEventLoop) -> Scheduler:
+    """The scheduler whose tasks the running loop of a host runs."""
+    found = _schedulers.get(loop)
+    if found is None:
+        found = _schedulers[loop] = HostedScheduler(loop)
+    return found
 
 
 async def call_in_loop(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """The result of function(*args), run as a task. Cancelling the coroutine cancels the task."""
     loop = asyncio.get_running_loop()
-    scheduler = _schedulers.get(loop)
-    if scheduler is None:
-        scheduler = _schedulers[loop] = HostedScheduler(loop)
+    scheduler = scheduler_of(loop)
     task = Task(scheduler, lambda: function(*args))
     done: asyncio.Future[None] = loop.create_future()
 

@@ -1,11 +1,9 @@
-"""Running an asyncio loop in slices, also underneath another one (a notebook's) that is running in the same thread."""
+"""Running an asyncio loop for a while, also underneath another one (a notebook's) that runs in the same thread."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,33 +17,37 @@ def new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def run_slice(loop: asyncio.AbstractEventLoop, seconds: float | None) -> None:
-    """Runs the loop until somebody stops it, at most for that long."""
-    timer = None if seconds is None else loop.call_later(seconds, loop.stop)
-    try:
-        with _no_running_loop():
-            loop.run_forever()
-    finally:
-        if timer is not None:
-            timer.cancel()
-
-
-@contextmanager
-def _no_running_loop() -> Iterator[None]:
-    """Hides the loop that is running in this thread, if any: a synchronous call below it blocks it anyway."""
+def run(loop: asyncio.AbstractEventLoop) -> None:
+    """Runs the loop until somebody stops it."""
     outer = asyncio._get_running_loop()
     if outer is None:
-        yield
-        return
-    swap: Any = getattr(asyncio.tasks, "_swap_current_task", None)  # since Python 3.12
-    task = swap(outer, None) if swap else None
-    asyncio._set_running_loop(None)
-    try:
-        yield
-    finally:
-        asyncio._set_running_loop(outer)
-        if swap:
-            swap(outer, task)
+        loop.run_forever()
+    else:  # a synchronous call below a running loop blocks it anyway
+        with hidden(outer):
+            loop.run_forever()
+
+
+class hidden:
+    """Hides the running loop and its current task from the code inside, which is not theirs.
+
+    with hidden(loop): ...
+    """
+
+    __slots__ = ("loop", "task")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+
+    def __enter__(self) -> None:
+        self.task = _swap_task(self.loop, None)
+        asyncio._set_running_loop(None)
+
+    def __exit__(self, *_: object) -> None:
+        asyncio._set_running_loop(self.loop)
+        _swap_task(self.loop, self.task)
+
+
+_swap_task: Any = getattr(asyncio.tasks, "_swap_current_task", None) or (lambda loop, task: None)  # since Python 3.12
 
 
 def close(loop: asyncio.AbstractEventLoop) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any, NoReturn
 
+BATCH = 1000  # turns of tasks between two rounds of the asyncio loop
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
 
@@ -125,6 +126,9 @@ class Scheduler:
         self.hub: greenlet | None = None  # the greenlet that drives the queue
         self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
         self.private_loop: asyncio.AbstractEventLoop | None = None
+        self.in_loop = False  # whether the loop is running, on behalf of the root
+        self.pumping = False  # whether a call of `pump` waits in the loop
+        self.alarm: asyncio.TimerHandle | None = None
 
     # Waiting
 
@@ -197,7 +201,7 @@ class Scheduler:
         def done(_: Any) -> None:
             self.external -= 1
             waiter.wake()
-            self.stop_loop()
+            self.pump_soon()
 
         future.add_done_callback(done)
         try:
@@ -308,11 +312,10 @@ class Scheduler:
 
     def _idle(self) -> bool:
         """Waits until something is ready. False when nothing will ever be."""
-        if self._fire():
-            return True
         if self.external:
-            self._run_loop(self._next_timer())
-            self._fire()
+            self._run_loop()
+            return True
+        if self._fire():
             return True
         delay = self._next_timer()
         if delay is not None:
@@ -347,15 +350,64 @@ class Scheduler:
             self.private_loop = new_loop()
         return self.private_loop
 
-    def stop_loop(self) -> None:
-        """Ends the current run of the loop, because a strand became ready."""
-        if self.private_loop is not None:
-            self.private_loop.stop()
+    def _run_loop(self) -> None:
+        """Runs the loop, and in it the tasks that become ready, until the root can go on or asyncio is done."""
+        from sema_runtime.tasks.loops import run
 
-    def _run_loop(self, seconds: float | None) -> None:
-        from sema_runtime.tasks.loops import run_slice
+        self._set_alarm()
+        self.in_loop = True
+        try:
+            run(self.loop())
+        finally:
+            self.in_loop = False
 
-        run_slice(self.loop(), seconds)
+    def pump_soon(self) -> None:
+        """Says, from a callback or coroutine of the loop, that a strand became ready."""
+        if self.in_loop and not self.pumping:
+            self.pumping = True
+            self.loop().call_soon(self.pump)
+
+    def pump(self) -> None:
+        """Runs what is ready, as a callback of the loop; ends the loop's run where the root's turn comes."""
+        self.pumping = False
+        if not self.in_loop:
+            return
+        from sema_runtime.tasks.loops import hidden
+
+        with hidden(self.loop()):
+            self._run_batch()
+        if self.ready and self.ready[0] is not self.root:
+            self.pump_soon()
+        elif self.ready or not self.external:
+            self.loop().stop()
+        else:
+            self._set_alarm()
+
+    def _run_batch(self) -> None:
+        """Runs what is ready, up to the root's turn; at most so much that the loop's other callbacks don't starve."""
+        ready = self.ready
+        for _ in range(BATCH):
+            if not (ready or self._fire()) or ready[0] is self.root:
+                return
+            self.resume(ready.popleft())
+
+    def start_in_loop(self, function: Callable[[], Any]) -> Task:
+        """A new task, run at once by a coroutine of the loop until it ends or waits: what a server does a request."""
+        from sema_runtime.tasks.loops import hidden
+
+        task = Task(self, function)
+        with hidden(self.loop()):
+            self.resume(task)
+        if self.ready or task.promise.open:
+            self.pump_soon()
+        return task
+
+    def _set_alarm(self) -> None:
+        """Has the loop come back when the first timer is due."""
+        if self.alarm is not None:
+            self.alarm.cancel()
+        delay = self._next_timer()
+        self.alarm = None if delay is None else self.loop().call_later(delay, self.pump)
 
 
 class _PerThread(threading.local):
