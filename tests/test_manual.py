@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from contextvars import copy_context
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from llm_support import llm as llm
 
 from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import to_text
@@ -44,7 +46,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_examples(name: str, folder: None) -> None:
+@pytest.mark.usefixtures("llm", "folder")
+def test_examples(name: str) -> None:
+    copy_context().run(check_examples, name)  # what one entry puts in the context is unknown to the next
+
+
+def check_examples(name: str) -> None:
     session = Session(closed=False)
     for example in examples_of(name):
         if example.runs:
@@ -60,6 +67,8 @@ def outcome(session: Session, example: Example) -> str:
     except Exception as error:
         message = describe(error).message
         return message if example.kind == "!" else f"error: {message}"
+    if example.kind == "!":
+        return f"no error: {to_text(value)}"
     if example.kind == "prints":
         return written.getvalue().removesuffix("\n").replace("\n", "\\n")
     return to_text(value) if example.kind else ""

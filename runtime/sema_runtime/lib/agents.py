@@ -53,37 +53,56 @@ def agent(options: Any) -> Agent:
 
 @builtin("agent?", returns="bool", pure=True)
 def is_agent(value: Any) -> bool:
-    """Whether the value is an agent."""
+    """Whether the value is an agent.
+
+    (agent? (agent {})) => #t
+    """
     return isinstance(value, Agent)
 
 
 @builtin("agent/name", returns="string", pure=True)
 def agent_name(agent: Any) -> str:
-    """The agent's name."""
+    """The agent's name.
+
+    (agent/name (agent {:name "helper"})) => "helper"
+    """
     return agent_of(agent).name
 
 
 @builtin("agent/system", returns="string", pure=True)
 def agent_system(agent: Any) -> str:
-    """The agent's instructions."""
+    """The agent's instructions.
+
+    (agent/system (agent {:system "Be brief."})) => "Be brief."
+    """
     return agent_of(agent).system
 
 
 @builtin("agent/tools", returns="list", pure=True)
 def agent_tools(agent: Any) -> List:
-    """The agent's tools."""
+    """The agent's tools.
+
+    (deftool now "The time" {} (fn () "noon"))
+    (map tool/name (agent/tools (agent {:tools [now]}))) => ("now")
+    """
     return List(agent_of(agent).tools)
 
 
 @builtin("agent/model", returns="string", pure=True)
 def agent_model(agent: Any) -> str:
-    """The agent's model, "" for the provider's default."""
+    """The agent's model, "" for the provider's default.
+
+    (agent/model (agent {:model "gpt-5.5"})) => "gpt-5.5"
+    """
     return agent_of(agent).model
 
 
 @builtin("agent/max-turns", returns="int", pure=True)
 def agent_max_turns(agent: Any) -> int:
-    """How many rounds of tool calls a run may take."""
+    """How many rounds of tool calls a run may take.
+
+    (agent/max-turns (agent {:max-turns 5})) => 5
+    """
     return agent_of(agent).max_turns
 
 
@@ -94,6 +113,10 @@ def agent_run(agent: Any, message: Any, options: Any = None) -> Any:
     Returns the answer; with an options map {:response :messages :session}. Options: :on-tool-call :on-text :on-partial
     :reasoning-effort :messages :session :conversation-id.
     A tool's error goes back to the model; five in a row end the run.
+
+    (llm/define-provider :echo {:complete (fn (req) "42, as always") :default-model "echo"})
+    (agent/run (agent {:system "Be brief."}) "What is the answer?") => "42, as always"
+    (:response (agent/run (agent {}) "And now?" {})) => "42, as always"
     """
     from sema_runtime.llm.agents import ToolLoop
     from sema_runtime.llm.history import messages_of

@@ -54,7 +54,7 @@ def conversation_new(options: Any = None) -> Conversation:
 def is_conversation(value: Any) -> bool:
     """Whether the value is a conversation.
 
-    (conversation? 1) => #f
+    (conversation? (conversation/new)) => #t
     """
     return isinstance(value, Conversation)
 
@@ -67,6 +67,9 @@ def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conve
     """Asks the model with the whole history and text; the conversation with both turns added.
 
     Options: :temperature :max-tokens :system.
+
+    (llm/define-provider :echo {:complete (fn (req) "hello") :default-model "echo"})
+    (map message/role (conversation/messages (conversation/say (conversation/new) "hi"))) => (:user :assistant)
     """
     from sema_runtime.llm.options import options_map
     from sema_runtime.llm.requests import STREAM_OPTIONS, request
@@ -80,7 +83,11 @@ def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conve
 
 @builtin("conversation/say-as", cap="llm")
 def conversation_say_as(conversation: Any, system: Any, text: Any, options: Any = None) -> Conversation:
-    """As conversation/say with other instructions for this turn: a string, or the system messages of a prompt."""
+    """As conversation/say with other instructions for this turn: a string, or the system messages of a prompt.
+
+    (llm/define-provider :echo {:complete (fn (req) "Ahoy") :default-model "echo"})
+    (conversation/last-reply (conversation/say-as (conversation/new) "You are a pirate." "hi")) => "Ahoy"
+    """
     from sema_runtime.llm.options import options_map
     from sema_runtime.llm.requests import STREAM_OPTIONS, request
 
@@ -126,38 +133,57 @@ def _with_usage(metadata: dict[str, str], reply: Reply) -> dict[str, str]:
 
 @builtin("conversation/messages", returns="list", pure=True)
 def conversation_messages(conversation: Any) -> List:
-    """The messages, oldest first."""
+    """The messages, oldest first.
+
+    (conversation/messages (conversation/add-message (conversation/new) :user "hi")) => (<message user "hi">)
+    """
     return List(_of(conversation).messages)
 
 
 @builtin("conversation/length", returns="int", pure=True)
 def conversation_length(conversation: Any) -> int:
-    """The number of messages."""
+    """The number of messages.
+
+    (conversation/length (conversation/add-message (conversation/new) :user "hi")) => 1
+    """
     return len(_of(conversation).messages)
 
 
 @builtin("conversation/turns", returns="int", pure=True)
 def conversation_turns(conversation: Any) -> int:
-    """The number of answers in it."""
+    """The number of answers in it.
+
+    (conversation/turns (conversation/add-message (conversation/new) :assistant "hello")) => 1
+    """
     return sum(message.role == "assistant" for message in _of(conversation).messages)
 
 
 @builtin("conversation/model", returns="string", pure=True)
 def conversation_model(conversation: Any) -> str:
-    """Its model, "" for the provider's default."""
+    """Its model, "" for the provider's default.
+
+    (conversation/model (conversation/new {:model "gpt-5.5"})) => "gpt-5.5"
+    """
     return _of(conversation).model
 
 
 @builtin("conversation/models-used", returns="list[string]", pure=True)
 def conversation_models_used(conversation: Any) -> List:
-    """A list of its model, empty for the provider's default."""
+    """A list of its model, empty for the provider's default.
+
+    (conversation/models-used (conversation/new {:model "gpt-5.5"})) => ("gpt-5.5")
+    """
     model = _of(conversation).model
     return List([model] if model else [])
 
 
 @builtin("conversation/last-reply", returns="string", pure=True)
 def conversation_last_reply(conversation: Any) -> str:
-    """The text of the last answer; raises when there is none."""
+    """The text of the last answer; raises when there is none.
+
+    (define c (conversation/add-message (conversation/new) :assistant "hello"))
+    (conversation/last-reply c) => "hello"
+    """
     for message in reversed(_of(conversation).messages):
         if message.role == "assistant":
             return message.content
@@ -166,26 +192,38 @@ def conversation_last_reply(conversation: Any) -> str:
 
 @builtin("conversation/system", returns="string|nil", pure=True)
 def conversation_system(conversation: Any) -> str | None:
-    """The text of the first system message, or nil."""
+    """The text of the first system message, or nil.
+
+    (conversation/system (conversation/set-system (conversation/new) "Be brief.")) => "Be brief."
+    """
     return next((message.content for message in _of(conversation).messages if message.role == "system"), None)
 
 
 @builtin("conversation/token-count", returns="int", pure=True)
 def conversation_token_count(conversation: Any) -> int:
-    """A rough number of tokens: UTF-8 bytes / 4, rounded up."""
+    """A rough number of tokens: UTF-8 bytes / 4, rounded up.
+
+    (conversation/token-count (conversation/add-message (conversation/new) :user "hello")) => 2
+    """
     return -(-sum(len(message.content.encode("utf-8", "replace")) for message in _of(conversation).messages) // 4)
 
 
 @builtin("conversation/cost", returns="float|nil", pure=True)
 def conversation_cost(conversation: Any) -> float | None:
-    """What its answers cost in USD, nil when no price is known."""
+    """What its answers cost in USD, nil when no price is known.
+
+    (conversation/cost (conversation/new)) => nil
+    """
     spent = _of(conversation).metadata.get(COST)
     return None if spent is None else float(spent)
 
 
 @builtin("conversation/stats", returns="map", pure=True)
 def conversation_stats(conversation: Any) -> Map:
-    """{:messages :turns :tokens {:prompt :completion :total} :cost :models}."""
+    """{:messages :turns :tokens {:prompt :completion :total} :cost :models}.
+
+    (:messages (conversation/stats (conversation/add-message (conversation/new) :user "hi"))) => 1
+    """
     talk = _of(conversation)
     prompt = int(talk.metadata.get(PROMPT_TOKENS, "0"))
     completion = int(talk.metadata.get(COMPLETION_TOKENS, "0"))
@@ -202,13 +240,21 @@ def conversation_stats(conversation: Any) -> Map:
 
 @builtin("conversation/find")
 def conversation_find(conversation: Any, predicate: Any) -> Any:
-    """The first message for which predicate holds, or nil."""
+    """The first message for which predicate holds, or nil.
+
+    (define c (conversation/add-message (conversation/new) :user "hi"))
+    (conversation/find c (fn (m) (= (message/role m) :user))) => <message user "hi">
+    """
     return next((message for message in _of(conversation).messages if _is_true(predicate(message))), None)
 
 
 @builtin("conversation/search", returns="list[map]", pure=True)
 def conversation_search(conversation: Any, query: Any) -> List:
-    """The messages that contain a text, whatever its case: {:index :role :content}."""
+    """The messages that contain a text, whatever its case: {:index :role :content}.
+
+    (define c (conversation/add-message (conversation/new) :user "Good day"))
+    (conversation/search c "DAY") => ({:content "Good day" :index 0 :role :user})
+    """
     wanted = string_of(query).lower()
     return List(
         [
@@ -241,33 +287,54 @@ def conversation_add_message(conversation: Any, role: Any, content: Any) -> Conv
 
 @builtin("conversation/set-system", pure=True)
 def conversation_set_system(conversation: Any, text: Any) -> Conversation:
-    """One system message, at the beginning, instead of those it had."""
+    """One system message, at the beginning, instead of those it had.
+
+    (conversation/messages (conversation/set-system (conversation/new) "Be brief.")) => (<message system "Be brief.">)
+    """
     talk = _of(conversation)
     return _with(talk, with_system(talk.messages, string_of(text)))
 
 
 @builtin("conversation/fork", pure=True)
 def conversation_fork(conversation: Any) -> Conversation:
-    """The same conversation: going on with one copy leaves the other as it is."""
+    """The same conversation: going on with one copy leaves the other as it is.
+
+    (define c (conversation/add-message (conversation/new) :user "hi"))
+    (conversation/length (conversation/add-message (conversation/fork c) :user "and")) => 2
+    (conversation/length c) => 1
+    """
     return _of(conversation)
 
 
 @builtin("conversation/filter")
 def conversation_filter(conversation: Any, predicate: Any) -> Conversation:
-    """The messages for which predicate holds."""
+    """The messages for which predicate holds.
+
+    (define c (conversation/add-message (conversation/new) :user "hi"))
+    (conversation/filter c (fn (m) (= (message/role m) :user))) => <conversation 1 messages>
+    """
     talk = _of(conversation)
     return _with(talk, tuple(message for message in talk.messages if _is_true(predicate(message))))
 
 
 @builtin("conversation/map", returns="list")
 def conversation_map(conversation: Any, function: Any) -> List:
-    """A list of what function gives for each message."""
+    """A list of what function gives for each message.
+
+    (define c (conversation/add-message (conversation/new) :user "hi"))
+    (conversation/map c message/content) => ("hi")
+    """
     return List([function(message) for message in _of(conversation).messages])
 
 
 @builtin("conversation/map-role")
 def conversation_map_role(conversation: Any, role: Any, function: Any) -> Conversation:
-    """The conversation with function applied to the messages of one role; it must return messages."""
+    """The conversation with function applied to the messages of one role; it must return messages.
+
+    (define c (conversation/add-message (conversation/new) :user "hi"))
+    (define (loud m) (message :user (string/upper (message/content m))))
+    (conversation/messages (conversation/map-role c :user loud)) => (<message user "HI">)
+    """
     talk = _of(conversation)
     wanted = role_of(role, "conversation/map-role")
     return _with(
@@ -278,7 +345,11 @@ def conversation_map_role(conversation: Any, role: Any, function: Any) -> Conver
 
 @builtin("conversation/remove", pure=True)
 def conversation_remove(conversation: Any, index: Any) -> Conversation:
-    """The conversation without the message at index."""
+    """The conversation without the message at index.
+
+    (define c (conversation/add-message (conversation/new) :user "hi"))
+    (conversation/length (conversation/remove c 0)) => 0
+    """
     talk = _of(conversation)
     at = _index("conversation/remove", index, len(talk.messages), len(talk.messages) - 1)
     return _with(talk, talk.messages[:at] + talk.messages[at + 1 :])
@@ -286,7 +357,11 @@ def conversation_remove(conversation: Any, index: Any) -> Conversation:
 
 @builtin("conversation/insert", pure=True)
 def conversation_insert(conversation: Any, index: Any, message: Any, content: Any = None) -> Conversation:
-    """The conversation with a message put in at index: a message value, or a role and a text."""
+    """The conversation with a message put in at index: a message value, or a role and a text.
+
+    (define c (conversation/add-message (conversation/new) :user "b"))
+    (conversation/messages (conversation/insert c 0 :user "a")) => (<message user "a"> <message user "b">)
+    """
     talk = _of(conversation)
     at = _index("conversation/insert", index, len(talk.messages), len(talk.messages))
     return _with(talk, (*talk.messages[:at], _given("conversation/insert", message, content), *talk.messages[at:]))
@@ -294,7 +369,11 @@ def conversation_insert(conversation: Any, index: Any, message: Any, content: An
 
 @builtin("conversation/replace", pure=True)
 def conversation_replace(conversation: Any, index: Any, message: Any, content: Any = None) -> Conversation:
-    """The conversation with another message at index: a message value, or a role and a text."""
+    """The conversation with another message at index: a message value, or a role and a text.
+
+    (define c (conversation/add-message (conversation/new) :user "hi"))
+    (conversation/messages (conversation/replace c 0 :user "hello")) => (<message user "hello">)
+    """
     talk = _of(conversation)
     at = _index("conversation/replace", index, len(talk.messages), len(talk.messages) - 1)
     return _with(

@@ -28,6 +28,9 @@ def llm_complete(prompt: Any, options: Any = None) -> str:
     """The model's answer to a text or a prompt.
 
     Options: :model :max-tokens (4096) :temperature :system :reasoning-effort :timeout (ms).
+
+    (llm/define-provider :echo {:complete (fn (req) "Hei!") :default-model "echo"})
+    (llm/complete "Say hello in Norwegian." {:max-tokens 50 :temperature 0.2}) => "Hei!"
     """
     from sema_runtime.llm.complete import complete
     from sema_runtime.llm.messages import Prompt
@@ -44,7 +47,11 @@ def llm_complete(prompt: Any, options: Any = None) -> str:
 
 @builtin("llm/send", returns="string", cap="llm")
 def llm_send(prompt: Any, options: Any = None) -> str:
-    """The model's answer to a prompt. Options: :model :max-tokens :temperature :timeout."""
+    """The model's answer to a prompt. Options: :model :max-tokens :temperature :timeout.
+
+    (llm/define-provider :echo {:complete (fn (req) "hello") :default-model "echo"})
+    (llm/send (prompt (system "Be brief.") (user "hi"))) => "hello"
+    """
     from sema_runtime.llm.complete import complete
     from sema_runtime.llm.messages import Prompt
     from sema_runtime.llm.options import options_map
@@ -60,6 +67,9 @@ def llm_chat(messages: Any, options: Any = None) -> str:
     """The model's answer to a list of messages or a prompt, after the calls of :tools it wants.
 
     Options: those of llm/complete, :tools :tool-mode (:auto or :none) :max-tool-rounds (10) :on-tool-call.
+
+    (llm/define-provider :echo {:complete (fn (req) "Because of Rayleigh.") :default-model "echo"})
+    (llm/chat [(message :system "Be brief.") (message :user "Why is the sky blue?")]) => "Because of Rayleigh."
     """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.agents import DEFAULT_TURNS, ToolLoop
@@ -82,7 +92,10 @@ def llm_chat(messages: Any, options: Any = None) -> str:
 def llm_stream(prompt: Any, *rest: Any) -> str:
     """The model's answer, handed to a callback piece by piece; without callback the pieces are written to stdout.
 
-    (llm/stream prompt [callback] [options]): prompt is a string, a prompt or a list of messages.
+    Called as `(llm/stream prompt [callback] [options])`; prompt is a string, a prompt or a list of messages.
+
+    (llm/define-provider :echo {:complete (fn (req) "Once upon") :default-model "echo"})
+    (llm/stream "A story" (fn (piece) (display piece))) => "Once upon"
     """
     from sema_runtime.llm.complete import stream
     from sema_runtime.llm.options import options_map
@@ -120,6 +133,10 @@ def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
     """Data read from text in the shape of a schema, as a map: {:amount {:type :number} :note :string}.
 
     Options: :model :validate (#t) :retries (2) :reask? (#t).
+
+    (define reply "{\\"amount\\": 12.5, \\"note\\": \\"lunch\\"}")
+    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
+    (llm/extract {:amount {:type :number} :note :string} "Lunch for 12.50") => {:amount 12.5 :note "lunch"}
     """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.extract import extract
@@ -138,7 +155,11 @@ def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
 
 @builtin("llm/classify", returns="keyword|string", cap="llm")
 def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
-    """The label that fits text, chosen by the model: a keyword if it is one of the labels, else the reply's text."""
+    """The label that fits text, chosen by the model: a keyword if it is one of the labels, else the reply's text.
+
+    (llm/define-provider :echo {:complete (fn (req) "bug") :default-model "echo"})
+    (llm/classify [:bug :question :praise] "It crashes when I click") => :bug
+    """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.extract import classify
 
@@ -147,7 +168,11 @@ def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
 
 @builtin("llm/summarize", returns="string", cap="llm")
 def llm_summarize(text: Any, options: Any = None) -> str:
-    """A summary of text. Options: :model :max-length (words) :style ("bullet-points", "one-line", else a paragraph)."""
+    """A summary of text. Options: :model :max-length (words) :style ("bullet-points", "one-line", else a paragraph).
+
+    (llm/define-provider :echo {:complete (fn (req) "Short.") :default-model "echo"})
+    (llm/summarize "A long text" {:max-length 10 :style "one-line"}) => "Short."
+    """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.extract import summarize
 
@@ -162,7 +187,12 @@ def llm_summarize(text: Any, options: Any = None) -> str:
 
 @builtin("llm/compare", returns="map", cap="llm")
 def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
-    """How alike two texts are: {:similarity :differences :summary}."""
+    """How alike two texts are: {:similarity :differences :summary}.
+
+    (define reply "{\\"similarity\\": 0.9, \\"differences\\": [], \\"summary\\": \\"alike\\"}")
+    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
+    (:summary (llm/compare "a cat" "a kitten")) => "alike"
+    """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.extract import compare
 
@@ -171,7 +201,11 @@ def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
 
 @builtin("llm/batch", returns="list[string]", cap="llm")
 def llm_batch(prompts: Any, options: Any = None) -> List:
-    """The answers to many prompts, asked all at once. Options: :model :max-tokens :temperature :system."""
+    """The answers to many prompts, asked all at once. Options: :model :max-tokens :temperature :system.
+
+    (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
+    (llm/batch ["one" "two"]) => ("one" "two")
+    """
     from sema_runtime.llm.batch import batch
 
     return List(batch(_batch_requests(prompts, options)))
@@ -179,7 +213,11 @@ def llm_batch(prompts: Any, options: Any = None) -> List:
 
 @builtin("llm/pmap", returns="list[string]", cap="llm")
 def llm_pmap(function: Any, items: Any, options: Any = None) -> List:
-    """Makes a prompt of each item with function, asks them all at once; the answers in the order of the items."""
+    """Makes a prompt of each item with function, asks them all at once; the answers in the order of the items.
+
+    (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
+    (llm/pmap (fn (word) (str "Translate: " word)) ["one" "two"]) => ("Translate: one" "Translate: two")
+    """
     from sema_runtime.llm.batch import batch
     from sema_runtime.llm.jsonable import is_sequence
 
@@ -215,7 +253,10 @@ def llm_token_count(text: Any) -> int:
 
 @builtin("llm/token-estimate", returns="map", pure=True)
 def llm_token_estimate(text: Any) -> Map:
-    """As llm/token-count, with how it was estimated: {:tokens :method :chars}."""
+    """As llm/token-count, with how it was estimated: {:tokens :method :chars}.
+
+    (llm/token-estimate "twelve chars") => {:chars 12 :method "chars/4" :tokens 3}
+    """
     from sema_runtime.llm.jsonable import is_sequence
 
     parts = text if is_sequence(text) else [text]

@@ -25,6 +25,10 @@ def llm_configure(name: Any, options: Any) -> None:
 
     Options: :api-key :base-url :default-model (:host for :ollama). Any other name with :api-key and :base-url is an
     OpenAI-compatible server.
+
+    (llm/configure :openai {:api-key "not-a-key" :default-model "gpt-5.5"})
+    (llm/configure :local {:api-key "none" :base-url "http://localhost:8000/v1" :default-model "my-model"})
+    (llm/current-provider) => {:model "my-model" :name :local}
     """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.providers import configured, registry
@@ -51,8 +55,12 @@ def _check_host(base_url: str) -> None:
 
 @builtin("llm/define-provider", returns="keyword")
 def llm_define_provider(name: Any, options: Any) -> Keyword:
-    """Registers a provider whose :complete function gets the request as a map and returns a string or a map, and makes
-    it the default: (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo-1"})."""
+    """Registers a provider that is a function, and makes it the default: :complete gets the request as a map and
+    returns a string or a map. For tests, and for servers with an API of their own.
+
+    (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
+    (llm/complete "hi") => "hi"
+    """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.providers import Provider, registry
 
@@ -72,7 +80,11 @@ def llm_define_provider(name: Any, options: Any) -> Keyword:
 @builtin("llm/auto-configure", returns="keyword|nil", arity=(0, -1))
 def llm_auto_configure(*_ignored: Any) -> Keyword | None:
     """Registers the providers whose keys are in the environment; returns the default one. Happens by itself before the
-    first call."""
+    first call.
+
+    (sys/set-env "OPENAI_API_KEY" "not-a-key")
+    (llm/auto-configure) => :openai
+    """
     import os
 
     from sema_runtime.llm.providers import auto_configure, registry
@@ -83,7 +95,13 @@ def llm_auto_configure(*_ignored: Any) -> Keyword | None:
 
 @builtin("llm/set-default", returns="keyword")
 def llm_set_default(name: Any) -> Keyword:
-    """Makes a registered provider the default."""
+    """Makes a registered provider the default.
+
+    (llm/define-provider :first {:complete (fn (req) "1") :default-model "one"})
+    (llm/define-provider :second {:complete (fn (req) "2") :default-model "two"})
+    (llm/set-default :first) => :first
+    (llm/complete "which?") => "1"
+    """
     from sema_runtime.llm.providers import registry
 
     registry().set_default(_name(name))
@@ -92,7 +110,11 @@ def llm_set_default(name: Any) -> Keyword:
 
 @builtin("llm/list-providers", "llm/providers", returns="list[keyword]")
 def llm_list_providers() -> List:
-    """The names of the registered providers, sorted."""
+    """The names of the registered providers, sorted.
+
+    (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo"})
+    (llm/list-providers) => (:echo :ollama)
+    """
     from sema_runtime.llm.providers import registry
 
     return List([keyword(name) for name in sorted(registry().providers)])
@@ -100,7 +122,11 @@ def llm_list_providers() -> List:
 
 @builtin("llm/current-provider", returns="map|nil")
 def llm_current_provider() -> Map | None:
-    """The default provider as {:name :model}, or nil."""
+    """The default provider as {:name :model}, or nil.
+
+    (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo-1"})
+    (llm/current-provider) => {:model "echo-1" :name :echo}
+    """
     from sema_runtime.llm.providers import registry
 
     provider = registry().default()
@@ -111,7 +137,11 @@ def llm_current_provider() -> Map | None:
 
 @builtin("llm/default-provider", returns="keyword|nil")
 def llm_default_provider() -> Keyword | None:
-    """The name of the default provider, or nil."""
+    """The name of the default provider, or nil.
+
+    (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo-1"})
+    (llm/default-provider) => :echo
+    """
     from sema_runtime.llm.providers import registry
 
     provider = registry().default()

@@ -39,7 +39,9 @@ def llm_with_budget(options: Any, thunk: Any) -> Any:
     """Calls thunk; calls to models inside it may spend {:max-cost-usd :max-tokens} in total. The call that exceeds a
     limit raises. With :on-stream :pre-gate no stream is opened once the limit is reached.
 
-    (llm/with-budget {:max-tokens 5000} (fn () (llm/complete "hi")))
+    (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 2}})})
+    (llm/with-budget {:max-tokens 100} (fn () (llm/complete "a"))) => "hi"
+    (llm/with-budget {:max-tokens 4} (fn () (llm/complete "a"))) ! LLM error: token budget exceeded: used 5 of 4 tokens
     """
     from sema_runtime.llm import budget
     from sema_runtime.llm import options as opt
@@ -55,7 +57,11 @@ def llm_with_budget(options: Any, thunk: Any) -> Any:
 
 @builtin("llm/set-budget", returns="nil")
 def llm_set_budget(usd: Any) -> None:
-    """Limits what calls may cost from now on, in USD."""
+    """Limits what calls may cost from now on, in USD.
+
+    (llm/set-budget 0.5)
+    (:limit (llm/budget-remaining)) => 0.5
+    """
     from sema_runtime.llm import budget
 
     budget.set_limit(_number(usd))
@@ -63,7 +69,12 @@ def llm_set_budget(usd: Any) -> None:
 
 @builtin("llm/clear-budget", returns="nil")
 def llm_clear_budget() -> None:
-    """Removes the limit of llm/set-budget."""
+    """Removes the limit of llm/set-budget.
+
+    (llm/set-budget 0.5)
+    (llm/clear-budget)
+    (llm/budget-remaining) => nil
+    """
     from sema_runtime.llm import budget
 
     budget.clear()
@@ -71,7 +82,11 @@ def llm_clear_budget() -> None:
 
 @builtin("llm/budget-remaining", returns="map|nil")
 def llm_budget_remaining() -> Map | None:
-    """What is left: {:limit :spent :remaining} in USD, {:token-limit :tokens-spent :tokens-remaining}, both or nil."""
+    """What is left: {:limit :spent :remaining} in USD, {:token-limit :tokens-spent :tokens-remaining}, both or nil.
+
+    (llm/with-budget {:max-tokens 100} (fn () (:tokens-remaining (llm/budget-remaining)))) => 100
+    (llm/budget-remaining) => nil
+    """
     from sema_runtime.llm import budget
 
     frame = budget.current()
@@ -102,7 +117,12 @@ def _usage_map(usage: Any) -> dict[Any, Any]:
 
 @builtin("llm/last-usage", returns="map|nil")
 def llm_last_usage() -> Map | None:
-    """Tokens, model and (where the price is known) :cost-usd of the last call, or nil."""
+    """Tokens, model and (where the price is known) :cost-usd of the last call, or nil.
+
+    (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
+    (llm/complete "hello")
+    (:total-tokens (llm/last-usage)) => 4
+    """
     from sema_runtime.llm import usage
 
     last = usage.last()
@@ -117,7 +137,12 @@ def llm_last_usage() -> Map | None:
 
 @builtin("llm/session-usage", returns="map")
 def llm_session_usage() -> Map:
-    """Tokens and :cost-usd of all calls so far; calls without a known price count nothing in :cost-usd."""
+    """Tokens and :cost-usd of all calls so far; calls without a known price count nothing in :cost-usd.
+
+    (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
+    (llm/complete "hello")
+    (:completion-tokens (llm/session-usage)) => 1
+    """
     from sema_runtime.llm import usage
 
     made = _usage_map(usage.session.usage)
@@ -127,7 +152,11 @@ def llm_session_usage() -> Map:
 
 @builtin("llm/reset-usage", returns="nil")
 def llm_reset_usage() -> None:
-    """Starts counting from zero."""
+    """Starts counting from zero.
+
+    (llm/reset-usage)
+    (:total-tokens (llm/session-usage)) => 0
+    """
     from sema_runtime.llm import usage
 
     usage.reset()
@@ -135,7 +164,14 @@ def llm_reset_usage() -> None:
 
 @builtin("llm/set-pricing", returns="nil")
 def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
-    """Prices every model whose name contains pattern, in USD per million input and output tokens."""
+    """Prices every model whose name contains pattern, in USD per million input and output tokens.
+
+    (llm/set-pricing "echo" 1000 2000)
+    (define reply {:content "hi" :usage {:prompt-tokens 1 :completion-tokens 1}})
+    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo-1"})
+    (llm/complete "hello")
+    (:cost-usd (llm/last-usage)) => 0.003
+    """
     from sema_runtime.llm import pricing
 
     if not isinstance(pattern, str):
@@ -145,7 +181,10 @@ def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
 
 @builtin("llm/pricing-status", returns="map")
 def llm_pricing_status() -> Map:
-    """Where prices come from and how old they are: {:source :updated-at}."""
+    """Where prices come from and how old they are: {:source :updated-at}.
+
+    (keys (llm/pricing-status)) => (:source :updated-at)
+    """
     from sema_runtime.llm import pricing
 
     return Map({keyword("source"): symbol("embedded"), keyword("updated-at"): pricing.UPDATED_AT})
@@ -158,7 +197,9 @@ def llm_pricing_status() -> Map:
 def llm_with_cache(*arguments: Any) -> Any:
     """Calls thunk; a request that was answered in the last :ttl seconds (3600) is not sent again.
 
-    (llm/with-cache {:ttl 600} (fn () (llm/complete "hi")))
+    (define calls 0)
+    (llm/define-provider :echo {:complete (fn (req) (set! calls (+ calls 1)) "hi") :default-model "echo"})
+    (llm/with-cache {:ttl 600} (fn () (llm/complete "a") (llm/complete "a") calls)) => 1
     """
     from sema_runtime.llm import cache
     from sema_runtime.llm import options as opt
@@ -171,7 +212,10 @@ def llm_with_cache(*arguments: Any) -> Any:
 
 @builtin("llm/cache-key", returns="string", pure=True)
 def llm_cache_key(text: Any, options: Any = None) -> str:
-    """The key under which the cache keeps the answer to a text. Options: :model ("") :temperature :system."""
+    """The key under which the cache keeps the answer to a text. Options: :model ("") :temperature :system.
+
+    (= (llm/cache-key "hi") (llm/cache-key "hi" {:temperature 1.0})) => #f
+    """
     from sema_runtime.llm import cache
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.messages import Message
@@ -185,7 +229,10 @@ def llm_cache_key(text: Any, options: Any = None) -> str:
 
 @builtin("llm/cache-stats", returns="map")
 def llm_cache_stats() -> Map:
-    """{:hits :misses :size} of this process; size counts entries in memory."""
+    """{:hits :misses :size} of this process; size counts entries in memory.
+
+    (:size (llm/cache-stats)) => 0
+    """
     from sema_runtime.llm.cache import store
 
     return Map({keyword("hits"): store.hits, keyword("misses"): store.misses, keyword("size"): len(store.entries)})
@@ -193,7 +240,10 @@ def llm_cache_stats() -> Map:
 
 @builtin("llm/cache-clear", returns="int")
 def llm_cache_clear() -> int:
-    """Empties the cache, on disk too; the number of entries that were in memory."""
+    """Empties the cache, on disk too; the number of entries that were in memory.
+
+    (llm/cache-clear) => 0
+    """
     from sema_runtime.llm.cache import store
 
     return store.clear()
@@ -221,7 +271,12 @@ def _cassette_arguments(function: str, path: Any, options: Any) -> tuple[str, st
 def llm_with_cassette(path: Any, *rest: Any) -> Any:
     """Calls thunk; calls to models are replayed from a file, and recorded in it when they are new.
 
-    (llm/with-cassette "calls.jsonl" {:mode :replay} thunk). Modes: :auto (default), :replay (never call), :record.
+    Called as `(llm/with-cassette path [options] thunk)`. Option :mode: :auto (default), :replay (never call), :record.
+
+    (llm/define-provider :echo {:complete (fn (req) "first") :default-model "echo"})
+    (llm/with-cassette "calls.jsonl" (fn () (llm/complete "a")))
+    (llm/define-provider :echo {:complete (fn (req) "second") :default-model "echo"})
+    (llm/with-cassette "calls.jsonl" {:mode :replay} (fn () (llm/complete "a"))) => "first"
     """
     from sema_runtime.llm import cassette
 
@@ -234,7 +289,13 @@ def llm_with_cassette(path: Any, *rest: Any) -> Any:
 
 @builtin("llm/cassette-load", returns="nil")
 def llm_cassette_load(path: Any, options: Any = None) -> None:
-    """Replays and records calls from now on, as llm/with-cassette does for a function."""
+    """Replays and records calls from now on, as llm/with-cassette does for a function.
+
+    (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo"})
+    (llm/cassette-load "calls.jsonl")
+    (llm/complete "a")
+    (file/exists? "calls.jsonl") => #t
+    """
     from sema_runtime.llm import cassette
 
     cassette.load(*_cassette_arguments("llm/cassette-load", path, options))
@@ -242,7 +303,11 @@ def llm_cassette_load(path: Any, options: Any = None) -> None:
 
 @builtin("llm/cassette-save", returns="bool")
 def llm_cassette_save() -> bool:
-    """Whether a cassette is loaded. (Calls are on disk from the moment they are recorded.)"""
+    """Whether a cassette is loaded. (Calls are on disk from the moment they are recorded.)
+
+    (llm/cassette-load "calls.jsonl")
+    (llm/cassette-save) => #t
+    """
     from sema_runtime.llm import cassette
 
     return cassette.current() is not None
@@ -250,7 +315,11 @@ def llm_cassette_save() -> bool:
 
 @builtin("llm/cassette-eject", returns="bool")
 def llm_cassette_eject() -> bool:
-    """Ends llm/cassette-load; whether a cassette was loaded."""
+    """Ends llm/cassette-load; whether a cassette was loaded.
+
+    (llm/cassette-load "calls.jsonl")
+    (llm/cassette-eject) => #t
+    """
     from sema_runtime.llm import cassette
 
     return cassette.eject()
@@ -264,6 +333,10 @@ def llm_with_fallback(providers: Any, thunk: Any) -> Any:
     """Calls thunk; each call to a model inside tries the providers in order until one answers.
 
     Entries: :name, [:name "model"] or {:provider :name :model "model"}.
+
+    (llm/define-provider :down {:complete (fn (req) (error "down")) :default-model "a"})
+    (llm/define-provider :up {:complete (fn (req) "here") :default-model "b"})
+    (llm/with-fallback [:down :up] (fn () (llm/complete "hi"))) => "here"
     """
     from sema_runtime.llm import fallback
 
@@ -274,7 +347,11 @@ def llm_with_fallback(providers: Any, thunk: Any) -> Any:
 
 @builtin("llm/with-rate-limit")
 def llm_with_rate_limit(per_second: Any, thunk: Any) -> Any:
-    """Calls thunk; at most per_second calls to models start in a second, evenly spaced."""
+    """Calls thunk; at most per_second calls to models start in a second, evenly spaced.
+
+    (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo"})
+    (llm/with-rate-limit 100 (fn () (llm/complete "a") (llm/complete "b"))) => "hi"
+    """
     from sema_runtime.llm import fallback
 
     rate = _number(per_second)

@@ -100,6 +100,7 @@ def is_message(value: Any) -> bool:
     """Whether the value is a message.
 
     (message? (message :user "hi")) => #t
+    (message? "hi") => #f
     """
     return isinstance(value, Message)
 
@@ -124,7 +125,10 @@ def message_content(message: Any) -> str:
 
 @builtin("message/with-image", returns="any", pure=True)
 def message_with_image(role: Any, text: Any, image: Any, options: Any = None) -> Message:
-    """A message with a picture: image is a bytevector; option :media-type says its format, else it is recognised."""
+    """A message with a picture: image is a bytevector; option :media-type says its format, else it is recognised.
+
+    (message? (message/with-image :user "What is this?" #u8(137 80 78 71) {:media-type "image/png"})) => #t
+    """
     if not isinstance(image, bytes | bytearray):
         type_error("bytevector", image)
     data = bytes(image)
@@ -172,7 +176,10 @@ def prompt_append(prompt: Any, *more: Any) -> Prompt:
 
 @builtin("prompt/set-system", pure=True)
 def prompt_set_system(prompt: Any, text: Any) -> Prompt:
-    """The prompt with one system message, at its beginning, instead of those it had."""
+    """The prompt with one system message, at its beginning, instead of those it had.
+
+    (map message/role (prompt/messages (prompt/set-system (prompt (user "hi")) "Be brief."))) => (:system :user)
+    """
     return Prompt(with_system(prompt_of(prompt).messages, string_of(text)))
 
 
@@ -217,9 +224,10 @@ def prompt_template(text: Any) -> str:
 
 @builtin("prompt/render", returns="string", pure=True)
 def prompt_render(template: Any, values: Any) -> str:
-    """The template with each {{key}} replaced by the value of :key; unknown ones stay.
+    """Fills in a template: each {{key}} replaced by the value of :key; unknown ones stay.
 
     (prompt/render "hi {{name}}" {:name "Ada"}) => "hi Ada"
+    (prompt/render "hi {{ name }}" {:name "Ada"}) => "hi {{ name }}"
     """
     text = string_of(template)
     if type(values) is not Map:
@@ -281,19 +289,28 @@ def prompt_union(a: Any, b: Any) -> Prompt:
 
 @builtin("prompt/intersection", pure=True)
 def prompt_intersection(a: Any, b: Any) -> Prompt:
-    """The messages of a that b has too, each once."""
+    """The messages of a that b has too, each once.
+
+    (prompt/messages (prompt/intersection (prompt (user "a") (user "b")) (prompt (user "b")))) => (<message user "b">)
+    """
     return Prompt(_distinct(_only(prompt_of(a).messages, prompt_of(b).messages, inside=True)))
 
 
 @builtin("prompt/difference", pure=True)
 def prompt_difference(a: Any, b: Any) -> Prompt:
-    """The messages of a that b doesn't have, each once."""
+    """The messages of a that b doesn't have, each once.
+
+    (prompt/messages (prompt/difference (prompt (user "a") (user "b")) (prompt (user "b")))) => (<message user "a">)
+    """
     return Prompt(_distinct(_only(prompt_of(a).messages, prompt_of(b).messages, inside=False)))
 
 
 @builtin("prompt/diff", returns="map", pure=True)
 def prompt_diff(a: Any, b: Any) -> Map:
-    """Which messages b has more (:added) and less (:removed) than a."""
+    """Which messages b has more (:added) and less (:removed) than a.
+
+    (prompt/diff (prompt (user "a")) (prompt (user "b"))) => {:added (<message user "b">) :removed (<message user "a">)}
+    """
     first, second = prompt_of(a).messages, prompt_of(b).messages
     return Map(
         {

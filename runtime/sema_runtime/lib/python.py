@@ -140,7 +140,12 @@ def py_getattr(object: Any, name: Any, default: Any = NOTHING) -> Any:
 
 @builtin("py/setattr!", cap="python")
 def py_setattr_mut(object: Any, name: Any, value: Any) -> Any:
-    """Sets the attribute of that name; gives value back."""
+    """Sets the attribute of that name; gives value back.
+
+    (define thing ((.-SimpleNamespace (py/module "types"))))
+    (py/setattr! thing "size" 5)
+    (.-size thing) => 5
+    """
     _check_name(name)
     setattr(object, name, value)
     return value
@@ -289,7 +294,10 @@ def py_exception(condition: Any) -> Any:
 
 @builtin("py/raise", cap="python")
 def py_raise(exception: Any) -> NoReturn:
-    """Raises a Python exception: an instance, a class, or what `catch` has bound for one."""
+    """Raises a Python exception: an instance, a class, or what `catch` has bound for one.
+
+    (try (py/raise ((.-ValueError (py/module "builtins")) "no")) (catch e (:message e))) => "ValueError: no"
+    """
     found = py_exception(exception) if type(exception) is Map else exception
     if isinstance(found, BaseException) or (isinstance(found, type) and issubclass(found, BaseException)):
         raise found

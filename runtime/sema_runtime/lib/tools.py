@@ -63,7 +63,11 @@ def tool_of(value: Any) -> Tool:
 
 @builtin("tool?", returns="bool", pure=True)
 def is_tool(value: Any) -> bool:
-    """Whether the value is a tool."""
+    """Whether the value is a tool.
+
+    (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
+    (tool? add) => #t
+    """
     return isinstance(value, Tool)
 
 
@@ -71,26 +75,39 @@ def is_tool(value: Any) -> bool:
 def tool_name(tool: Any) -> str:
     """The name a model calls the tool by.
 
-    (begin (deftool add "Adds" {:a {:type :number}} (fn (a) (+ a 1))) (tool/name add)) => "add"
+    (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
+    (tool/name add) => "add"
     """
     return tool_of(tool).name
 
 
 @builtin("tool/description", returns="string", pure=True)
 def tool_description(tool: Any) -> str:
-    """What a model is told the tool does."""
+    """What a model is told the tool does.
+
+    (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
+    (tool/description add) => "Adds one"
+    """
     return tool_of(tool).description
 
 
 @builtin("tool/parameters", pure=True)
 def tool_parameters(tool: Any) -> Any:
-    """The parameters map the tool was defined with."""
+    """The parameters map the tool was defined with.
+
+    (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
+    (tool/parameters add) => {:a {:type :number}}
+    """
     return tool_of(tool).parameters
 
 
 @builtin("tool/policy-subjects", returns="vector", pure=True)
 def tool_policy_subjects(tool: Any) -> tuple[Any, ...]:
-    """What the tool declares that it touches, for policies."""
+    """What the tool declares that it touches, for policies.
+
+    (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
+    (tool/policy-subjects add) => []
+    """
     return tool_of(tool).policy_subjects
 
 
@@ -98,7 +115,8 @@ def tool_policy_subjects(tool: Any) -> tuple[Any, ...]:
 def tool_invoke(tool: Any, arguments: Any) -> Any:
     """Runs a tool as an agent would: checks the arguments map, fills in defaults, calls the handler.
 
-    (begin (deftool add "Adds" {:a {:type :number}} (fn (a) (+ a 1))) (tool/invoke add {:a 2})) => 3
+    (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
+    (tool/invoke add {:a 2}) => 3
     """
     if not isinstance(arguments, Map):
         type_error("map", arguments)
