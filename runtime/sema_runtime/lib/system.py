@@ -40,7 +40,10 @@ def sys_env_all() -> Map:
 @builtin("sys/set-env", returns="nil", cap="env-write")
 def sys_set_env(name: Any, value: Any) -> None:
     """Sets an environment variable of this process and of those it starts."""
-    os.environ[text_of(name)] = text_of(value)
+    try:
+        os.environ[text_of(name)] = text_of(value)
+    except (OSError, ValueError) as error:
+        raise SemaError(f"sys/set-env {name}: {getattr(error, 'strerror', error)}") from None
 
 
 # Directories
@@ -49,7 +52,10 @@ def sys_set_env(name: Any, value: Any) -> None:
 @builtin("sys/cwd", returns="string", cap="env-read")
 def sys_cwd() -> str:
     """The current directory."""
-    return os.getcwd()
+    try:
+        return os.getcwd()
+    except OSError as error:  # it has been deleted
+        raise IoError(f"sys/cwd: {error.strerror}") from None
 
 
 @builtin("sys/home-dir", returns="string", cap="env-read")
@@ -113,13 +119,8 @@ def sys_hostname() -> str:
 
 @builtin("sys/user", returns="string|nil", cap="env-read")
 def sys_user() -> str | None:
-    """The name of the user, nil when unknown."""
-    from getpass import getuser
-
-    try:
-        return getuser()
-    except (KeyError, OSError):
-        return None
+    """The name of the user, nil when the environment doesn't say."""
+    return os.environ.get("USER") or os.environ.get("USERNAME")
 
 
 # This process
@@ -166,7 +167,8 @@ def sys_term_size() -> Map | None:
             size = os.get_terminal_size(descriptor)
         except OSError:
             continue
-        return Map({keyword("rows"): size.lines, keyword("cols"): size.columns})
+        if size.lines and size.columns:
+            return Map({keyword("rows"): size.lines, keyword("cols"): size.columns})
     return None
 
 
@@ -196,10 +198,10 @@ def sys_interner_stats() -> Map:
 
 @builtin("exit", cap="process")
 def exit_(code: Any = 0, *_: Any) -> NoReturn:
-    """Ends the program with that status."""
-    if type(code) is not int:
-        type_error("int", code)
-    raise SystemExit(code)
+    """Ends the program with that status; a float is cut off."""
+    if type(code) not in (int, float) or code - code != 0:  # also infinities
+        type_error("integer", code)
+    raise SystemExit(int(code))
 
 
 # Other programs
@@ -215,13 +217,12 @@ def sys_which(name: Any) -> str | None:
 
 @builtin("shell/quote", returns="string", pure=True)
 def shell_quote(text: Any) -> str:
-    """The text as one word for the shell.
+    """The text as one word for the shell, whatever it contains.
 
-    (shell/quote "a b") => "'a b'"
+    (shell/quote "it's") => "'it'\\\\''s'"
+    (get (shell (str "echo " (shell/quote "$HOME; *"))) :stdout) => "$HOME; *\\n"
     """
-    from shlex import quote
-
-    return quote(text_of(text))
+    return "'" + text_of(text).replace("'", "'\\''") + "'"
 
 
 @builtin("shell", returns="map", cap="shell")
@@ -303,29 +304,40 @@ def in_background(work: Callable[[], Any], stop: Callable[[], Any] | None = None
 
 # Signals
 
-SIGNALS = {"winch": "SIGWINCH", "int": "SIGINT", "term": "SIGTERM"}
+SIGNALS = {"winch": "SIGWINCH", "int": "SIGINT", "term": "SIGTERM"}  # their handlers are called in this order
 
-_handlers: dict[int, list[Callable[[], Any]]] = {}
-_pending: list[int] = []
+_handlers: dict[str, list[Callable[[], Any]]] = {}
+_pending: set[str] = set()
 
 
 @builtin("sys/on-signal", returns="nil", cap="process")
 def sys_on_signal(name: Any, handler: Any) -> None:
-    """Has handler called, by sys/check-signals, after a signal (:int, :term, :winch) has come."""
+    """Has handler called, by the next sys/check-signals, after a signal (:int, :term, :winch) has come.
+
+    A program may have several handlers for one signal; all are called, however often the signal has come.
+
+    ; (sys/on-signal :int (fn () (println "interrupted")))
+    (sys/on-signal :hup (fn () nil)) ! sys/on-signal: unknown signal :hup; use :winch, :int, or :term
+    """
     import signal
 
-    if type(name) is not Keyword or name.name not in SIGNALS:
-        raise SemaError("sys/on-signal: expected :winch, :int or :term")
+    if type(name) is not Keyword:
+        type_error("keyword", name)
+    if name.name not in SIGNALS:
+        raise SemaError(f"sys/on-signal: unknown signal :{name.name}; use :winch, :int, or :term")
     if not callable(handler):
         type_error("function", handler)
-    number = getattr(signal, SIGNALS[name.name])
-    _handlers.setdefault(number, []).append(handler)
-    signal.signal(number, lambda received, _: _pending.append(received))
+    try:
+        signal.signal(getattr(signal, SIGNALS[name.name]), lambda *_: _pending.add(name.name))
+    except ValueError as error:  # not in the main thread
+        raise SemaError(f"sys/on-signal: failed to install signal handler: {error}") from None
+    _handlers.setdefault(name.name, []).append(handler)
 
 
 @builtin("sys/check-signals", returns="nil", cap="process")
 def sys_check_signals() -> None:
     """Calls the handlers of the signals that have come since the last time."""
-    while _pending:
-        for handler in _handlers.get(_pending.pop(0), ()):
-            handler()
+    due = [name for name in SIGNALS if name in _pending]
+    _pending.difference_update(due)
+    for handler in [handler for name in due for handler in _handlers[name]]:
+        handler()
