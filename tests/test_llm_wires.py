@@ -13,7 +13,7 @@ from sema_runtime.llm import wire_anthropic, wire_openai
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Image, Message, Request, ToolCall, ToolSchema
 from sema_runtime.llm.providers import Provider
-from sema_runtime.llm.sse import SseParser
+from sema_runtime.net.sse import SseParser
 
 OFFICIAL = Provider("openai", "openai", "https://api.openai.com/v1", "gpt-5.5", "k", True)
 COMPATIBLE = Provider("local", "openai", "http://localhost:1/v1", "m", "k")

@@ -91,7 +91,7 @@ def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk) 
             if not piece:
                 break
     finally:
-        tasks.suspend(source.close())
+        tasks.finish(source.close())
     finished: Reply = reader.reply()
     finished.provider = provider.name
     return finished

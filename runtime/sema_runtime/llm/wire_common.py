@@ -6,7 +6,7 @@ import json
 
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Message
-from sema_runtime.llm.sse import Event
+from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, config_error, network_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
-from sema_runtime.llm.sse import Event, SseParser
 from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
+from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

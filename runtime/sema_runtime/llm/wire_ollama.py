@@ -7,8 +7,8 @@ import sys
 
 from sema_runtime.llm.errors import network_error, parse_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
-from sema_runtime.llm.sse import Event
 from sema_runtime.llm.wire_common import LineSplitter, arguments_of, count, decode
+from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

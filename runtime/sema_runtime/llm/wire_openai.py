@@ -11,8 +11,8 @@ import re
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
-from sema_runtime.llm.sse import Event, SseParser
 from sema_runtime.llm.wire_common import arguments_of, count, decode
+from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

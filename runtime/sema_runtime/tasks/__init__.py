@@ -1,8 +1,8 @@
 """Tasks: greenlets over one run queue, so that compiled functions stay plain Python and still wait side by side.
 
 `suspend(awaitable)` waits for a Python awaitable from Sema code: only the current task stops, and outside a task the
-others run meanwhile. `await call(function, *args)` runs a Sema function from a Python coroutine.
-`drain()` lets unfinished tasks finish; it costs nothing when no program has made one.
+others run meanwhile; `finish(awaitable)` does too, for cleaning up. `await call(function, *args)` runs a Sema function
+from a Python coroutine. `drain()` lets unfinished tasks finish; it costs nothing when no program has made one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,16 @@ def suspend(awaitable: Awaitable[Any]) -> Any:
     from sema_runtime.tasks.scheduler import scheduler
 
     return scheduler().suspend(awaitable)
+
+
+def finish(awaitable: Awaitable[Any]) -> Any:
+    """As `suspend`, for what must be done to its end: when the task is cancelled it goes on without it."""
+    from asyncio import ensure_future, shield
+
+    from sema_runtime.tasks.scheduler import scheduler
+
+    here = scheduler()
+    return here.suspend(shield(ensure_future(awaitable, loop=here.loop())))
 
 
 def sleep(milliseconds: float) -> None:

@@ -13,10 +13,12 @@ _decoder = getincrementaldecoder("utf-8")
 
 
 class Event(NamedTuple):
-    """name: the `event:` field ("" without one). data: the `data:` lines joined with newlines."""
+    """name: the `event:` field ("" without one). data: the `data:` lines joined with newlines.
+    id: the latest `id:` field of the stream so far ("" without one)."""
 
     name: str
     data: str
+    id: str = ""
 
 
 class SseParser:
@@ -29,6 +31,7 @@ class SseParser:
         self._after_cr = False
         self._name = ""
         self._data: list[str] = []
+        self._id = ""
 
     def feed(self, piece: bytes) -> list[Event]:
         return self._take(self._decode(piece))
@@ -62,7 +65,7 @@ class SseParser:
     def _line(self, line: str, events: list[Event]) -> None:
         if not line:
             if self._data:
-                events.append(Event(self._name, "\n".join(self._data)))
+                events.append(Event(self._name, "\n".join(self._data), self._id))
             self._data = []
             self._name = ""
             return
@@ -72,3 +75,5 @@ class SseParser:
             self._data.append(value)
         elif field == "event":
             self._name = value
+        elif field == "id" and "\0" not in value:
+            self._id = value

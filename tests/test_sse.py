@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sema_runtime.llm.sse import Event, SseParser
+from sema_runtime.net.sse import Event, SseParser
 
 STREAM = (
     "\ufeff: a comment\r\n"
@@ -22,9 +22,9 @@ EVENTS = [
     Event("greeting", "grüß dich 🦊\nsecond line"),
     Event("", "[1]"),
     Event("", ""),
-    Event("", "old mac\nstyle"),
-    Event("", '{"a": "x: y"}'),
-    Event("", "[DONE]"),
+    Event("", "old mac\nstyle", "7"),
+    Event("", '{"a": "x: y"}', "7"),
+    Event("", "[DONE]", "7"),
 ]
 
 

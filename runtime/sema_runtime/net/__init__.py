@@ -1,0 +1,1 @@
+"""What the standard library and the LLM layer share: HTTP requests (`http`), event streams (`sse`)."""
