@@ -107,7 +107,7 @@ def agent_max_turns(agent: Any) -> int:
 
 
 @builtin("agent/run", cap="llm")
-def agent_run(agent: Any, message: Any, options: Any = None) -> Any:
+def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> Any:
     """Runs an agent on a message: asks the model, calls the tools it wants, until it answers in text.
 
     Returns the answer; with an options map {:response :messages :session}. Options: :on-tool-call :on-text :on-partial
