@@ -29,10 +29,18 @@ def wants_colour(stream: TextIO) -> bool:
     return "NO_COLOR" not in os.environ and stream.isatty()
 
 
+def restore_terminal() -> None:
+    """Undoes what the program has changed about the terminal (raw mode, spinners), so that a message can be read."""
+    state = sys.modules.get("sema_runtime.lib.term_state")
+    if state is not None:
+        state.restore_all()
+
+
 def show_error(
     exc: BaseException, file: str = "<input>", sources: Mapping[str, str] | None = None, label: str = "Error:"
 ) -> None:
     """Writes an error to stderr, after what was printed; before it Python's traceback if SEMA_TRACEBACK is set."""
+    restore_terminal()
     sys.stdout.flush()
     if os.environ.get("SEMA_TRACEBACK"):
         import traceback

@@ -116,6 +116,9 @@ class Repl:
         try:
             action()
         except KeyboardInterrupt:
+            from semac.render import restore_terminal
+
+            restore_terminal()
             print("^C")
         except (Leave, SystemExit, BrokenPipeError):
             raise

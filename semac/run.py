@@ -96,6 +96,9 @@ def guarded(
             sys.stdout.flush()
             return 0
         except KeyboardInterrupt:  # tasks still waiting run their clean-up when they are dropped
+            from semac.render import restore_terminal
+
+            restore_terminal()
             print("Error: interrupted", file=sys.stderr)
             return 1
         except SystemExit as exit_:

@@ -9,14 +9,19 @@ from sema_runtime.catalogue import builtin
 _ended = False  # whether a read has come to the end of the input
 
 
+def note_end() -> None:
+    """Remembers, for `io/eof?`, that the input has ended."""
+    global _ended
+    _ended = True
+
+
 @builtin("read-line", "io/read-line", returns="string|nil")
 def read_line() -> str | None:
     """The next line of the input without its end, nil when there is no more."""
-    global _ended
     sys.stdout.flush()
     line = sys.stdin.readline()
     if not line:
-        _ended = True
+        note_end()
         return None
     return line.removesuffix("\n").removesuffix("\r")
 
@@ -24,9 +29,8 @@ def read_line() -> str | None:
 @builtin("read-stdin", "io/read-stdin", returns="string")
 def read_stdin() -> str:
     """All that is left of the input."""
-    global _ended
     text = sys.stdin.read()
-    _ended = True
+    note_end()
     return text
 
 

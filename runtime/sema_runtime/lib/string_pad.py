@@ -114,9 +114,9 @@ def _cluster_columns(cluster: str) -> int:
 def columns(text: str) -> int:
     """The columns of a text, escape sequences left out."""
     if "\x1b" in text:
-        import re
+        from sema_runtime.lib.term_style import without_escapes
 
-        text = re.sub(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)?", "", text, flags=re.S)
+        text = without_escapes(text)
     if text.isascii() and text.isprintable():
         return len(text)
     return sum(width for _, width in clusters(text)) if text else 0
