@@ -9,14 +9,14 @@ from sema_runtime.values.atoms import Keyword
 from semac import ir
 from semac.dest import DROP, Dest
 from semac.emit_flow import is_pure
-from semac.emit_inline import inlines
+from semac.emit_inline import ATOMS, inlines
 from semac.emit_owned import plain_split
 from semac.emit_tests import KEYWORD_GET, is_expression
 from semac.ir_facts import is_short
 from semac.owned import is_plain_split
-from semac.pyast import assign, call, const, name, negate
+from semac.pyast import assign, attribute, call, const, name, negate
 from semac.tails import inlined_function
-from semac.types import ANY, INT, LIST, VECTOR, element, only
+from semac.types import ANY, BOOL, INT, LIST, STR, VECTOR, element, only
 
 if TYPE_CHECKING:
     from semac.emit_function import FunctionEmitter as Emitter
@@ -52,19 +52,11 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
         return keyword_comprehension(e, node)
     known = inlined_function(node)
     if known is None:
-        return None
+        return predicate_comprehension(e, node)
     if type(node.args[0]) is ir.Ref:
         return known_comprehension(e, node, known)
     function = node.args[0].function
-    if (
-        len(function.params) != 1
-        or function.rest
-        or function.has_closures
-        or not is_short(function.body, 30)
-        or not is_expression(function.body)
-    ):
-        return None
-    if any(type(here) is ir.Lambda for here in ir.walk(function.body)) or e.at_module:
+    if not fits_comprehension(function):
         return None
     stages: list[tuple[str, ir.Function]] = []
     inner = fused_stages(node.args[1], stages) if is_pure(function.body) and node.name == "map" else node.args[1]
@@ -88,6 +80,46 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
         body = name(target, loc)
     generator = ast.comprehension(ast.Name(target, ast.Store(), **loc), source, tests, 0)
     return ast.ListComp(body, [generator], **loc)
+
+
+PREDICATES = frozenset(("even?", "odd?", "zero?", "positive?", "negative?"))
+
+
+def predicate_comprehension(e: Emitter, node: Any) -> ast.expr | None:
+    """`(filter even? xs)` of integers as `[x for x in xs if x % 2 == 0]`."""
+    head: Any = node.args[0] if len(node.args) == 2 else None
+    if node.name != "filter" or type(head) is not ir.Builtin or head.name not in PREDICATES:
+        return None
+    kind = node.args[1].type
+    if not only(kind, VECTOR | LIST) or not only(element(kind), INT):
+        return None
+    source = iterable(e, node.args[1], node.name)
+    loc = e.loc(node)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
+        source = e.save(source, "items", loc)
+    var = ir.Var("item", None)
+    var.py = e.names.temporary("item")
+    var.type = INT
+    item = ir.Ref(var, span=node.span)
+    item.type = INT
+    e.owned.add(var)
+    asked = ir.CallBuiltin(head.name, [item], False, span=node.span)
+    asked.type = BOOL
+    test = e.test(asked)
+    generator = ast.comprehension(ast.Name(var.py, ast.Store(), **loc), source, [test], 0)
+    return ast.ListComp(name(var.py, loc), [generator], **loc)
+
+
+def fits_comprehension(function: ir.Function) -> bool:
+    """Whether a lambda of one parameter is short enough, and an expression, to stand in a comprehension."""
+    return (
+        len(function.params) == 1
+        and not function.rest
+        and not function.has_closures
+        and is_short(function.body, 30)
+        and is_expression(function.body)
+        and not any(type(here) is ir.Lambda for here in ir.walk(function.body))
+    )
 
 
 @inlines("map", "filter")
@@ -126,6 +158,68 @@ def known_comprehension(e: Emitter, node: Any, function: ir.Function) -> ast.exp
         return ast.ListComp(applied, [ast.comprehension(item, source, [], 0)], **loc)
     test = e.truth_of(applied, function.returns)
     return ast.ListComp(name(target, loc), [ast.comprehension(item, source, [test], 0)], **loc)
+
+
+@inlines("sort")
+def sort(e: Emitter, node: Any) -> ast.expr | None:
+    """`List(sorted(xs))` where all elements are surely ints, or strings: Python orders those as Sema does."""
+    kind = node.args[0].type if len(node.args) == 1 else ANY
+    if not only(kind, VECTOR | LIST) or not (only(element(kind), INT) or only(element(kind), STR)):
+        return None
+    loc = e.loc(node)
+    ordered = call(name("sorted", loc), [iterable(e, node.args[0], "sort")], loc)
+    return call(e.runtime("sema_runtime.values.lists:List", loc), [ordered], loc)
+
+
+@inlines("sort-by")
+def sort_by(e: Emitter, node: Any) -> ast.expr | None:
+    """`sorted_by(xs, [-x for x in xs])`: the keys that a known function gives are computed on the spot."""
+    function = inlined_function(node)
+    if function is None or e.at_module:
+        return None
+    is_lambda = type(node.args[0]) is ir.Lambda
+    if is_lambda and not fits_comprehension(function):
+        return None
+    head = None if is_lambda else e.expr(node.args[0])
+    loc = e.loc(node)
+    source = e.save(iterable(e, node.args[1], node.name), "items", loc)
+    assert isinstance(source, ast.Name)
+    target, key = applied(e, node, function, head)
+    keys = ast.ListComp(key, [ast.comprehension(ast.Name(target, ast.Store(), **loc), source, [], 0)], **loc)
+    return call(e.runtime("sema_runtime.lib.sorting:sorted_by", loc), [name(source.id, loc), keys], loc)
+
+
+def applied(e: Emitter, node: Any, function: ir.Function, head: ast.expr | None) -> tuple[str, ast.expr]:
+    """A loop variable, and what the function gives for it: a lambda's body, or a call of the function in head."""
+    if head is None:
+        target = e.bind(function.params[0])
+        return target, e.expr(function.body)
+    target = e.names.temporary("item")
+    return target, call(head, [name(target, e.loc(node))], e.loc(node))
+
+
+@inlines("list/group-by")
+def group_by(e: Emitter, node: Any) -> ast.expr | None:
+    """`for x in xs: groups[x % 10].append(x)`, where the function is known."""
+    function = inlined_function(node)
+    if function is None or e.at_module:
+        return None
+    is_lambda = type(node.args[0]) is ir.Lambda
+    if is_lambda and (function.has_closures or function.self_tail):
+        return None
+    head = None if is_lambda else e.expr(node.args[0])
+    loc = e.loc(node)
+    over = iterable(e, node.args[1], node.name)
+    groups = e.save(call(e.runtime("sema_runtime.lib.hofs:new_groups", loc), [], loc), "groups", loc)
+    e.loops.append(None)
+    (target, key), block = e.in_block(lambda: applied(e, node, function, head))
+    e.loops.pop()
+    if not only(function.body.type if is_lambda else function.returns, ATOMS):
+        key = call(e.runtime("sema_runtime.values.maps:stored", loc), [key], loc)
+    group = ast.Subscript(groups, key, ast.Load(), **loc)
+    added = ast.Expr(call(attribute(group, "append", loc), [name(target, loc)], loc), **loc)
+    e.append(ast.For(ast.Name(target, ast.Store(), **loc), over, [*block, added], [], **loc))
+    return call(e.runtime("sema_runtime.lib.hofs:grouped", loc), [groups], loc)
 
 
 def fold_parts(node: Any) -> Any:

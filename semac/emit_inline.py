@@ -61,7 +61,7 @@ def arithmetic(e: Emitter, node: Any) -> ast.expr | None:
     if len(args) == 1 and node.name == "-":
         if only(args[0].type, INT | FLOAT):
             return ast.UnaryOp(ast.USub(), e.expr(args[0]), **e.loc(node))
-        return call(e.runtime(ARITHMETIC + "negate", e.loc(node)), e.exprs(args), e.loc(node))
+        return negated(e, node)
     if len(args) < 2:
         return None
     numbers = all(only(arg.type, INT | FLOAT) for arg in args)  # what is made of ratios must be brought to lowest terms
@@ -77,6 +77,17 @@ def arithmetic(e: Emitter, node: Any) -> ast.expr | None:
     if len(args) <= 4:
         return guarded(e, node, op(), e.builtin_path(node.name))
     return None
+
+
+def negated(e: Emitter, node: Any) -> ast.expr:
+    """`(- x)` of what may not be a number."""
+    loc = e.loc(node)
+    value = e.expr(node.args[0])
+    general = call(e.runtime(ARITHMETIC + "negate", loc), [value], loc)
+    if e.at_module or not isinstance(value, ast.Name):
+        return general
+    kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("int", loc), loc)
+    return ast.IfExp(kind, ast.UnaryOp(ast.USub(), value, **loc), general, **loc)
 
 
 def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -> ast.expr:

@@ -189,6 +189,24 @@ def _filter(i: Inference, node: Any) -> int:
     return sequence_of(LIST, masks[0] >> ELEMENTS) if known else sequence_of(LIST, ANY)
 
 
+@rule("sort-by", "list/group-by")
+def _keyed(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args[1:]]
+    applied(i, node, masks)
+    if node.name == "list/group-by":
+        return sequence_of(MAP, LIST)
+    known = len(masks) == 1 and (only(masks[0], LIST | VECTOR) or not masks[0] & TAGS)
+    return sequence_of(LIST, masks[0] >> ELEMENTS if known else ANY)
+
+
+@rule("sort")
+def _sort(i: Inference, node: Any) -> int:
+    masks = [i.visit(arg) for arg in node.args]
+    if masks and not masks[0] & TAGS:
+        return 0
+    return sequence_of(LIST, masks[0] >> ELEMENTS if masks and only(masks[0], LIST | VECTOR) else ANY)
+
+
 @rule("for-each")
 def _for_each(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args[1:]]

@@ -55,7 +55,7 @@ IMMEDIATE = frozenset(
 
 
 # Builtins whose function argument is called on the spot in emitted code → how many arguments it gets.
-INLINED = {"map": 1, "filter": 1, "for-each": 1, "foldl": 2, "file/fold-lines": 2}
+INLINED = {"map": 1, "filter": 1, "for-each": 1, "sort-by": 1, "list/group-by": 1, "foldl": 2, "file/fold-lines": 2}
 
 
 def function_argument(node: Any) -> Any:

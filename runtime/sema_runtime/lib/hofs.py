@@ -317,9 +317,21 @@ def list_group_by(function: Any, collection: Any) -> Map:
     (list/group-by :team (list {:n 1 :team "a"} {:n 2 :team "b"})) => {"a" ({:n 1 :team "a"}) "b" ({:n 2 :team "b"})}
     """
     items = items_for(function, collection, "list/group-by")
-    groups: dict[Any, list[Any]] = {}
+    groups = new_groups()
     for item in items:
-        groups.setdefault(stored(function(item)), []).append(item)
+        groups[stored(function(item))].append(item)
+    return grouped(groups)
+
+
+def new_groups() -> dict[Any, list[Any]]:
+    """Where emitted code collects items by stored key, when the function of `list/group-by` is known."""
+    from collections import defaultdict
+
+    return defaultdict(list)
+
+
+def grouped(groups: dict[Any, list[Any]]) -> Map:
+    """The map that `list/group-by` gives for what was collected."""
     return Map({key: List(group) for key, group in groups.items()})
 
 

@@ -7,7 +7,7 @@ from sema_runtime.lib.sequences import elements
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map, stored
+from sema_runtime.values.maps import Map, distinct, program_key, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ def list_unique(collection: Any) -> List:
 
     (list/unique '(3 1 3 2 1)) => (3 1 2)
     """
-    firsts: dict[Any, Any] = {}
-    for item in elements(collection, "list/unique"):
-        firsts.setdefault(stored(item), item)
-    return List(list(firsts.values()))
+    return List(list(map(program_key, distinct(elements(collection, "list/unique"), dict.fromkeys))))
 
 
 @builtin("list/dedupe", returns="list", pure=True)
@@ -65,11 +62,9 @@ def list_dedupe(collection: Any) -> List:
 
 def counted(items: Sequence[Any]) -> dict[Any, int]:
     """How often each value occurs, by stored key, in the order of first occurrence."""
-    counts: dict[Any, int] = {}
-    for item in items:
-        key = stored(item)
-        counts[key] = counts.get(key, 0) + 1
-    return counts
+    from collections import Counter
+
+    return dict(distinct(items, Counter))
 
 
 @builtin("frequencies", returns="map", pure=True)

@@ -12,7 +12,7 @@ from sema_runtime.values.ordering import order_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
@@ -50,10 +50,15 @@ def sort_by(function: Any, collection: Any) -> List:
     (sort-by :age (list {:n "a" :age 9} {:n "b" :age 7})) => ({:age 7 :n "b"} {:age 9 :n "a"})
     """
     items = items_for(function, collection, "sort-by")
-    keys = [function(item) for item in items]
-    sizes = keys if _is_simple(keys) else list(map(order_key, keys))
-    places = sorted(range(len(keys)), key=sizes.__getitem__)
-    return List([items[place] for place in places])
+    return sorted_by(items, [function(item) for item in items])
+
+
+def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
+    """The items in the order of their keys; emitted code computes the keys itself where the function is known."""
+    from functools import partial
+
+    sizes = iter(keys if _is_simple(keys) else map(order_key, keys))
+    return List(sorted(items, key=partial(next, sizes)))  # the key function is called once an item, in their order
 
 
 def _is_simple(values: Sequence[Any]) -> bool:

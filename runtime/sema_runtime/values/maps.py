@@ -24,13 +24,14 @@ from sema_runtime.values.lists import List
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar
 
     M = TypeVar("M", bound="Map")
 
 ATOMIC = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes))  # stored as they are, hashed without our code
 PLAIN = ATOMIC | {List}  # stored as they are
+NAMES = ATOMIC - {int}  # never equal, in Python, to a value of another type
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
 SMALL = 40  # up to this many entries a copy costs no more than taking the dict over
 PINNED = 1 << 60
@@ -58,6 +59,18 @@ class StoredKey:
 def stored(key: Any) -> Any:
     """The dict key that stands for a Sema key."""
     return key if type(key) in PLAIN else _wrapped(key)
+
+
+def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) -> dict[Any, Any]:
+    """`collect(values)`, a dict by Python's equality (Counter, dict.fromkeys), or by Sema's where that differs."""
+    try:
+        found = collect(values)
+    except TypeError:  # a key that Python can't hash
+        return collect(map(stored, values))
+    kinds = set(map(type, found))
+    if kinds <= NAMES or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
+        return found
+    return collect(map(stored, values))
 
 
 def _wrapped(key: Any) -> Any:
