@@ -32,6 +32,12 @@ EFFECTFUL = {"lib", "llm", "tasks", "seam"}  # of the runtime, which the compile
 DOOR = "runtime/sema_runtime/seam.py"  # the only way from the runtime to the compiler
 OUTPUT_CAPTURE = "semac/eval_worker.py"  # collects what programs print
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
+DEPENDENCIES = {  # of single builtins: loaded when one of those is called
+    *("asyncio", "bz2", "csv", "decimal", "fractions", "gzip", "hashlib", "http", "logging", "lzma", "multiprocessing"),
+    *("random", "select", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tarfile", "tempfile", "tomllib", "xml"),
+    *("zipfile", "zoneinfo", "click", "httpx", "markdown_it", "pydantic", "pypdf", "selectolax", "serial", "tenacity"),
+    *("uvicorn", "watchfiles", "websockets"),
+}
 
 Emit = Callable[[str, str], Path]  # writes a module of a name, compiled from a source; its folder
 
@@ -85,6 +91,21 @@ def test_the_compiler_loads_no_effectful_part_of_the_runtime() -> None:
         if EFFECTFUL & {*one.module.split(".")[1:2]}
     }
     assert found <= {OUTPUT_CAPTURE}
+
+
+def test_no_family_of_builtins_loads_what_another_depends_on() -> None:
+    code = """
+import importlib, pathlib, sys
+import sema_runtime.lib as lib
+for path in pathlib.Path(lib.__file__).parent.glob("*.py"):
+    importlib.import_module(f"sema_runtime.lib.{path.stem}")
+print(*{name.partition(".")[0] for name in sys.modules})
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(RUNTIME)}, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "sema_runtime" in loaded, done.stderr
+    assert not loaded & DEPENDENCIES
 
 
 # Emitted modules
