@@ -61,6 +61,20 @@ class Stream:
         self.sink.write(data)
         return len(data)
 
+    def readable(self) -> bool:
+        """Whether it is open and can be read."""
+        return not self.closed and self.source is not None
+
+    def writable(self) -> bool:
+        """Whether it is open and can be written."""
+        return not self.closed and self.sink is not None
+
+    def close(self) -> None:
+        """Closes the files below; called once."""
+        for file in (self.source, self.sink):
+            if file is not None and not self.kind.startswith("std"):
+                file.close()
+
 
 class Buffer(Stream):
     """A buffer in memory: writes go to its end, reads go on from the last one."""
@@ -79,6 +93,12 @@ class Buffer(Stream):
         taken = bytes(self.data[self.position : end])
         self.position += len(taken)
         return taken
+
+    def readable(self) -> bool:
+        return not self.closed
+
+    def writable(self) -> bool:
+        return not self.closed
 
     def read_line(self) -> bytes:
         found = self.data.find(b"\n", self.position)
@@ -304,12 +324,9 @@ def stream_copy(source: Any, target: Any, max_bytes: Any = None) -> int:
 def stream_close(stream: Any) -> None:
     """Closes a stream; closing it again does nothing."""
     found = stream_of("stream/close", stream)
-    if found.closed:
-        return
-    found.closed = True
-    for file in (found.source, found.sink):
-        if file is not None and not found.kind.startswith("std"):
-            file.close()
+    if not found.closed:
+        found.closed = True
+        found.close()
 
 
 # Asking
@@ -330,15 +347,13 @@ def stream_type(stream: Any) -> str:
 @builtin("stream/readable?", returns="bool")
 def stream_is_readable(stream: Any) -> bool:
     """Whether the stream is open and can be read."""
-    found = stream_of("stream/readable?", stream)
-    return not found.closed and (isinstance(found, Buffer) or found.source is not None)
+    return stream_of("stream/readable?", stream).readable()
 
 
 @builtin("stream/writable?", returns="bool")
 def stream_is_writable(stream: Any) -> bool:
     """Whether the stream is open and can be written."""
-    found = stream_of("stream/writable?", stream)
-    return not found.closed and (isinstance(found, Buffer) or found.sink is not None)
+    return stream_of("stream/writable?", stream).writable()
 
 
 @builtin("stream/available?", returns="bool")
