@@ -56,7 +56,17 @@ ORDERS = """
   (filter (fn (order) (= (:status order) (:status query)))
     [{:status "pending" :amount 80} {:status "paid" :amount 500}
      {:status "pending" :amount 120} {:status "pending" :amount 200}]))
-(define (sum-by field items) (foldl + 0 (map field items)))
+"""
+
+# Each step of a pattern gets the next of the prepared answers.
+STEPS = """
+(define asked '())
+(define answers '())
+(define (step prompt options)
+  (set! asked (cons (:name options) asked))
+  (let ((answer (first answers)))
+    (set! answers (rest answers))
+    answer))
 """
 
 
@@ -113,3 +123,29 @@ def test_orders_over_two_turns(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_diagnosis_is_a_map() -> None:
     assert to_text(run(source("diagnosis") + "(:failed report)", "(define (return map) (set! report map))")) == "5"
+
+
+PATTERNS = [
+    ('(react "Why?" (list) 5)', '("Next: look" "Because.")', "Because.", '("react" "react")'),
+    (
+        '(reflexion "Write." 3)',
+        '("draft" "too long" "short" " OK, good")',
+        "short",
+        '("critic" "actor" "critic" "actor")',
+    ),
+    ('(tree-of-thought "Think." 3 string-length)', '("a" "ccc" "bb")', "ccc", '("thought" "thought" "thought")'),
+    (
+        '(define topic "Tea or coffee?") (debate topic "tea" "coffee" 1)',
+        '("warm" "strong" "tea wins")',
+        "tea wins",
+        '("judge" "coffee" "tea")',
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "answers", "result", "asked"), PATTERNS, ids=[row[0].split()[0] for row in PATTERNS])
+def test_patterns_of_agents(call: str, answers: str, result: str, asked: str) -> None:
+    session = Session(closed=False)
+    session.run(STEPS + source("patterns"))
+    assert session.run(f"(set! answers '{answers}) {call}") == result
+    assert to_text(session.run("asked")) == asked

@@ -48,22 +48,40 @@ DIALECTS: dict[str, str] = {
     "with-exception-handler": "Sema uses 'try'/'catch', 'throw'/'raise', and 'guard' for exception handling",
 }
 
+# Short names that the reference lacks. They are never proposed: it proposes nothing there, and `spit` is no `split`.
+SHORTHAND = {
+    "avg", "avg-by", "blank?", "capitalize", "count-by", "distinct-by", "ends-with?", "includes?", "index-by",
+    "index-of", "join", "keep", "lower", "lower-case", "mapcat", "max-by", "min-by", "pluck", "replace", "split",
+    "split-lines", "starts-with?", "sum", "sum-by", "trim", "upper", "upper-case",
+}  # fmt: skip
+
 
 def for_unbound(name: str, program_names: Iterable[str] = ()) -> str | None:
-    """The hint below `Unbound variable: NAME`. program_names: what the program defines, in order of definition."""
+    """The hint below `Unbound variable: NAME`. program_names: what the program defines, in order of definition.
+
+    Names that the reference's browser build lacks are proposed where it has nothing to propose.
+    """
+    from sema_runtime.reference_names import NAMES
+
     advice = DIALECTS.get(name)
     if advice is not None:
         return advice
-    near = nearest(name, visible_names(program_names))
+    near = nearest(name, dict.fromkeys([*NAMES, *program_names]))
+    near = near or nearest(name, [other for other in _builtins() if other not in SHORTHAND])
     return f"Did you mean '{near}'?" if near is not None else None
 
 
 def visible_names(program_names: Iterable[str] = ()) -> list[str]:
-    """Every name a program can use, those of the reference first, in the order that settles ties."""
-    from sema_runtime.catalogue_index import INDEX
+    """Every name a program can use."""
     from sema_runtime.reference_names import NAMES
 
-    return list(dict.fromkeys([*NAMES, *program_names, *(name for name in INDEX if not name.startswith("__"))]))
+    return list(dict.fromkeys([*NAMES, *program_names, *_builtins()]))
+
+
+def _builtins() -> list[str]:
+    from sema_runtime.catalogue_index import INDEX
+
+    return [name for name in INDEX if not name.startswith("__")]
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

@@ -278,7 +278,7 @@ def list_drop_while(predicate: Any, collection: Any) -> List:
     return List(items[_prefix_length(predicate, items) :])
 
 
-@builtin("flat-map", returns="list")
+@builtin("flat-map", "mapcat", returns="list")
 def flat_map(function: Any, collection: Any) -> List:
     """Calls function with each element and joins the lists and vectors it gives to one list.
 
@@ -335,7 +335,7 @@ def grouped(groups: dict[Any, list[Any]]) -> Map:
     return Map({key: List(group) for key, group in groups.items()})
 
 
-@builtin("list/key-by", returns="map")
+@builtin("list/key-by", "index-by", returns="map")
 def list_key_by(function: Any, collection: Any) -> Map:
     """Indexes the elements of a list by the result of function: a map from each result to the last element that gave
     it.

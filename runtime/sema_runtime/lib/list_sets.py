@@ -124,7 +124,7 @@ def list_intersect(collection: Any, other: Any) -> List:
     return List([item for item in items if stored(item) in known])
 
 
-@builtin("list/pluck", returns="list", pure=True)
+@builtin("list/pluck", "pluck", returns="list", pure=True)
 def list_pluck(key: Any, collection: Any) -> List:
     """The value under key of each map of a list; nil where there is none or the element is no map.
 

@@ -80,7 +80,7 @@ def _extreme(collection: Any, function: str, sign: int) -> Any:
     return best
 
 
-@builtin("list/avg", returns="float", pure=True)
+@builtin("list/avg", "avg", returns="float", pure=True)
 def list_avg(collection: Any) -> float:
     """The average (mean) of a list of ints and floats, as a float.
 

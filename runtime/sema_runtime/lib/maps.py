@@ -70,16 +70,20 @@ def _indexing_hint(value: Any, function: str) -> str:
 
 @builtin("contains?", returns="bool", pure=True)
 def is_contains(collection: Any, key: Any) -> bool:
-    """Whether a map has an entry under key, be its value nil.
+    """Whether a map has an entry under key, be its value nil. Of two strings: whether the first contains the second,
+    which is an extension.
 
     (contains? {:a nil} :a) => #t
     (contains? {:a 1} :b) => #f
+    (contains? "hello" "ell") => #t
     (contains? '(1 2) 1) ! expected map or hashmap, got list
     """
     if type(collection) is Map or type(collection) is HashMap:
         return key in collection.d if type(key) in ATOMIC else bool(collection.has(key))
     if isinstance(collection, Mapping):
         return foreign_lookup(collection, key, MISSING) is not MISSING
+    if isinstance(collection, str) and isinstance(key, str):
+        return key in collection
     if used_as_value():
         hint = "contains?: argument 1 must be a map; checks for the given key"
     else:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("string/upper", "string-upcase", "upper", returns="string", pure=True)
+@builtin("string/upper", "string-upcase", "upper", "upper-case", returns="string", pure=True)
 def string_upper(text: Any) -> str:
     """A string in upper case, which may be longer.
 
@@ -25,7 +25,7 @@ def string_upper(text: Any) -> str:
     named_strings("string/upper", text)
 
 
-@builtin("string/lower", "string-downcase", "lower", returns="string", pure=True)
+@builtin("string/lower", "string-downcase", "lower", "lower-case", returns="string", pure=True)
 def string_lower(text: Any) -> str:
     """A string in lower case.
 
@@ -36,7 +36,7 @@ def string_lower(text: Any) -> str:
     named_strings("string/lower", text)
 
 
-@builtin("string/capitalize", returns="string", pure=True)
+@builtin("string/capitalize", "capitalize", returns="string", pure=True)
 def string_capitalize(text: Any) -> str:
     """The first character in upper case, the others in lower case.
 

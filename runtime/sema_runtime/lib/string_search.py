@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("string/contains?", returns="bool", pure=True)
+@builtin("string/contains?", "includes?", returns="bool", pure=True)
 def string_is_contains(text: Any, part: Any) -> bool:
     """Whether a string contains another one.
 
@@ -21,9 +21,6 @@ def string_is_contains(text: Any, part: Any) -> bool:
     if isinstance(text, str) and isinstance(part, str):
         return part in text
     named_strings("string/contains?", text, part)
-
-
-string_contains = string_is_contains  # what `contains?` calls for strings
 
 
 @builtin("string/starts-with?", "starts-with?", returns="bool", pure=True)
@@ -74,7 +71,7 @@ def string_last_index_of(text: Any, part: Any) -> int | None:
     return None if found < 0 else found
 
 
-@builtin("string/replace", returns="string", pure=True)
+@builtin("string/replace", "replace", returns="string", pure=True)
 def string_replace(text: Any, old: Any, new: Any) -> str:
     """Replaces every occurrence of old in a string; old is plain text, no pattern.
 

@@ -168,7 +168,7 @@ def string_join(items: Any, separator: Any) -> str:
     type_error("string", separator)
 
 
-@builtin("string/lines", returns="list[string]", pure=True)
+@builtin("string/lines", "split-lines", returns="list[string]", pure=True)
 def string_lines(text: Any) -> List:
     """Splits a text into its lines, which end in LF or CRLF.
 
