@@ -118,9 +118,10 @@ def list_page(collection: Any, page: Any, per_page: Any) -> List:
     (list/page (range 12) 3 5) => (10 11)
     """
     items = elements(collection, "list/page")
-    if whole(page) < 1:
-        raise SemaError("list/page: page must be >= 1")
+    whole(page)
     count = size(per_page, "list/page")
+    if page < 1:
+        raise SemaError("list/page: page must be >= 1")
     return List(items[(page - 1) * count : page * count])
 
 

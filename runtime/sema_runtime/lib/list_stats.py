@@ -18,13 +18,13 @@ def _numbers(collection: Any, function: str) -> Sequence[Any]:
     if not items:
         raise SemaError(f"{function}: empty list")
     for item in items:
-        _check(item)
+        if not _is_number(item):
+            _not_a_number(item)
     return items
 
 
-def _check(item: Any) -> None:
-    if type(item) is not float and (type(item) is not int or not -INT_LIMIT <= item < INT_LIMIT):
-        _not_a_number(item)
+def _is_number(item: Any) -> bool:
+    return type(item) is float or (type(item) is int and -INT_LIMIT <= item < INT_LIMIT)
 
 
 def _not_a_number(item: Any) -> NoReturn:
@@ -73,8 +73,8 @@ def _extreme(collection: Any, function: str, sign: int) -> Any:
         raise SemaError(f"{function}: empty list")
     best = items[0]
     for item in items[1:]:
-        _check(best)
-        _check(item)
+        if not (_is_number(best) and _is_number(item)):
+            _not_a_number(best if sign > 0 else item)  # the reference blames the left side of its comparison
         if item > best if sign > 0 else item < best:
             best = item
     return best

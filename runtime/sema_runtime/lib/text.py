@@ -44,6 +44,8 @@ def text_chunk(text: Any, options: Any = None) -> List:
     (text/chunk "alpha beta gamma delta" {:size 12 :overlap 4}) => ("alpha beta" "betagamma delta")
     """
     strings(text)
+    if not text:
+        return List([])
     size = max(1, _option(options, SIZE, 1000))
     overlap = max(0, _option(options, OVERLAP, 200))
     return List(_chunks(text, size, overlap if overlap < size else 0, SEPARATORS))
@@ -170,7 +172,9 @@ def text_trim_indent(text: Any) -> str:
     strings(text)
     lines = text.split("\n")
     filled = [line for line in lines if line.strip(WHITESPACE)]
-    indent = min((len(line) - len(line.lstrip(WHITESPACE)) for line in filled), default=0)
+    if not filled:
+        return "\n".join(lines)
+    indent = min(len(line) - len(line.lstrip(WHITESPACE)) for line in filled)
     return "\n".join([line[indent:] if line.strip(WHITESPACE) else line[indent:].strip(" \t") for line in lines])
 
 

@@ -63,10 +63,9 @@ def _too_large(text: str, number: str) -> SemaError:
     return _error(text, line, column, "u64 value was too large", len(number))
 
 
-REASONS = {
-    "Expected '=' after a key in a key/value pair": "key with no value, expected `=`",
-    "Cannot overwrite a value": "duplicate key",
-}
+REASONS = {"Expected '=' after a key in a key/value pair": "key with no value, expected `=`"}
+TAKEN = ("Cannot overwrite", "Cannot declare", "Cannot mutate")  # how Python begins to say that a key is there already
+KEY = r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[A-Za-z0-9_-]+'
 
 
 def _refused(text: str, reason: str) -> SemaError:
@@ -78,11 +77,41 @@ def _refused(text: str, reason: str) -> SemaError:
         numbers = place.rstrip(")").replace("line ", "").replace("column ", "").split(", ")
         line, column = int(numbers[0]), int(numbers[1])
     shown = lines[line - 1]
-    if what == "Cannot overwrite a value":  # found by Python behind the value
-        column = len(shown) - len(shown.lstrip()) + 1
+    if what.startswith(TAKEN):
+        what = "duplicate key"
+        column = _taken(lines[:line], shown)
     elif shown[column - 2 : column - 1] == "0" and shown[column - 1 : column].isdigit():
         column -= 1  # a leading zero: the number is what is wrong
     return _error(text, line, column, REASONS.get(what, what), 1)
+
+
+def _taken(lines: list[str], shown: str) -> int:
+    """The column of the part of a key, in the last of the lines, that stands for something already."""
+    import re
+    import tomllib
+
+    path = []
+    if not shown.lstrip().startswith("["):
+        headers = [line for line in lines[:-1] if line.lstrip().startswith("[")]
+        path = re.findall(KEY, headers[-1]) if headers else []
+    parts = list(re.finditer(KEY, shown.partition("=")[0]))
+    try:
+        here: Any = tomllib.loads("\n".join(lines[:-1]))
+    except tomllib.TOMLDecodeError:  # the last value began on an earlier line
+        return len(shown) - len(shown.lstrip()) + 1
+    for name in path:
+        here = _entry(here, name)
+    for part in parts:
+        here = _entry(here, part[0])
+        if not isinstance(here, dict):
+            return part.start() + 1
+    return parts[-1].start() + 1
+
+
+def _entry(table: Any, key: str) -> Any:
+    """What a table has under a key; of an array of tables the last one."""
+    found = table.get(key.strip("\"'")) if isinstance(table, dict) else None
+    return found[-1] if isinstance(found, list) and found else found
 
 
 def _error(text: str, line: int, column: int, what: str, width: int) -> SemaError:

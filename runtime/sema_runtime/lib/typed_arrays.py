@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.values.typed_arrays import TypedArray
 
+LONGEST = 1 << 32
 EMPTY_SUM = -0.0  # the sum of no floats, so that adding it to anything changes nothing
 
 
@@ -51,7 +52,13 @@ def _items(values: Any) -> Any:
 def _length(function: str, length: Any) -> int:
     if _int(length) < 0:
         raise SemaError(f"{function}: length must be non-negative, got {length}")
+    _check_length(function, length)
     return int(length)
+
+
+def _check_length(function: str, length: float) -> None:
+    if length > LONGEST:
+        raise SemaError(f"{function}: length {length} exceeds maximum {LONGEST}")
 
 
 def _index(array: TypedArray, index: Any) -> int:
@@ -115,6 +122,7 @@ def f64_array_range(start: Any, end: Any, step: Any = 1.0) -> FloatArray:
     start, end, step = _float(start), _float(end), _float(step)
     if step == 0:
         raise SemaError("f64-array/range: step cannot be zero")
+    _check_length("f64-array/range", (end - start) / step)
     items = []
     here = start
     while here < end if step > 0 else here > end:
@@ -249,6 +257,7 @@ def i64_array_range(start: Any, end: Any, step: Any = 1) -> IntArray:
     start, end, step = _int(start), _int(end), _int(step)
     if step == 0:
         raise SemaError("i64-array/range: step cannot be zero")
+    _check_length("i64-array/range", (end - start) // step)
     return IntArray(range(start, end, step))
 
 
