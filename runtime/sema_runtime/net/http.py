@@ -23,9 +23,11 @@ CONNECT_MS = 30_000  # the longest wait for a connection
 IDLE_MS = 120_000  # the longest wait for the next piece of a reply
 MAX_BYTES = 256 << 20  # of a body, after decompression
 MAX_REDIRECTS = 10
-MAX_IDLE = 64  # connections that are kept for later
+MAX_IDLE = 512  # connections that are kept for later
 MOST_REQUESTS = 2048  # that wait for a reply at once, streams apart; the others wait for their turn
 USER_AGENT = "semac"
+METHOD_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")
+NAME_CHARACTERS = METHOD_CHARACTERS | frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 class Failure(Exception):
@@ -157,6 +159,8 @@ async def _answered(request: Request) -> AsyncIterator[Any]:
     url = httpx.URL(request.url)
     if url.scheme not in ("http", "https") or not url.host:
         raise Failure("url", "it must start with http:// or https:// and a host")
+    if url.port is not None and not 0 < url.port < 65536:
+        raise Failure("url", f"there is no port {url.port}")
     origin = (url.scheme, url.host, url.port)
     client = here.take(origin)
     complete = False
@@ -180,24 +184,21 @@ def _built(client: Any, request: Request, url: Any) -> Any:
     return client.build_request(
         request.method,
         url,
-        headers=[(_checked_name(name), _checked_value(name, value)) for name, value in request.headers],
+        headers=[checked_header(name, value) for name, value in request.headers],
         content=None if parts is not None else request.body,
         files=form or None,
         timeout=None if limited else httpx.Timeout(IDLE_MS / 1000, connect=CONNECT_MS / 1000, pool=None),
     )
 
 
-def _checked_name(name: str) -> str:
-    if not name or not name.isascii() or any(not (c.isalnum() or c in "!#$%&'*+-.^_`|~") for c in name):
+def checked_header(name: str, value: str) -> tuple[str, str]:
+    """The header as it is sent. Raises Failure for one that can't be; the message doesn't show its value."""
+    if not name or not NAME_CHARACTERS.issuperset(name):
         raise Failure("header", f"{name!r} can't be the name of a header")
-    return name
-
-
-def _checked_value(name: str, value: str) -> str:
     stripped = value.strip(" \t")
     if not (stripped.isascii() and stripped.replace("\t", " ").isprintable()):
         raise Failure("header", f"the header {name} holds characters that can't be sent")
-    return stripped
+    return name, stripped
 
 
 async def _followed(client: Any, request: Any, redirects: int) -> Any:
