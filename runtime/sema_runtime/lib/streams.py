@@ -7,6 +7,7 @@ import sys
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.numbers import is_int64
 from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
@@ -158,9 +159,9 @@ def _bytes(value: Any) -> bytes | bytearray:
 
 
 def _int(value: Any) -> int:
-    if type(value) is not int:
+    if not is_int64(value):
         type_error("int", value)
-    return value
+    return int(value)
 
 
 # Making streams

@@ -37,7 +37,7 @@ def _padding(text: Any, width: Any, fill: Any) -> str:
         filler = str(fill[:1]) or " "
     if missing > LONGEST:
         raise SemaError(f"string/pad: the result would have {width} characters")
-    return filler * missing
+    return filler * (missing // max(1, columns(filler)))
 
 
 @builtin("string/pad-left", returns="string", pure=True)
