@@ -1,7 +1,7 @@
 """The examples in a doc text: written beside the implementation, shown in `sema doc` and the manual, run by tests.
 
-A paragraph below the first one that starts like a form holds examples, one a line; an indented line continues the one
-before:
+A paragraph below the first one that starts with `(`, `'(` or `; ` holds examples, one a line; an indented line
+continues the one before:
 
 * `(nth '(10 20) 1) => 20`: a call and its printed value
 * `(nth '(10) 5) ! index 5 out of bounds (length 1)`: a call and its error message
@@ -21,7 +21,7 @@ from semac.reader import read_program
 
 ARROW = re.compile(r"\s(=>|!|prints)(?=\s|$)")
 SHOWN = {"=>": "=>", "!": "error:", "prints": "prints:"}
-STARTS = tuple("('`[{#:\";")
+STARTS = ("(", "'(", "; ")
 NOT_RUN = "; "
 
 

@@ -312,7 +312,7 @@ Runs the body in a Python context manager; name is what entering it gave.
 Data with holes: ,x puts in a value, ,@xs the elements of a list. `name#` is a fresh symbol, the same one throughout
 the template.
 
-`(1 ,(+ 1 1) ,@(list 3 4)) => (1 2 3 4)""",
+(let ((x 2)) `(1 ,x ,@(list 3 4))) => (1 2 3 4)""",
     "quote": """'datum
 (quote datum)
 

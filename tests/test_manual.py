@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from unittest.mock import patch
 import pytest
 from llm_support import llm as llm
 
+from sema_runtime import tasks
+from sema_runtime.tasks import scheduler
 from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import to_text
 from semac.check import check_text
@@ -23,6 +26,7 @@ from semac.doc_examples import Example, split_examples
 from semac.session import Session
 
 ROOT = Path(__file__).parent.parent
+SLEEP = tasks.sleep  # which the fixture llm replaces
 ENTRIES = {name: entry for name, entry in all_entries().items() if not entry.alias_of}
 
 
@@ -38,15 +42,25 @@ WITH_EXAMPLES = [name for name in ENTRIES if examples_of(name)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty current folder; the environment is as before afterwards."""
+def folder(llm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty current folder and ten seconds. The environment is as before afterwards, waiting tasks are forgotten."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError("the example doesn't end")
+
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tasks, "sleep", SLEEP)
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(10)
     with patch.dict(os.environ):
         yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+    scheduler._here.scheduler = None
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
-@pytest.mark.usefixtures("llm", "folder")
+@pytest.mark.usefixtures("folder")
 def test_examples(name: str) -> None:
     copy_context().run(check_examples, name)  # what one entry puts in the context is unknown to the next
 
@@ -63,7 +77,7 @@ def outcome(session: Session, example: Example) -> str:
     written = StringIO()
     try:
         with redirect_stdout(written), redirect_stderr(StringIO()):
-            value = session.run(example.source)
+            value = session.run(example.source, drain=False)
     except Exception as error:
         message = describe(error).message
         return message if example.kind == "!" else f"error: {message}"

@@ -28,7 +28,7 @@ def channel_of(value: Any) -> Channel:
 
 @builtin("channel/new")
 def channel_new(capacity: Any = 1) -> Channel:
-    """A channel that holds up to capacity values.
+    """A channel (queue) between tasks that holds up to capacity (1) values.
 
     (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
     """
@@ -42,31 +42,56 @@ def channel_new(capacity: Any = 1) -> Channel:
 
 @builtin("channel/send", returns="nil")
 def channel_send(channel: Any, value: Any) -> None:
-    """Sends a value; waits while the channel is full. An error when it is closed."""
+    """Sends a value to a channel; waits while it is full. An error when it is closed.
+
+    (define c (channel/new 1))
+    (channel/send c :hello)
+    (channel/recv c) => :hello
+    """
     channel_of(channel).send(scheduler(), value)
 
 
 @builtin("channel/recv")
 def channel_recv(channel: Any) -> Any:
-    """The next value; waits while the channel is empty. nil when it is closed and empty."""
+    """Receives the next value of a channel; waits while it is empty. nil when it is closed and empty.
+
+    (define c (channel/new))
+    (async (channel/send c :hello))
+    (channel/recv c) => :hello
+    """
     return channel_of(channel).receive(scheduler())
 
 
 @builtin("channel/try-recv")
 def channel_try_recv(channel: Any) -> Any:
-    """The next value, nil when there is none."""
+    """The next value of a channel, nil when there is none: never waits.
+
+    (channel/try-recv (channel/new)) => nil
+    """
     return scheduler().turn(channel_of(channel).take)
 
 
 @builtin("channel/close", returns="nil")
 def channel_close(channel: Any) -> None:
-    """Closes the channel: receivers get what is left, then nil; sending is an error."""
+    """Closes the channel: receivers get what is left, then nil; sending is an error.
+
+    (define c (channel/new 2))
+    (channel/send c 1)
+    (channel/close c)
+    (list (channel/recv c) (channel/recv c)) => (1 nil)
+    (channel/send c 2) ! channel/send: channel is closed; value 2 was dropped
+    """
     scheduler().turn(channel_of(channel).close)
 
 
 @builtin("channel/closed?", returns="bool")
 def channel_is_closed(channel: Any) -> bool:
-    """Whether the channel is closed."""
+    """Whether the channel is closed.
+
+    (define c (channel/new))
+    (channel/close c)
+    (channel/closed? c) => #t
+    """
     closed = channel_of(channel).closed
     scheduler().pause()
     return closed
@@ -74,7 +99,12 @@ def channel_is_closed(channel: Any) -> bool:
 
 @builtin("channel/count", returns="int")
 def channel_count(channel: Any) -> int:
-    """How many values the channel holds."""
+    """How many values the channel holds.
+
+    (define c (channel/new 2))
+    (channel/send c 1)
+    (channel/count c) => 1
+    """
     count = len(channel_of(channel).buffer)
     scheduler().pause()
     return count
@@ -82,19 +112,30 @@ def channel_count(channel: Any) -> int:
 
 @builtin("channel/empty?", returns="bool")
 def channel_is_empty(channel: Any) -> bool:
-    """Whether the channel holds nothing."""
+    """Whether the channel holds nothing.
+
+    (channel/empty? (channel/new)) => #t
+    """
     return channel_count(channel) == 0
 
 
 @builtin("channel/full?", returns="bool")
 def channel_is_full(channel: Any) -> bool:
-    """Whether the channel holds as much as it can."""
+    """Whether the channel holds as much as it can.
+
+    (define c (channel/new 1))
+    (channel/send c 1)
+    (channel/full? c) => #t
+    """
     return channel_count(channel) >= channel_of(channel).capacity
 
 
 @builtin("channel?", returns="bool", pure=True)
 def is_channel(value: Any) -> bool:
-    """Whether the value is a channel."""
+    """Whether the value is a channel.
+
+    (channel? (channel/new)) => #t
+    """
     return type(value) is Channel
 
 

@@ -34,7 +34,12 @@ def _map(value: Any) -> Map:
 
 @builtin("context/get")
 def context_get(key: Any) -> Any:
-    """The value of key in the innermost frame that has it, else nil."""
+    """The value of key in the innermost frame of the context that has it, else nil.
+
+    (context/set :user "ada")
+    (context/get :user) => "ada"
+    (context/get :nobody) => nil
+    """
     for frame in reversed(_frames.get()):
         found = frame.lookup(key, MISSING)
         if found is not MISSING:
@@ -44,27 +49,43 @@ def context_get(key: Any) -> Any:
 
 @builtin("context/has?", returns="bool")
 def context_is_has(key: Any) -> bool:
-    """Whether some frame has the key."""
+    """Whether some frame of the context has the key.
+
+    (context/set :user nil)
+    (context/has? :user) => #t
+    """
     return any(frame.has(key) for frame in _frames.get())
 
 
 @builtin("context/set", returns="nil")
 def context_set(key: Any, value: Any) -> None:
-    """Sets key in the innermost frame."""
+    """Sets key in the innermost frame of the context, for all functions called from here on.
+
+    (context/set :user "ada")
+    (context/get :user) => "ada"
+    """
     *outer, frame = _frames.get()
     _frames.set((*outer, frame.assoc(key, value)))
 
 
 @builtin("context/merge", returns="nil")
 def context_merge(entries: Any) -> None:
-    """Sets all entries of a map in the innermost frame."""
+    """Sets all entries of a map in the innermost frame of the context.
+
+    (context/merge {:user "ada" :step 1})
+    (context/get :step) => 1
+    """
     *outer, frame = _frames.get()
     _frames.set((*outer, frame.merged(_map(entries))))
 
 
 @builtin("context/remove")
 def context_remove(key: Any) -> Any:
-    """Removes key from all frames and gives the value it had, else nil."""
+    """Removes key from all frames of the context and gives the value it had, else nil.
+
+    (context/set :user "ada")
+    (context/remove :user) => "ada"
+    """
     value = context_get(key)
     _frames.set(tuple(frame.without(key) for frame in _frames.get()))
     return value
@@ -72,13 +93,22 @@ def context_remove(key: Any) -> Any:
 
 @builtin("context/pull")
 def context_pull(key: Any) -> Any:
-    """Removes key from all frames and gives the value it had, else nil."""
+    """Takes key out of the context: removes it from all frames and gives the value it had, else nil.
+
+    (context/set :user "ada")
+    (context/pull :user) => "ada"
+    (context/get :user) => nil
+    """
     return context_remove(key)
 
 
 @builtin("context/all", returns="map")
 def context_all() -> Map:
-    """All that is visible, as a map."""
+    """All that is visible, as a map.
+
+    (context/set :user "ada")
+    (context/with {:step 1} (fn () (context/all))) => {:step 1 :user "ada"}
+    """
     merged = Map()
     for frame in _frames.get():
         merged = merged.merged(frame)
@@ -87,15 +117,21 @@ def context_all() -> Map:
 
 @builtin("context/clear", returns="nil")
 def context_clear() -> None:
-    """Empties all frames; stacks and hidden values stay."""
+    """Empties all frames; stacks and hidden values stay.
+
+    (context/set :user "ada")
+    (context/clear)
+    (context/all) => {}
+    """
     _frames.set((Map(),) * len(_frames.get()))
 
 
 @builtin("context/with")
 def context_with(entries: Any, thunk: Any) -> Any:
-    """Calls thunk with the entries of a map in a frame of their own, which ends with the call.
+    """Calls thunk with the entries of a map in the context, until it returns.
 
     (context/with {:user "ada"} (fn () (context/get :user))) => "ada"
+    (context/get :user) => nil
     """
     frame = _map(entries)
     if not callable(thunk) or type(thunk) is Keyword:
@@ -110,14 +146,24 @@ def context_with(entries: Any, thunk: Any) -> Any:
 
 @builtin("context/push", returns="nil")
 def context_push(key: Any, value: Any) -> None:
-    """Puts a value on the stack of that name."""
+    """Puts a value on the stack of that name.
+
+    (context/push :path "a")
+    (context/push :path "b")
+    (context/stack :path) => ("a" "b")
+    """
     stacks = _stacks.get()
     _stacks.set(stacks.assoc(key, List([*stacks.lookup(key, EMPTY), value])))
 
 
 @builtin("context/pop")
 def context_pop(key: Any) -> Any:
-    """Takes the last value off the stack of that name; nil when it is empty."""
+    """Takes the last value off the stack of that name; nil when it is empty.
+
+    (context/push :path "a")
+    (context/pop :path) => "a"
+    (context/pop :path) => nil
+    """
     stacks = _stacks.get()
     items = stacks.lookup(key, EMPTY).items
     if not items:
@@ -128,23 +174,40 @@ def context_pop(key: Any) -> Any:
 
 @builtin("context/stack", returns="list")
 def context_stack(key: Any) -> Any:
-    """The values of the stack of that name, oldest first."""
+    """The values of the stack of that name, oldest first.
+
+    (context/push :path "a")
+    (context/stack :path) => ("a")
+    """
     return _stacks.get().lookup(key, EMPTY)
 
 
 @builtin("context/set-hidden", returns="nil")
 def context_set_hidden(key: Any, value: Any) -> None:
-    """Sets a value that only context/get-hidden shows."""
+    """Sets a value that only context/get-hidden shows.
+
+    (context/set-hidden :token "t")
+    (context/all) => {}
+    """
     _hidden.set(_hidden.get().assoc(key, value))
 
 
 @builtin("context/get-hidden")
 def context_get_hidden(key: Any) -> Any:
-    """The hidden value of key, else nil."""
+    """The hidden value of key, else nil.
+
+    (context/set-hidden :token "t")
+    (context/get-hidden :token) => "t"
+    (context/get :token) => nil
+    """
     return _hidden.get().lookup(key)
 
 
 @builtin("context/has-hidden?", returns="bool")
 def context_is_has_hidden(key: Any) -> bool:
-    """Whether there is a hidden value of key."""
+    """Whether there is a hidden value of key.
+
+    (context/set-hidden :token "t")
+    (context/has-hidden? :token) => #t
+    """
     return _hidden.get().has(key)
