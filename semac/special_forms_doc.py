@@ -31,7 +31,7 @@ Binds name to value for the first form, to that form's result for the next, and 
 (as-> 5 x (+ x 1) (* x x)) => 36""",
     "async": """(async body ...)
 
-Starts the body as a task of its own and returns a promise at once; await gives the result.
+Starts the body as a task of its own, concurrently, and returns a promise at once; await gives the result.
 
 (let ((p (async (+ 1 2)))) (await p)) => 3""",
     "await": """(await promise)
@@ -46,16 +46,19 @@ Evaluates the forms in order and returns the last value. Opens no scope: a defin
 (begin 1 2 3) => 3""",
     "breakpoint": """(breakpoint)
 
-Stops the program in the debugger (pdb, or what PYTHONBREAKPOINT names), where the locals of the form can be seen.""",
+Stops the program in the debugger (pdb, or what PYTHONBREAKPOINT names), where the locals of the form can be seen.
+
+; (let ((x 1)) (breakpoint) (+ x 1))""",
     "case": """(case expr ((datum ...) body ...) ... [(else body ...)])
 
-Runs the first clause that lists a datum equal (=) to the value of expr. Data are not evaluated. nil when none fits.
+Chooses by a value: runs the first clause that lists a datum equal (=) to the value of expr. Data are not evaluated.
+nil when none fits.
 
 (case 3 ((1 2) :low) ((3 4) :high) (else :other)) => :high""",
     "cond": """(cond (test body ...) ... [(else body ...)])
 
-Runs the body of the first clause whose test is neither #f nor nil. A clause without a body gives #t; none
-that holds gives nil.
+Chooses by conditions: runs the body of the first clause whose test is neither #f nor nil. A clause without a body
+gives #t; none that holds gives nil.
 
 (cond ((< 5 3) :less) ((> 5 3) :more) (else :same)) => :more""",
     "def": """(def name value)
@@ -65,13 +68,16 @@ Another spelling of define.
 (begin (def x 5) (+ x 1)) => 6""",
     "defagent": """(defagent name {:system text :tools [tool ...] :model text :max-turns n})
 
-Defines an agent: instructions, tools and limits, run with agent/run.""",
+Defines an agent: instructions, tools and limits. agent/run gives it a message.
+
+(defagent helper {:system "Be brief." :max-turns 3})
+(agent/name helper) => "helper\"""",
     "define": """(define name value)
 (define (name param ...) body ...)
 (define pattern value)
 
-Binds a name in the body that the form stands in, at top level globally. The second shape defines a function; `. rest`
-collects further arguments in a list. A vector or map pattern takes a value apart.
+Defines a variable in the body that the form stands in, at top level globally. The second shape defines a function; `.
+rest` collects further arguments in a list. A vector or map pattern takes a value apart.
 
 (begin (define (add . xs) (apply + xs)) (add 1 2 3)) => 6
 (begin (define [a b] [1 2]) (+ a b)) => 3""",
@@ -115,7 +121,10 @@ Another spelling of (define (name param ...) body ...).
 (begin (defn double (x) (* 2 x)) (double 4)) => 8""",
     "deftool": """(deftool name description {:param {:type t :description d} ...} handler)
 
-Defines a tool that a language model may call: its parameters as a map, the handler as a function of their values.""",
+Defines a tool that a language model may call: its parameters as a map, the handler as a function of their values.
+
+(deftool add "Adds two numbers" {:a {:type :number} :b {:type :number}} (fn (a b) (+ a b)))
+(tool/invoke add {:a 1 :b 2}) => 3""",
     "defun": """(defun name (param ...) body ...)
 
 Another spelling of (define (name param ...) body ...).
@@ -144,17 +153,23 @@ Compiles and runs a form in the global environment.
 (eval '(+ 1 2)) => 3""",
     "export": """(export name ...)
 
-Inside (module name (export ...) body ...): the names that an import of the file gets.""",
+Inside (module name (export ...) body ...): the names that an import of the file gets.
+
+(file/write "shapes.sema" "(module shapes (export area) (define (area w h) (* w h)))")
+(import "shapes.sema")
+(area 2 3) => 6""",
     "fn": """(fn (param ...) body ...)
 
-A function. Parameters may be vector or map patterns; `. rest` collects further arguments in a list. #(* % 2) is short
-for (fn (x) (* x 2)).
+An anonymous function. Parameters may be vector or map patterns; `. rest` collects further arguments in a list. #(* %
+2) is short for (fn (x) (* x 2)).
 
 ((fn (a [b c] . more) (list a b c more)) 1 [2 3] 4 5) => (1 2 3 (4 5))""",
     "for": """(for-each fn seq)
 (for-range (name start end [step]) body ...)
 
-There is no form `for`: use for-each, map or filter over a sequence, for-range or dotimes over numbers.""",
+There is no form `for`: use for-each, map or filter over a sequence, for-range or dotimes over numbers.
+
+(let ((sum 0)) (for-range (i 0 4) (set! sum (+ sum i))) sum) => 6""",
     "for-range": """(for-range (name start end [step]) body ...)
 
 Runs the body with name = start, start + step, ... below end. Returns nil.
@@ -193,9 +208,10 @@ the clauses as cond does. With no clause that fits, the error goes on.
 (guard (e ((number? e) (+ e 1))) (throw 5)) => 6""",
     "if": """(if test then [else])
 
-Only #f and nil are false. Without else the value is nil.
+Evaluates then or else, as test says. Only #f and nil are false. Without else the value is nil.
 
-(if '() :yes :no) => :yes""",
+(if '() :yes :no) => :yes
+(if 0 :yes :no) => :yes""",
     "if-let": """(if-let (name expr) then else)
 
 Binds name to the value of expr; evaluates then unless that is nil, else the other. #f counts as a value here.
@@ -203,7 +219,11 @@ Binds name to the value of expr; evaluates then unless that is nil, else the oth
 (if-let (x (get {:a 1} :a)) (+ x 1) :none) => 2""",
     "import": """(import "path" [name ...])
 
-Evaluates a file once and binds the names it exports, or only those listed. A path is relative to the file.""",
+Imports a file: evaluates it once and binds the names it exports, or only those listed. A path is relative to the file.
+
+(file/write "shapes.sema" "(define (area w h) (* w h))")
+(import "shapes.sema" area)
+(area 2 3) => 6""",
     "lambda": """(lambda (param ...) body ...)
 
 A function; the same as fn.
@@ -239,7 +259,11 @@ Like let, but the values see all the names: for functions that call each other.
 (letrec ((sum (fn (n) (if (= n 0) 0 (+ n (sum (- n 1))))))) (sum 4)) => 10""",
     "load": """(load "file")
 
-Evaluates a file in the global environment, every time it is called. Returns its last value.""",
+Evaluates a file in the global environment, every time it is called. Returns its last value.
+
+(file/write "settings.sema" "(define port 8080)")
+(load "settings.sema")
+(+ port 1) => 8081""",
     "macroexpand": """(macroexpand form)
 
 Expands a macro call, given as data, by one step.
@@ -247,8 +271,9 @@ Expands a macro call, given as data, by one step.
 (macroexpand '(-> x (f 1))) => (-> (f x 1))""",
     "match": """(match expr [pattern body ...] [pattern when guard body ...] ...)
 
-Runs the first clause whose pattern fits: _ fits all, a symbol binds, a literal or 'datum must be equal, [a b & more]
-fits vectors and lists, {:key pattern} fits maps that have the key. An error when no clause fits; see match*.
+Pattern matching: runs the first clause whose pattern fits: _ fits all, a symbol binds, a literal or 'datum must be
+equal, [a b & more] fits vectors and lists, {:key pattern} fits maps that have the key. An error when no clause fits;
+see match*.
 
 (match [1 2 3] ([a] :one) ([a & more] (list a more))) => (1 (2 3))
 (match {:kind :ok :value 3} ({:kind :ok :value v} v) (_ 0)) => 3""",
@@ -259,10 +284,16 @@ Like match, but nil when no clause fits.
 (match* 5 (6 :six)) => nil""",
     "message": """(message role content ...)
 
-A chat message value: the role as a symbol or keyword, the content joined to a string.""",
+A chat message value: the role as a symbol or keyword, the content joined to a string.
+
+(message :user "n = " 1) => <message user "n = 1">""",
     "module": """(module name (export name ...) body ...)
 
-The body of a file that is meant to be imported: only the exported names are visible outside.""",
+The body of a file that is meant to be imported: only the exported names are visible outside.
+
+(file/write "shapes.sema" "(module shapes (export area) (define (area w h) (* w h)))")
+(import "shapes.sema")
+(area 2 3) => 6""",
     "or": """(or expr ...)
 
 Evaluates from left to right until one is neither #f nor nil and returns it, else the last value. (or) is #f.
@@ -280,7 +311,10 @@ Another spelling of begin.
 (progn 1 2) => 2""",
     "prompt": """(prompt (role content ...) ...)
 
-A prompt value: a sequence of messages for a language model.""",
+A prompt value: a sequence of messages for a language model.
+
+(prompt (system "Be brief.") (user "Hello")) => <prompt 2 messages>
+(prompt/messages (prompt (user "a" 1))) => (<message user "a1">)""",
     "py/call": """(py/call callable arg ... :name value ...)
 
 Calls anything of Python's with positional and keyword arguments. Needs the capability `python`, as all such forms.
@@ -331,12 +365,13 @@ Like -> but stops with nil as soon as a value is nil.
 (some-> {:a nil} :a :b) => nil""",
     "throw": """(throw value)
 
-Raises any value; catch finds it under :value of the map it binds.
+Throws any value as an error; catch finds it under :value of the map it binds.
 
 (try (throw 5) (catch e (:value e))) => 5""",
     "try": """(try body ... (catch name handler ...))
 
-Runs the body; an error is bound to name as a map with :type, :message and more, and the handler's value is returned.
+Catches errors: runs the body; an error is bound to name as a map with :type, :message and more, and the handler's
+value is returned.
 
 (try (/ 1 0) (catch e (:message e))) => "division by zero\"""",
     "unless": """(unless test body ...)
@@ -356,7 +391,7 @@ Binds name to the value of expr and runs the body unless that is nil. #f counts 
 (when-let (x (get {:a 1} :a)) (* x 10)) => 10""",
     "while": """(while test body ...)
 
-Runs the body as long as test is neither #f nor nil. Returns nil.
+A loop: runs the body as long as test is neither #f nor nil. Returns nil.
 
 (let ((i 0)) (while (< i 3) (set! i (+ i 1))) i) => 3""",
 }
