@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sema_runtime.capabilities import restricted
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import strings
 from sema_runtime.values.atoms import keyword
@@ -15,39 +16,91 @@ from sema_runtime.values.maps import Map
 if TYPE_CHECKING:
     import re
 
+    from sema_runtime.lib.regex_linear import Found, Linear
+
+    Match = re.Match[str] | Found
+
+MOST_STEPS = 4000  # of a pattern in the linear engine, which takes memory for the square of their number
+LONG = 500  # characters
 MATCH, GROUPS, START, END = map(keyword, ("match", "groups", "start", "end"))
 
 
-class Compiled(NamedTuple):
-    regex: re.Pattern[str]
-    names: dict[str, int]
+class Compiled:
+    """A pattern, ready for ASCII texts or for all.
+
+    `re` runs it unless that could take much longer than reading the text: then regex_linear does.
+    """
+
+    def __init__(self, pattern: str, ascii_text: bool) -> None:
+        import re
+
+        from sema_runtime.lib.regex_classes import ASCII, UNICODE
+        from sema_runtime.lib.regex_syntax import Parser
+        from sema_runtime.lib.regex_tree import loops, rendered, repeats, shortest, size
+
+        self.tree, self.names, self.groups = Parser(pattern, ASCII if ascii_text else UNICODE).parse()
+        self.flags = re.ASCII if ascii_text and pattern.isascii() else re.NOFLAG
+        self.regex = re.compile(rendered(self.tree), self.flags)
+        self.can_be_empty = shortest(self.tree) == 0
+        self.repeats = repeats(self.tree)
+        self.size = size(self.tree)
+        self.always_unsafe, self.unsafe_run = False, None
+        found = loops(self.tree)
+        if found is None:
+            self.always_unsafe = True
+        elif found > 1:
+            from sema_runtime.lib.regex_risk import risk
+
+            self.always_unsafe, self.unsafe_run = risk(self.tree, pattern, self.flags)
+
+    @cached_property
+    def linear(self) -> Linear:
+        from sema_runtime.lib.regex_errors import too_large
+        from sema_runtime.lib.regex_linear import Linear
+
+        if self.size > MOST_STEPS:
+            raise too_large()
+        return Linear(self.tree, self.groups, self.flags)
+
+    def is_safe(self, text: str) -> bool:
+        """Whether `re` can be left alone with that text.
+
+        Long texts of a restricted program can't, as most loops can be made quadratic. Huge patterns are, anywhere else.
+        """
+        safe = not self.always_unsafe and (self.unsafe_run is None or self.unsafe_run.search(text) is None)
+        if safe and len(text) <= LONG:
+            return True
+        if restricted():
+            return safe and not self.repeats
+        return safe or self.size > MOST_STEPS
+
+    def search(self, text: str) -> Match | None:
+        return self.regex.search(text) if self.is_safe(text) else self.linear.search(text)
+
+    def matches(self, text: str) -> Iterator[Match]:
+        """All matches; unlike Python's, an empty one doesn't follow a match immediately."""
+        if not self.is_safe(text):
+            return self.linear.matches(text)
+        return self._with_empty(text) if self.can_be_empty else self.regex.finditer(text)
+
+    def _with_empty(self, text: str) -> Iterator[Match]:
+        search = self.regex.search
+        at, last = 0, -1
+        while at <= len(text) and (match := search(text, at)):
+            if match.end() == match.start() == last:
+                at = last + 1
+                continue
+            yield match
+            at = last = match.end()
 
 
-@lru_cache(1024)
-def _compiled(pattern: str, ascii_text: bool) -> Compiled:
-    """A translated pattern; the one for ASCII texts has small classes and is fast."""
-    import re
-
-    from sema_runtime.lib.regex_classes import ASCII, UNICODE
-    from sema_runtime.lib.regex_syntax import Translator
-
-    found, names = Translator(pattern, ASCII if ascii_text else UNICODE).translate()
-    return Compiled(re.compile(found, re.ASCII if ascii_text and pattern.isascii() else 0), names)
+_compiled = lru_cache(1024)(Compiled)
 
 
 def _find(pattern: Any, text: Any) -> Compiled:
     if not isinstance(pattern, str) or not isinstance(text, str):
         strings(pattern, text)
     return _compiled(pattern, text.isascii())
-
-
-def _matches(pattern: Any, text: Any) -> Iterator[re.Match[str]]:
-    """All matches; unlike Python's, an empty one doesn't follow a match immediately."""
-    end = -1
-    for match in _find(pattern, text).regex.finditer(text):
-        if match.end() != end or match.start() != end:
-            yield match
-            end = match.end()
 
 
 def _offset(text: str, index: int) -> int:
@@ -60,7 +113,7 @@ def regex_is_match(pattern: Any, text: Any) -> bool:
 
     (regex/match? #"\\d+" "abc123") => #t
     """
-    return _find(pattern, text).regex.search(text) is not None
+    return _find(pattern, text).search(text) is not None
 
 
 @builtin("regex/match", returns="map|nil", pure=True)
@@ -69,7 +122,7 @@ def regex_match(pattern: Any, text: Any) -> Map | None:
 
     (regex/match #"(\\d+)-(\\d+)" "tel 12-34") => {:end 9 :groups ("12" "34") :match "12-34" :start 4}
     """
-    match = _find(pattern, text).regex.search(text)
+    match = _find(pattern, text).search(text)
     if match is None:
         return None
     start, end = _offset(text, match.start()), _offset(text, match.end())
@@ -82,7 +135,7 @@ def regex_find_all(pattern: Any, text: Any) -> List:
 
     (regex/find-all #"\\d+" "a1b22") => ("1" "22")
     """
-    return List([match[0] for match in _matches(pattern, text)])
+    return List([match[0] for match in _find(pattern, text).matches(text)])
 
 
 @builtin("regex/split", returns="list[string]", pure=True)
@@ -90,7 +143,7 @@ def regex_split(pattern: Any, text: Any) -> List:
     """What stands between the matches."""
     pieces = []
     start = 0
-    for match in _matches(pattern, text):
+    for match in _find(pattern, text).matches(text):
         pieces.append(text[start : match.start()])
         start = match.end()
     pieces.append(text[start:])
@@ -115,10 +168,11 @@ def regex_replace_all(pattern: Any, replacement: Any, text: Any) -> str:
 def _replaced(pattern: Any, replacement: Any, text: Any, limit: int) -> str:
     strings(pattern, replacement, text)
     pieces = _template(replacement) if "$" in replacement else [replacement]
-    names = _find(pattern, text).names
+    regex = _find(pattern, text)
+    names = regex.names
     out: list[str] = []
     start = 0
-    for match in _matches(pattern, text):
+    for match in regex.matches(text):
         out.append(text[start : match.start()])
         out += [piece if isinstance(piece, str) else _group(match, names, piece.name) for piece in pieces]
         start = match.end()
@@ -135,7 +189,7 @@ class Reference(NamedTuple):
     name: str
 
 
-def _group(match: re.Match[str], names: dict[str, int], name: str) -> str:
+def _group(match: Match, names: dict[str, int], name: str) -> str:
     index = int(name) if name.isdecimal() else names.get(name, -1)
     return (match[index] or "") if 0 <= index <= len(match.groups()) else ""
 

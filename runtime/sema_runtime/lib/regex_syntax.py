@@ -1,8 +1,8 @@
-"""Translates the regex syntax of the reference (Rust's `regex` crate) to Python's `re`.
+"""Reads the regex syntax of the reference (Rust's `regex` crate) into a tree whose leaves are pieces of Python's `re`.
 
 What differs: no look-around, no backreferences, `(?<n>..)`, `\\p{..}`, `\\x{..}`, `\\z`, POSIX classes, class
 operators (`&&`, `--`, `~~`), nested classes, repeated repetitions, flags `U x R u`, the meaning of `\\w \\s ^ $ .`.
-Flags are resolved here, so the emitted pattern needs none, except for case.
+Flags are resolved here, so the leaves need none, except for case.
 """
 
 from __future__ import annotations
@@ -11,17 +11,25 @@ from typing import NamedTuple, NoReturn
 
 from sema_runtime.lib import regex_classes as classes
 from sema_runtime.lib.regex_classes import Ranges
-from sema_runtime.values.errors import SemaError
+from sema_runtime.lib.regex_errors import syntax_error, too_large
+from sema_runtime.lib.regex_tree import Choice, Group, One, Place, Repeat, Sequence, depth, size
 
-HINT = "Sema uses Rust regex syntax (no lookahead/lookbehind). See https://docs.rs/regex"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.lib.regex_errors import syntax_error, too_large
+from sema_runtime.lib.regex_tree import Node
+
 SPECIAL = frozenset("\\.+*?()|[]{}^$#&-~")
 CONTROLS = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
 BOUNDARIES = {
-    "b": r"\b", "B": r"\B", "A": r"\A", "z": r"\Z", "<": r"(?<!\w)(?=\w)", ">": r"(?<=\w)(?!\w)",
+    "b": r"\b", "B": r"(?!\b)", "A": r"\A", "z": r"\Z", "<": r"(?<!\w)(?=\w)", ">": r"(?<=\w)(?!\w)",
     "start": r"(?<!\w)(?=\w)", "end": r"(?<=\w)(?!\w)", "start-half": r"(?<!\w)", "end-half": r"(?!\w)",
 }  # fmt: skip
+FLAGS_ONLY = Sequence([])  # stands for `(?flags)`
 HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-LARGEST = 300_000  # repetitions multiplied: about what the reference's size limit allows
+LARGEST = 300_000  # steps, with all repetitions written out: about what the reference's size limit allows
+LARGEST_COUNT = 0xFFFFFFFF
+DEEPEST = 250  # groups or classes in one another
 
 
 class Flags(NamedTuple):
@@ -34,14 +42,19 @@ class Flags(NamedTuple):
     u: bool = True
 
 
-class Translation(NamedTuple):
-    """pattern: for `re`; names: of the groups, to their numbers."""
+class Syntax(NamedTuple):
+    """names: of the groups, to their numbers; groups: how many there are."""
 
-    pattern: str
+    tree: Node
     names: dict[str, int]
+    groups: int
 
 
-class Translator:
+def in_order(items: list[Node]) -> Node:
+    return items[0] if len(items) == 1 else Sequence(items)
+
+
+class Parser:
     """One pass over a pattern. limit: `regex_classes.ASCII` when the texts to search are ASCII, else UNICODE."""
 
     def __init__(self, text: str, limit: int) -> None:
@@ -52,13 +65,17 @@ class Translator:
         self.groups = 0
         self.names: dict[str, int] = {}
         self.name_spans: dict[str, tuple[int, int]] = {}
-        self.size = 1
+        self.depth = 0
 
-    def translate(self) -> Translation:
-        pattern = self.alternation()
+    def parse(self) -> Syntax:
+        tree = self.alternation()
         if self.at < len(self.text):
             self.fail("unopened group", self.at, self.at + 1)
-        return Translation(pattern, self.names)
+        if depth(tree) > DEEPEST:
+            self.too_deep(0)
+        if size(tree) > LARGEST:
+            raise too_large()
+        return Syntax(tree, self.names, self.groups)
 
     # Reading
 
@@ -69,10 +86,7 @@ class Translator:
         return self.text[self.at : self.at + 1]
 
     def fail(self, message: str, start: int, end: int, other: tuple[int, int] | None = None) -> NoReturn:
-        spans = [(start, end)] if other is None else [other, (start, end)]
-        raise SemaError(
-            f"invalid regex pattern: regex parse error:\n{_marked(self.text, spans)}\nerror: {message}", HINT
-        )
+        raise syntax_error(self.text, message, [(start, end)] if other is None else [other, (start, end)])
 
     def skip_blank(self) -> None:
         """Skips white space and comments, under `(?x)`."""
@@ -87,10 +101,10 @@ class Translator:
 
     # Structure
 
-    def alternation(self) -> str:
+    def alternation(self) -> Node:
         """Up to the `)` that closes the group, or the end."""
-        out: list[str] = []
-        branch: list[tuple[str, bool]] = []  # (translated, is a repetition)
+        branches: list[Node] = []
+        branch: list[Node] = []
         while True:
             self.skip_blank()
             mark = self.here()
@@ -98,34 +112,34 @@ class Translator:
                 break
             if mark == "|":
                 self.at += 1
-                out += [text for text, _ in branch]
-                out.append("|")
+                branches.append(in_order(branch))
                 branch = []
             elif mark in "?*+{":
                 self.repetition(branch)
             elif mark == "(":
-                branch.append((self.group(), False))
+                branch.append(self.group())
             else:
-                branch.append((self.atom(mark), False))
-        return "".join(out + [text for text, _ in branch])
+                branch.append(self.atom(mark))
+        last = in_order(branch)
+        return Choice([*branches, last]) if branches else last
 
-    def repetition(self, branch: list[tuple[str, bool]]) -> None:
+    def repetition(self, branch: list[Node]) -> None:
         start = self.at
-        if not branch or not branch[-1][0]:
+        if not branch or branch[-1] is FLAGS_ONLY:
             self.fail("repetition operator missing expression", start, start + 1)
-        operator = self.counted() if self.here() == "{" else self.here()
-        if operator in "?*+":
+        mark = self.here()
+        if mark == "{":
+            least, most = self.counted()
+        else:
+            least, most = (1 if mark == "+" else 0), (1 if mark == "?" else None)
             self.at += 1
         lazy = self.here() == "?"
         if lazy:
             self.at += 1
-        text, repeated = branch.pop()
-        if repeated or text in BOUNDARIES.values():  # Python takes neither
-            text = f"(?:{text})"
-        branch.append((text + operator + ("?" if lazy != self.flags.U else ""), True))
+        branch.append(Repeat(branch.pop(), least, most, lazy == self.flags.U))
 
-    def counted(self) -> str:
-        """`{2}`, `{2,}`, `{2,3}`, spaces allowed."""
+    def counted(self) -> tuple[int, int | None]:
+        """`{2}`, `{2,}`, `{2,3}`, spaces allowed: the least and the greatest number."""
         start = self.at
         self.at += 1
         least = self.decimal(start)
@@ -139,10 +153,7 @@ class Translator:
         self.at += 1
         if most is not None and most < least:
             self.fail("invalid repetition count range, the start must be <= the end", start, self.at)
-        self.size *= max(1, most or least)
-        if self.size > LARGEST:
-            raise SemaError("invalid regex pattern: Compiled regex exceeds size limit of 10485760 bytes.", HINT)
-        return f"{{{least},{'' if most is None else most}}}"
+        return least, most
 
     def spaces(self) -> None:
         while self.here().isspace():
@@ -157,12 +168,22 @@ class Translator:
             self.fail("unclosed counted repetition", start, start + 1 if digits == self.at else self.at)
         if digits == self.at:
             self.fail("repetition quantifier expects a valid decimal", digits, digits + 1)
+        if self.at - digits > 10 or int(self.text[digits : self.at]) > LARGEST_COUNT:
+            self.fail("decimal literal invalid", digits, self.at)
         value = int(self.text[digits : self.at])
         self.spaces()
         return value
 
-    def group(self) -> str:
-        """A group; "" for flags that hold for the rest of the surrounding one."""
+    def deeper(self, start: int) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.too_deep(start)
+
+    def too_deep(self, start: int) -> NoReturn:
+        self.fail(f"exceed the maximum number of nested parentheses/brackets ({DEEPEST})", start, start + 1)
+
+    def group(self) -> Node:
+        """A group; FLAGS_ONLY for flags that hold for the rest of the surrounding one."""
         start = self.at
         for mark in ("(?=", "(?!", "(?<=", "(?<!"):
             if self.peek(mark):
@@ -170,7 +191,7 @@ class Translator:
                     "look-around, including look-ahead and look-behind, is not supported", start, start + len(mark)
                 )
         outer = self.flags
-        opening = "("
+        number = self.groups + 1
         if self.peek("(?P<") or self.peek("(?<"):
             self.at += 4 if self.peek("(?P<") else 3
             self.groups += 1
@@ -184,17 +205,19 @@ class Translator:
             self.read_flags()
             self.at += 1
             if self.text[self.at - 1] == ")":
-                return ""
-            opening = "(?:"
+                return FLAGS_ONLY
+            number = 0
         else:
             self.at += 1
             self.groups += 1
+        self.deeper(start)
         inner = self.alternation()
+        self.depth -= 1
         if not self.here():
             self.fail("unclosed group", start, start + 1)
         self.at += 1
         self.flags = outer
-        return f"{opening}{inner})"
+        return Group(inner, number)
 
     def group_name(self) -> None:
         start = self.at
@@ -235,21 +258,21 @@ class Translator:
 
     # Atoms
 
-    def atom(self, mark: str) -> str:
+    def atom(self, mark: str) -> Node:
         start = self.at
         if mark == "[":
-            text = self.character_class()
-        elif mark == "\\":
-            text = self.escape()
-        else:
-            self.at += 1
-            if mark == ".":
-                self.ascii_only(start)
-                return "(?s:.)" if self.flags.s else r"[^\r\n]" if self.flags.R else r"[^\n]"
-            if mark in "^$":
-                return self.line_anchor(mark)
-            text = classes.literal(mark)
-        return f"(?i:{text})" if self.flags.i else text
+            return self.one(self.character_class())
+        if mark == "\\":
+            return self.escape()
+        self.at += 1
+        if mark == ".":
+            self.ascii_only(start)
+            return One("(?s:.)" if self.flags.s else r"[^\r\n]" if self.flags.R else r"[^\n]")
+        return Place(self.line_anchor(mark)) if mark in "^$" else self.one(classes.literal(mark))
+
+    def one(self, text: str) -> One:
+        """A leaf for one character, which ignores case where the flags say so."""
+        return One(f"(?i:{text})" if self.flags.i else text)
 
     def ascii_only(self, start: int) -> None:
         if not self.flags.u:
@@ -262,20 +285,19 @@ class Translator:
             return r"(?:\A|(?<=\n)|(?<=\r)(?!\n))" if mark == "^" else r"(?:(?<!\r)(?=\n)|(?=\r)|\Z)"
         return f"(?m:{mark})"
 
-    def escape(self) -> str:
+    def escape(self) -> Node:
         start = self.at
         mark = self.text[start + 1 : start + 2]
         if mark in BOUNDARIES and mark:
             self.at += 2
-            return self.special_boundary() if mark == "b" and self.peek("{") else BOUNDARIES[mark]
+            return Place(self.special_boundary() if mark == "b" and self.peek("{") else BOUNDARIES[mark])
         if mark and mark in "dswDSW":
             self.at += 2
-            if mark == "d" and self.flags.u:
-                return r"\d"
-            return classes.rendered(self.perl_class(mark), self.limit)
+            digits = mark == "d" and self.flags.u
+            return self.one(r"\d" if digits else classes.rendered(self.perl_class(mark), self.limit))
         if mark and mark in "pP":
-            return classes.rendered(self.unicode_property(), self.limit)
-        return classes.literal(self.escaped_character())
+            return self.one(classes.rendered(self.unicode_property(), self.limit))
+        return self.one(classes.literal(self.escaped_character()))
 
     def special_boundary(self) -> str:
         end = self.text.find("}", self.at)
@@ -365,6 +387,7 @@ class Translator:
     def class_parts(self) -> tuple[Ranges, bool]:
         """(the ranges of a bracketed class before negation, whether it is negated)."""
         start = self.at
+        self.deeper(start)
         self.at += 1
         self.skip_blank()
         negative = self.here() == "^"
@@ -390,6 +413,7 @@ class Translator:
                 left = merged if left is None else classes.combined(left, operator, merged, self.limit)
                 if mark == "]":
                     self.at += 1
+                    self.depth -= 1
                     return left, negative
                 operator = mark * 2
                 self.at += 2
@@ -458,28 +482,3 @@ class Translator:
         self.at = end + 2
         ranges = classes.ranges_of(found)
         return classes.negated(classes.union(ranges), self.limit) if name.startswith("^") else ranges
-
-
-def _marked(text: str, spans: list[tuple[int, int]]) -> str:
-    """The pattern with carets under the spans, as the reference lays it out."""
-    if "\n" not in text:
-        return f"    {text}\n    {_carets(spans, 0, len(text) + 1)}"
-    rule = "~" * 79
-    lines = text.split("\n")
-    width = len(str(len(lines)))
-    out = [rule]
-    start = 0
-    for number, line in enumerate(lines, 1):
-        out.append(f"{number:>{width}}: {line}")
-        if any(start <= first <= start + len(line) for first, _ in spans):
-            out.append(" " * (width + 2) + _carets(spans, start, start + len(line) + 1))
-        start += len(line) + 1
-    return "\n".join([*out, rule])
-
-
-def _carets(spans: list[tuple[int, int]], start: int, end: int) -> str:
-    line = ""
-    for first, last in spans:
-        if start <= first < end:
-            line = line.ljust(first - start) + "^" * max(1, min(last, end) - first)
-    return line
