@@ -16,8 +16,7 @@ from sema_runtime.lib.regex_tree import Choice, Group, One, Place, Repeat, Seque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sema_runtime.lib.regex_errors import syntax_error, too_large
-from sema_runtime.lib.regex_tree import Node
+    from sema_runtime.lib.regex_tree import Node
 
 SPECIAL = frozenset("\\.+*?()|[]{}^$#&-~")
 CONTROLS = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
