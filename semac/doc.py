@@ -8,16 +8,25 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sema_runtime.catalogue_index import INDEX
 from semac.doc_entries import Entry, all_entries, lookup
+from semac.doc_examples import split_examples
 from semac.special_forms_doc import FORMS
 
 USAGE = "Usage: sema doc [--pager | --no-pager] SYMBOL | show SYMBOL | search QUERY... [-n N] | apropos PATTERN"
 WEIGHTS = (("name", 4), ("params", 1), ("summary", 2), ("body", 1))  # how often a word of each part counts
+VOWEL = re.compile("[aeiouy]")
 DEFAULT_ROWS, MOST_ROWS, MOST_NAMES = 5, 25, 50
 NAME_WIDTH = 28
 WORD = re.compile(r"[a-z0-9]+")
+FILLERS = frozenset(
+    WORD.findall(
+        "a an and are as at be by do for from get has have how i if in into is it its my no not of on one or so "
+        "that the their them then there this to was what when which with without you"
+    )
+)
 
 
 def main(args: Sequence[str]) -> int:
@@ -74,39 +83,74 @@ def search(query: str, limit: int = DEFAULT_ROWS) -> str:
 
 
 def ranked(query: str) -> list[Entry]:
-    """All entries that hold a word of the query, by BM25 over name, parameters, summary and body, best first."""
-    entries = list(all_entries().values())
-    documents = [_words(entry) for entry in entries]
-    average = sum(map(Counter.total, documents)) / max(1, len(documents))
-    terms = dict.fromkeys(WORD.findall(query.lower()))
-    rarity = {term: _rarity(sum(term in words for words in documents), len(documents)) for term in terms}
+    """All entries that hold a word of the query, by BM25 over names, parameters, summary and body, best first.
+
+    Entries that lack some of the words come later, those whose whole name is in the query earlier. Other names of an
+    entry lead to it, but have no row of their own.
+    """
+    documents = _documents()
+    average = sum(words.total() for _, words in documents) / len(documents)
+    asked = _stem_set(query)
+    terms = dict.fromkeys(_stems(query, FILLERS) or _stems(query))
+    rarity = {term: _rarity(sum(term in words for _, words in documents), len(documents)) for term in terms}
     scores = []
-    for entry, words in zip(entries, documents, strict=True):
+    for entry, words in documents:
         size = 1.2 * (0.25 + 0.75 * words.total() / average)
-        score = sum(rarity[term] * words[term] * 2.2 / (words[term] + size) for term in terms if words[term])
-        if entry.name == query.strip():
+        found = [term for term in terms if words[term]]
+        score = sum(rarity[term] * words[term] * 2.2 / (words[term] + size) for term in found) * len(found)
+        names = (entry.name, *entry.aliases)
+        if any(words_of_name and words_of_name <= asked for words_of_name in map(_stem_set, names)):
+            score *= 1.5
+        if query.strip() in names:
             score += 1000
         if score:
-            scores.append((-score, bool(entry.alias_of), entry.name, entry))
-    return [entry for *_, entry in sorted(scores, key=lambda row: row[:3])]
+            scores.append((-score, entry.name, entry))
+    return [entry for *_, entry in sorted(scores, key=lambda row: row[:2])]
 
 
 def _rarity(having: int, total: int) -> float:
     return math.log(1 + (total - having + 0.5) / (having + 0.5))
 
 
+@lru_cache(1)
+def _documents() -> list[tuple[Entry, Counter[str]]]:
+    """All entries, aliases left out, with the words that a search looks for."""
+    return [(entry, _words(entry)) for entry in all_entries().values() if not entry.alias_of]
+
+
 def _words(entry: Entry) -> Counter[str]:
     parts = {
-        "name": entry.name,
+        "name": " ".join((entry.name, *entry.aliases)),
         "params": " ".join(signature.partition(" ")[2] for signature in entry.signatures),
         "summary": entry.summary,
-        "body": entry.body,
+        "body": split_examples(entry.body)[0],
     }
     words: Counter[str] = Counter()
     for part, weight in WEIGHTS:
-        for word in WORD.findall(parts[part].lower()):
-            words[word] += weight
+        stems = _stems(parts[part])
+        for stem in dict.fromkeys(stems) if part == "name" else stems:
+            words[stem] += weight
     return words
+
+
+def _stems(text: str, without: frozenset[str] = frozenset()) -> list[str]:
+    return [_stem(word) for word in WORD.findall(text.lower()) if word not in without]
+
+
+def _stem_set(text: str) -> set[str]:
+    return set(_stems(text))
+
+
+@lru_cache(None)
+def _stem(word: str) -> str:
+    """What the forms of an English word have in common: file for files, pars for parse, parses, parsed and parsing."""
+    for ending, instead in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
+        start = word.removesuffix(ending)
+        if start != word and len(start) > 2 and VOWEL.search(start) and not word.endswith("ss"):
+            doubled = ending in ("ing", "ed") and start[-1] == start[-2] and start[-1] not in "lsz"
+            word = (start[:-1] if doubled else start) + instead
+            break
+    return word.removesuffix("e") if len(word) > 3 else word
 
 
 def apropos(pattern: str) -> str:

@@ -76,8 +76,8 @@ Defines an agent: instructions, tools and limits. agent/run gives it a message.
 (define (name param ...) body ...)
 (define pattern value)
 
-Defines a variable in the body that the form stands in, at top level globally. The second shape defines a function; `.
-rest` collects further arguments in a list. A vector or map pattern takes a value apart.
+Defines a variable or a function, in the body that the form stands in, at top level globally. In the second shape
+`. rest` collects further arguments in a list. A vector or map pattern takes a value apart.
 
 (begin (define (add . xs) (apply + xs)) (add 1 2 3)) => 6
 (begin (define [a b] [1 2]) (+ a b)) => 3""",
@@ -143,7 +143,7 @@ once. Returns the last result, or nil.
 (do ((i 0 (+ i 1)) (sum 0 (+ sum i))) ((= i 5) sum)) => 10""",
     "dotimes": """(dotimes (name count) body ...)
 
-Runs the body count times with name = 0, 1, ... Returns nil.
+A loop: runs the body count times with name = 0, 1, ... Returns nil.
 
 (let ((sum 0)) (dotimes (i 4) (set! sum (+ sum i))) sum) => 6""",
     "eval": """(eval form)
@@ -172,7 +172,7 @@ There is no form `for`: use for-each, map or filter over a sequence, for-range o
 (let ((sum 0)) (for-range (i 0 4) (set! sum (+ sum i))) sum) => 6""",
     "for-range": """(for-range (name start end [step]) body ...)
 
-Runs the body with name = start, start + step, ... below end. Returns nil.
+A loop over numbers: runs the body with name = start, start + step, ... below end. Returns nil.
 
 (let ((out '())) (for-range (i 0 6 2) (set! out (cons i out))) out) => (4 2 0)""",
     "for/filter": """(filter predicate seq)

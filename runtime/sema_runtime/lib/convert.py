@@ -19,8 +19,8 @@ DIGITS = {2: "b", 8: "o", 16: "x"}
 
 @builtin("string->number", "string/to-number", returns="number|bool", pure=True)
 def string_to_number(text: Any, radix: Any = 10) -> Any:
-    """Parses the number that a string denotes in the language, blanks around it aside; #f when none. radix: 2, 8, 10 or
-    16.
+    """Parses (converts) the number that a string denotes in the language, blanks around it aside; #f when none. radix:
+    2, 8, 10 or 16.
 
     (string->number "42") => 42
     (string->number "ff" 16) => 255

@@ -69,7 +69,7 @@ def counted(items: Sequence[Any]) -> dict[Any, int]:
 
 @builtin("frequencies", returns="map", pure=True)
 def frequencies(collection: Any) -> Map:
-    """Counts how often each element of a list or vector occurs: a map from element to number.
+    """Counts the occurrences of each element of a list or vector: a map from element to number.
 
     (frequencies '(a b a)) => {a 2 b 1}
     """

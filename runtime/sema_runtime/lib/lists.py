@@ -67,7 +67,7 @@ def car(collection: Any) -> Any:
 
 @builtin("first", pure=True)
 def first(collection: Any) -> Any:
-    """The first element of a list or vector; nil when there is none.
+    """The first element of a list or vector; nil when it is empty.
 
     (first [1 2]) => 1
     (first []) => nil
@@ -359,7 +359,8 @@ def reverse(collection: Any) -> Any:
 
 @builtin("range", returns="list[int]", pure=True)
 def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
-    """The list of integers from start (0 when there is one argument) up to end, which is left out, by step (1).
+    """A list of numbers: the integers from start (0 when there is one argument) up to end, which is left out, by step
+    (1).
 
     (range 3) => (0 1 2)
     (range 1 4) => (1 2 3)

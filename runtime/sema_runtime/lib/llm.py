@@ -25,7 +25,7 @@ def _function(value: Any) -> Callable[..., Any]:
 
 @builtin("llm/complete", returns="string", cap="llm")
 def llm_complete(prompt: Any, options: Any = None) -> str:
-    """The model's answer to a text or a prompt.
+    """Asks the model: its answer to a text or a prompt.
 
     Options: :model :max-tokens (4096) :temperature :system :reasoning-effort :timeout (ms).
 

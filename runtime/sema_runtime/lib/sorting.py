@@ -44,7 +44,8 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
 
 @builtin("sort-by", returns="list")
 def sort_by(function: Any, collection: Any) -> List:
-    """Sorts a list or vector by what function gives for each element, of whatever types; equal ones keep their order.
+    """Sorts a list or vector by a key: what function gives for each element, of whatever types; equal ones keep their
+    order.
 
     (sort-by abs '(-3 1 -2)) => (1 -2 -3)
     (sort-by :age (list {:n "a" :age 9} {:n "b" :age 7})) => ({:age 7 :n "b"} {:age 9 :n "a"})

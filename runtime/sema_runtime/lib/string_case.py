@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @builtin("string/upper", "string-upcase", "upper", "upper-case", returns="string", pure=True)
 def string_upper(text: Any) -> str:
-    """A string in upper case, which may be longer.
+    """A string in upper case (uppercase), which may be longer.
 
     (string/upper "Straße") => "STRASSE"
     """
@@ -27,7 +27,7 @@ def string_upper(text: Any) -> str:
 
 @builtin("string/lower", "string-downcase", "lower", "lower-case", returns="string", pure=True)
 def string_lower(text: Any) -> str:
-    """A string in lower case.
+    """A string in lower case (lowercase).
 
     (string/lower "ÀB") => "àb"
     """
