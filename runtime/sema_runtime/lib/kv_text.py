@@ -74,12 +74,9 @@ def encoded(key: str, value: Any) -> str:
         text = dumps(to_json(value), ensure_ascii=False, allow_nan=False, indent=len(INDENT), sort_keys=True)
         text = text.replace("\n", "\n" + INDENT)
         f"{key}{text}".encode()
-        json_decode(text)
-    except RecursionError:
+        json_decode(text)  # what is too deep for that would be lost
+    except (RecursionError, SemaError):
         raise SemaError(f"kv/set: the value for key '{key}' is nested too deeply") from None
     except UnicodeEncodeError:
         raise SemaError(f"kv/set: key {key!a} or its value holds text that is not Unicode") from None
-    except SemaError as error:
-        reason = error.message.removeprefix("json/decode: ")
-        raise SemaError(f"kv/set: the value for key '{key}' could not be read again: {reason}") from None
     return text
