@@ -65,16 +65,17 @@ def _place(text: str, record: int) -> str:
 
 @builtin("csv/parse", returns="list[list]", pure=True)
 def csv_parse(text: Any) -> List:
-    """The rows of a CSV text, as lists of strings.
+    """Parses CSV: the list of its rows, which are lists of strings.
 
     (csv/parse "a,b\\n1,2") => (("a" "b") ("1" "2"))
+    (csv/parse "a,\\"b, c\\"") => (("a" "b, c"))
     """
     return List(list(map(List, _rows("csv/parse", text))))
 
 
 @builtin("csv/parse-maps", returns="list[map]", pure=True)
 def csv_parse_maps(text: Any) -> List:
-    """The rows of a CSV text as maps; the first row holds the keys, which become keywords.
+    """Parses CSV: the list of its rows as maps; the first row holds the keys, which become keywords.
 
     (csv/parse-maps "name,age\\nAda,36") => ({:age "36" :name "Ada"})
     """
@@ -87,7 +88,7 @@ def csv_parse_maps(text: Any) -> List:
 
 @builtin("csv/encode", returns="string", pure=True)
 def csv_encode(rows: Any) -> str:
-    """The CSV text of a list of rows; values are written as `str` shows them, quoted where needed.
+    """Converts a list of rows to CSV; values are written as `str` shows them, quoted where needed.
 
     (csv/encode '(("a" "b,c") (1 2))) => "a,\\"b,c\\"\\n1,2\\n"
     """

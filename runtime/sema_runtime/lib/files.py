@@ -45,7 +45,12 @@ def checked(function: str, path: Any) -> str:
 
 @builtin("file/read", returns="string", cap="fs-read")
 def file_read(path: Any) -> str:
-    """The whole text of a file."""
+    """Reads a file: its whole text, which must be UTF-8.
+
+    (file/write "a.txt" "text")
+    (file/read "a.txt") => "text"
+    (file/read "missing.txt") ! I/O error: file/read missing.txt: No such file
+    """
     found = checked("file/read", path)
     try:
         with open(found, encoding="utf-8", newline="") as file:
@@ -56,7 +61,11 @@ def file_read(path: Any) -> str:
 
 @builtin("file/read-bytes", cap="fs-read")
 def file_read_bytes(path: Any) -> bytes:
-    """The whole contents of a file as a bytevector."""
+    """Reads a file: its whole contents as a bytevector.
+
+    (file/write-bytes "a.bin" #u8(1 255))
+    (file/read-bytes "a.bin") => #u8(1 255)
+    """
     found = checked("file/read-bytes", path)
     try:
         with open(found, "rb") as file:
@@ -67,7 +76,11 @@ def file_read_bytes(path: Any) -> bytes:
 
 @builtin("file/read-lines", returns="list[string]", cap="fs-read")
 def file_read_lines(path: Any) -> List:
-    """The lines of a file, without their ends (`\\n` or `\\r\\n`)."""
+    """Reads the lines of a file, without their ends (`\\n` or `\\r\\n`), as a list.
+
+    (file/write "a.txt" "one\\ntwo\\n")
+    (file/read-lines "a.txt") => ("one" "two")
+    """
     found = checked("file/read-lines", path)
     try:
         with open(found, encoding="utf-8", newline="\n") as file:
@@ -78,7 +91,11 @@ def file_read_lines(path: Any) -> List:
 
 @builtin("file/for-each-line", returns="nil", cap="fs-read")
 def file_for_each_line(path: Any, function: Any) -> None:
-    """Calls function with each line of a file; the file is never in memory as a whole."""
+    """Reads a file line by line and calls function with each; the file is never in memory as a whole.
+
+    (file/write "data.txt" "a\\nb\\n")
+    (file/for-each-line "data.txt" println) prints a\\nb
+    """
     call = _callable(function)
     with _opened("file/for-each-line", path) as file:
         for line in _lines("file/for-each-line", path, file):
@@ -87,9 +104,11 @@ def file_for_each_line(path: Any, function: Any) -> None:
 
 @builtin("file/fold-lines", cap="fs-read")
 def file_fold_lines(path: Any, function: Any, initial: Any) -> Any:
-    """Combines the lines of a file: `(function accumulated line)`, starting with initial; in constant memory.
+    """Reads a file line by line and combines the lines: `(function accumulated line)`, starting with initial; in
+    constant memory.
 
-    (file/fold-lines "data.txt" (fn (n line) (+ n 1)) 0) => 3
+    (file/write "data.txt" "3\\n4\\n")
+    (file/fold-lines "data.txt" (fn (sum line) (+ sum (int line))) 0) => 7
     """
     call = _callable(function)
     accumulated = initial
@@ -101,7 +120,11 @@ def file_fold_lines(path: Any, function: Any, initial: Any) -> Any:
 
 @builtin("file/fold-lines-bytes", cap="fs-read")
 def file_fold_lines_bytes(path: Any, function: Any, initial: Any) -> Any:
-    """As file/fold-lines, with each line as a bytevector."""
+    """As file/fold-lines, with each line as a bytevector.
+
+    (file/write "data.txt" "ab\\nc\\n")
+    (file/fold-lines-bytes "data.txt" (fn (sum line) (+ sum (bytes/length line))) 0) => 3
+    """
     call = _callable(function)
     found = checked("file/fold-lines-bytes", path)
     accumulated = initial
@@ -167,14 +190,22 @@ def _line_blocks(path: Any, function: str) -> Iterator[list[str]]:
 
 @builtin("file/write", returns="nil", cap="fs-write")
 def file_write(path: Any, content: Any) -> None:
-    """Makes a file with that text, replacing what was there. A reader sees the old text or the new one, no mixture."""
+    """Writes text to a file, replacing what was there. A reader sees the old text or the new one, no mixture.
+
+    (file/write "a.txt" "text")
+    (file/read "a.txt") => "text"
+    """
     found = checked("file/write", path)
     _write("file/write", found, text_of(content).encode())
 
 
 @builtin("file/write-bytes", returns="nil", cap="fs-write")
 def file_write_bytes(path: Any, content: Any) -> None:
-    """Makes a file with the contents of a bytevector."""
+    """Writes the bytes of a bytevector to a file, replacing what was there.
+
+    (file/write-bytes "a.bin" #u8(1 255))
+    (:size (file/info "a.bin")) => 2
+    """
     found = checked("file/write-bytes", path)
     if not isinstance(content, (bytes, bytearray)):
         type_error("bytevector", content)
@@ -183,7 +214,11 @@ def file_write_bytes(path: Any, content: Any) -> None:
 
 @builtin("file/write-lines", returns="nil", cap="fs-write")
 def file_write_lines(path: Any, lines: Any) -> None:
-    """Makes a file of the items of a list or vector, with line ends between them."""
+    """Writes the items of a list or vector to a file, with line ends between them.
+
+    (file/write-lines "a.txt" '("one" "two"))
+    (file/read "a.txt") => "one\\ntwo"
+    """
     from sema_runtime.values.printer import display
 
     found = checked("file/write-lines", path)
@@ -194,7 +229,12 @@ def file_write_lines(path: Any, lines: Any) -> None:
 
 @builtin("file/append", returns="nil", cap="fs-write")
 def file_append(path: Any, content: Any) -> None:
-    """Adds text at the end of a file, which is made when missing."""
+    """Appends text to a file, which is made when missing.
+
+    (file/append "log.txt" "one\\n")
+    (file/append "log.txt" "two\\n")
+    (file/read "log.txt") => "one\\ntwo\\n"
+    """
     found = checked("file/append", path)
     data = text_of(content).encode()
     try:
@@ -242,7 +282,12 @@ def replace_file(path: str, data: bytes | bytearray) -> None:
 
 @builtin("file/delete", returns="nil", cap="fs-write")
 def file_delete(path: Any) -> None:
-    """Deletes a file."""
+    """Deletes a file.
+
+    (file/write "a.txt" "text")
+    (file/delete "a.txt")
+    (file/exists? "a.txt") => #f
+    """
     found = checked("file/delete", path)
     try:
         os.remove(found)
@@ -252,7 +297,12 @@ def file_delete(path: Any) -> None:
 
 @builtin("file/rename", returns="nil", cap="fs-write")
 def file_rename(source: Any, target: Any) -> None:
-    """Renames or moves a file."""
+    """Renames or moves a file.
+
+    (file/write "a.txt" "text")
+    (file/rename "a.txt" "b.txt")
+    (file/exists? "a.txt") => #f
+    """
     old, new = checked("file/rename", source), checked("file/rename", target)
     try:
         os.replace(old, new)
@@ -262,7 +312,12 @@ def file_rename(source: Any, target: Any) -> None:
 
 @builtin("file/copy", returns="nil", cap="fs-write")
 def file_copy(source: Any, target: Any) -> None:
-    """Copies a file with its permissions."""
+    """Copies a file with its permissions.
+
+    (file/write "a.txt" "text")
+    (file/copy "a.txt" "b.txt")
+    (file/read "b.txt") => "text"
+    """
     from shutil import copy
 
     old, new = checked("file/copy", source), checked("file/copy", target)
@@ -274,7 +329,11 @@ def file_copy(source: Any, target: Any) -> None:
 
 @builtin("file/mkdir", returns="nil", cap="fs-write")
 def file_mkdir(path: Any) -> None:
-    """Makes a directory, and those above it that are missing."""
+    """Creates a directory, and those above it that are missing.
+
+    (file/mkdir "a/b")
+    (file/is-directory? "a/b") => #t
+    """
     found = checked("file/mkdir", path)
     try:
         os.makedirs(found, exist_ok=True)
@@ -287,31 +346,49 @@ def file_mkdir(path: Any) -> None:
 
 @builtin("file/exists?", returns="bool", cap="fs-read")
 def file_is_exists(path: Any) -> bool:
-    """Whether there is a file or directory of that name."""
+    """Whether a file or directory of that name exists.
+
+    (file/exists? "missing.txt") => #f
+    (file/exists? ".") => #t
+    """
     return os.path.exists(checked("file/exists?", path))
 
 
 @builtin("file/is-file?", returns="bool", cap="fs-read")
 def file_is_is_file(path: Any) -> bool:
-    """Whether the path is a file."""
+    """Whether the path is a file.
+
+    (file/is-file? ".") => #f
+    """
     return os.path.isfile(checked("file/is-file?", path))
 
 
 @builtin("file/is-directory?", returns="bool", cap="fs-read")
 def file_is_is_directory(path: Any) -> bool:
-    """Whether the path is a directory."""
+    """Whether the path is a directory.
+
+    (file/is-directory? ".") => #t
+    """
     return os.path.isdir(checked("file/is-directory?", path))
 
 
 @builtin("file/is-symlink?", returns="bool", cap="fs-read")
 def file_is_is_symlink(path: Any) -> bool:
-    """Whether the path is a symbolic link."""
+    """Whether the path is a symbolic link.
+
+    (file/is-symlink? ".") => #f
+    """
     return os.path.islink(checked("file/is-symlink?", path))
 
 
 @builtin("file/list", returns="list[string]", cap="fs-read")
 def file_list(path: Any) -> List:
-    """The names in a directory, sorted."""
+    """Lists a directory: the names of the files and directories in it, sorted.
+
+    (file/write "b.txt" "")
+    (file/mkdir "a")
+    (file/list ".") => ("a" "b.txt")
+    """
     found = checked("file/list", path)
     try:
         return List(sorted(os.listdir(found)))
@@ -321,7 +398,14 @@ def file_list(path: Any) -> List:
 
 @builtin("file/glob", returns="list[string]", cap="fs-read")
 def file_glob(pattern: Any) -> List:
-    """The paths that match a pattern with `*`, `?`, `[...]` and `**` (any number of directories), sorted."""
+    """Finds files by a pattern: the paths that match, with `*`, `?`, `[...]` and `**` (any number of directories),
+    sorted.
+
+    (file/mkdir "src/lib")
+    (file/write "src/lib/a.sema" "")
+    (file/glob "src/**/*.sema") => ("src/lib/a.sema")
+    (file/glob "*.txt") => ()
+    """
     from glob import glob
 
     from sema_runtime import capabilities
@@ -334,7 +418,11 @@ def file_glob(pattern: Any) -> List:
 
 @builtin("file/info", returns="map", cap="fs-read")
 def file_info(path: Any) -> Any:
-    """What is known of a file: :size in bytes, :modified in seconds since 1970, :is-file, :is-dir."""
+    """What is known of a file: :size in bytes, :modified in seconds since 1970, :is-file, :is-dir.
+
+    (file/write "a.txt" "text")
+    (:size (file/info "a.txt")) => 4
+    """
     from stat import S_ISDIR, S_ISREG
 
     from sema_runtime.values.atoms import keyword

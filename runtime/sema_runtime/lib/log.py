@@ -22,23 +22,35 @@ def _write(level: str, values: tuple[Any, ...]) -> None:
 
 @builtin("log/debug", returns="nil")
 def log_debug(*values: Any) -> None:
-    """Writes a debug line to the error output."""
+    """Writes a debug line to the error output.
+
+    (log/debug "cache miss" {:key "k"})
+    """
     _write("DEBUG", values)
 
 
 @builtin("log/info", returns="nil")
 def log_info(*values: Any) -> None:
-    """Writes an information line to the error output."""
+    """Writes an information line to the error output.
+
+    (log/info "started" {:port 8080})
+    """
     _write("INFO", values)
 
 
 @builtin("log/warn", returns="nil")
 def log_warn(*values: Any) -> None:
-    """Writes a warning to the error output."""
+    """Writes a warning to the error output.
+
+    (log/warn "slow answer" {:ms 5000})
+    """
     _write("WARN", values)
 
 
 @builtin("log/error", returns="nil")
 def log_error(*values: Any) -> None:
-    """Writes an error line to the error output."""
+    """Writes an error line to the error output.
+
+    (log/error "no connection" {:host "example.com"})
+    """
     _write("ERROR", values)

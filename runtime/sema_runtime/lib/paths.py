@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 @builtin("path/join", returns="string", pure=True)
 def path_join(first: Any, *others: Any) -> str:
-    """Joins parts with `/` where neither side brings one.
+    """Joins paths: their parts with `/` where neither side brings one. Nothing is normalized.
 
     (path/join "src" "main.sema") => "src/main.sema"
+    (path/join "a/" "../b") => "a/../b"
     """
     joined = text_of(first)
     for other in others:
@@ -28,9 +29,10 @@ def path_join(first: Any, *others: Any) -> str:
 
 @builtin("path/dir", "path/dirname", returns="string", pure=True)
 def path_dir(path: Any) -> str:
-    """The path up to its last part.
+    """The directory of a path: all but its last part.
 
     (path/dir "/a/b/c.txt") => "/a/b"
+    (path/dir "c.txt") => ""
     """
     text = text_of(path).rstrip("/")
     end = text.rfind("/")
@@ -39,7 +41,7 @@ def path_dir(path: Any) -> str:
 
 @builtin("path/filename", "path/basename", returns="string", pure=True)
 def path_filename(path: Any) -> str:
-    """The last part of the path.
+    """The file name of a path: its last part.
 
     (path/filename "/a/b/c.txt") => "c.txt"
     """
@@ -51,6 +53,7 @@ def path_extension(path: Any) -> str:
     """What follows the last dot of the file name; a leading dot doesn't count.
 
     (path/extension "a.tar.gz") => "gz"
+    (path/extension ".bashrc") => ""
     """
     name = path_filename(path)
     dot = name.rfind(".")
@@ -70,19 +73,29 @@ def path_stem(path: Any) -> str:
 
 @builtin("path/absolute?", returns="bool", pure=True)
 def path_is_absolute(path: Any) -> bool:
-    """Whether the path begins at the root."""
+    """Whether the path begins at the root.
+
+    (path/absolute? "/a") => #t
+    (path/absolute? "a/b") => #f
+    """
     return os.path.isabs(text_of(path))
 
 
 @builtin("path/absolute", returns="string", cap="fs-read")
 def path_absolute(path: Any) -> str:
-    """The path from the root on, without `.` and `..`; it need not exist."""
+    """The absolute path, from the root on, without `.` and `..`; it need not exist.
+
+    (path/absolute "/a/b/../c.txt") => "/a/c.txt"
+    """
     return os.path.abspath(text_of(path))
 
 
 @builtin("path/canonicalize", returns="string", cap="fs-read")
 def path_canonicalize(path: Any) -> str:
-    """The path from the root on with symbolic links resolved; it must exist."""
+    """The path from the root on with symbolic links resolved; it must exist.
+
+    (path/canonicalize "missing") ! I/O error: path/canonicalize missing: No such file
+    """
     from sema_runtime.lib.files import failed
 
     check_path("path/canonicalize", text_of(path))
@@ -94,7 +107,7 @@ def path_canonicalize(path: Any) -> str:
 
 @builtin("path/relative-to", returns="string", pure=True)
 def path_relative_to(base: Any, path: Any) -> str:
-    """The path as seen from the directory base.
+    """The relative path, as seen from the directory base.
 
     (path/relative-to "/a/b" "/a/c/d.txt") => "../c/d.txt"
     """

@@ -65,6 +65,12 @@ def proc_write_stdin(proc: Any, text: Any) -> None:
     """Writes text to the input of the process, and waits until the process or the pipe to it has taken everything.
 
     Cancelling a task that waits for that ends the process, which has read a part of the text only.
+
+    (define p (proc/spawn ["cat"]))
+    (proc/write-stdin p "meow")
+    (proc/close-stdin p)
+    (proc/wait p)
+    (proc/read-stdout p) => "meow"
     """
     process: Process = processes.get("proc/write-stdin", proc)
     data = text_of(text).encode(errors="surrogateescape")
@@ -85,7 +91,12 @@ def proc_write_stdin(proc: Any, text: Any) -> None:
 
 @builtin("proc/close-stdin", returns="nil", cap="process")
 def proc_close_stdin(proc: Any) -> None:
-    """Ends the input of the process."""
+    """Ends the input of the process.
+
+    (define p (proc/spawn ["wc" "-c"]))
+    (proc/close-stdin p)
+    (proc/wait p) => 0
+    """
     process = processes.get("proc/close-stdin", proc)
     if not process.writing.acquire(blocking=False):
         raise SemaError(f"proc/close-stdin: handle {proc} is busy — a proc/write-stdin is in flight on it")
@@ -103,13 +114,24 @@ def _close_stdin(process: Process) -> None:
 
 @builtin("proc/read-stdout", returns="string", cap="process")
 def proc_read_stdout(proc: Any) -> str:
-    """What the process has written to its output since the last time; doesn't wait. Bytes that aren't UTF-8 are `�`."""
+    """What the process has written to its output since the last time; doesn't wait. Bytes that aren't UTF-8 are `�`.
+
+    (define p (proc/spawn ["echo" "hello"]))
+    (proc/wait p)
+    (proc/read-stdout p) => "hello\\n"
+    (proc/read-stdout p) => ""
+    """
     return _taken("proc/read-stdout", proc, 0)
 
 
 @builtin("proc/read-stderr", returns="string", cap="process")
 def proc_read_stderr(proc: Any) -> str:
-    """What the process has written to its error output since the last time; doesn't wait."""
+    """What the process has written to its error output since the last time; doesn't wait.
+
+    (define p (proc/spawn ["sh" "-c" "echo oops >&2"]))
+    (proc/wait p)
+    (proc/read-stderr p) => "oops\\n"
+    """
     return _taken("proc/read-stderr", proc, 1)
 
 
@@ -122,13 +144,23 @@ def _taken(function: str, handle: Any, stream: int) -> str:
 
 @builtin("proc/running?", returns="bool", cap="process")
 def proc_is_running(proc: Any) -> bool:
-    """Whether the process has not ended yet."""
+    """Whether the process has not ended yet.
+
+    (define p (proc/spawn ["sleep" "60"]))
+    (proc/running? p) => #t
+    (proc/kill p)
+    """
     return proc_child("proc/running?", proc).status() is None
 
 
 @builtin("proc/exit-code", returns="int|nil", cap="process")
 def proc_exit_code(proc: Any) -> int | None:
-    """The status that the process ended with, -1 when a signal ended it, nil while it runs."""
+    """The status that the process ended with, -1 when a signal ended it, nil while it runs.
+
+    (define p (proc/spawn ["sh" "-c" "exit 2"]))
+    (proc/wait p)
+    (proc/exit-code p) => 2
+    """
     return proc_child("proc/exit-code", proc).status()
 
 
@@ -149,13 +181,23 @@ def proc_wait(proc: Any) -> int:
 
 @builtin("proc/kill", returns="nil", cap="process")
 def proc_kill(proc: Any) -> None:
-    """Ends the process, and those it has started, by force."""
+    """Ends the process, and those it has started, by force.
+
+    (define p (proc/spawn ["sleep" "60"]))
+    (proc/kill p)
+    (proc/wait p) => -1
+    """
     proc_child("proc/kill", proc).kill()
 
 
 @builtin("proc/close", returns="nil", cap="process")
 def proc_close(proc: Any) -> None:
-    """Ends the process if it still runs, closes its streams and forgets the handle, which may be an unknown one."""
+    """Ends the process if it still runs, closes its streams and forgets the handle, which may be an unknown one.
+
+    (define p (proc/spawn ["sleep" "60"]))
+    (proc/close p)
+    (try (proc/running? p) (catch e :gone)) => :gone
+    """
     process: Process | None = processes.forget(proc)
     if process is None:
         return

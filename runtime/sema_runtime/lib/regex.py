@@ -109,9 +109,10 @@ def _offset(text: str, index: int) -> int:
 
 @builtin("regex/match?", returns="bool", pure=True)
 def regex_is_match(pattern: Any, text: Any) -> bool:
-    """Whether a pattern matches somewhere in a text.
+    """Whether a pattern (regular expression) matches somewhere in a text.
 
     (regex/match? #"\\d+" "abc123") => #t
+    (regex/match? #"^\\d+$" "abc123") => #f
     """
     return _find(pattern, text).search(text) is not None
 
@@ -121,6 +122,7 @@ def regex_match(pattern: Any, text: Any) -> Map | None:
     """The first match as a map: :match, :groups (nil for one that took no part), :start and :end in bytes; or nil.
 
     (regex/match #"(\\d+)-(\\d+)" "tel 12-34") => {:end 9 :groups ("12" "34") :match "12-34" :start 4}
+    (regex/match #"x" "abc") => nil
     """
     match = _find(pattern, text).search(text)
     if match is None:
@@ -131,16 +133,20 @@ def regex_match(pattern: Any, text: Any) -> Map | None:
 
 @builtin("regex/find-all", returns="list[string]", pure=True)
 def regex_find_all(pattern: Any, text: Any) -> List:
-    """All matches as strings.
+    """Finds all matches of a pattern, as strings.
 
     (regex/find-all #"\\d+" "a1b22") => ("1" "22")
+    (regex/find-all #"(\\w)=(\\w)" "a=1 b=2") => ("a=1" "b=2")
     """
     return List([match[0] for match in _find(pattern, text).matches(text)])
 
 
 @builtin("regex/split", returns="list[string]", pure=True)
 def regex_split(pattern: Any, text: Any) -> List:
-    """What stands between the matches."""
+    """Splits a text at every match of a pattern.
+
+    (regex/split #"\\s*,\\s*" "a , b,c") => ("a" "b" "c")
+    """
     pieces = []
     start = 0
     for match in _find(pattern, text).matches(text):
@@ -152,16 +158,20 @@ def regex_split(pattern: Any, text: Any) -> List:
 
 @builtin("regex/replace", returns="string", pure=True)
 def regex_replace(pattern: Any, replacement: Any, text: Any) -> str:
-    """With the first match replaced; `$1`, `$name` and `${name}` stand for groups, `$$` for `$`.
+    """Replaces the first match of a pattern; `$1`, `$name` and `${name}` stand for groups, `$$` for `$`.
 
     (regex/replace #"(\\w+) (\\w+)" "$2 $1" "hello world") => "world hello"
+    (regex/replace #"(a)" "$1b" "a") => ""
     """
     return _replaced(pattern, replacement, text, 1)
 
 
 @builtin("regex/replace-all", returns="string", pure=True)
 def regex_replace_all(pattern: Any, replacement: Any, text: Any) -> str:
-    """With every match replaced; `$1`, `$name` and `${name}` stand for groups, `$$` for `$`."""
+    """Replaces every match of a pattern; `$1`, `$name` and `${name}` stand for groups, `$$` for `$`.
+
+    (regex/replace-all #"\\d" "#" "a1b2") => "a#b#"
+    """
     return _replaced(pattern, replacement, text, -1)
 
 

@@ -75,14 +75,20 @@ def _described(text: str, spans: list[Found]) -> List:
 
 @builtin("secret/detect", returns="list[map]", pure=True)
 def secret_detect(text: Any) -> List:
-    """The secrets in a text (keys, tokens, what looks random): maps of :type :match :start :end."""
+    """The secrets in a text (keys, tokens, what looks random): maps of :type :match :start :end.
+
+    (map :type (secret/detect "key = AKIAIOSFODNN7EXAMPLE")) => ("aws-access-key")
+    """
     strings(text)
     return _described(text, _secrets(text))
 
 
 @builtin("secret/redact", returns="string", pure=True)
 def secret_redact(text: Any) -> str:
-    """The text with its secrets replaced by «redacted:TYPE»."""
+    """The text with its secrets replaced by «redacted:TYPE».
+
+    (secret/redact "key = AKIAIOSFODNN7EXAMPLE") => "key = «redacted:aws-access-key»"
+    """
     strings(text)
     for start, end, kind in reversed(_secrets(text)):
         text = f"{text[:start]}«redacted:{kind}»{text[end:]}"
@@ -91,7 +97,10 @@ def secret_redact(text: Any) -> str:
 
 @builtin("pii/detect", returns="list[map]", pure=True)
 def pii_detect(text: Any) -> List:
-    """Personal data in a text (mail addresses, telephone numbers, IP addresses): maps of :type :match :start :end."""
+    """Personal data in a text (mail addresses, telephone numbers, IP addresses): maps of :type :match :start :end.
+
+    (map :match (pii/detect "Mail ann@example.org")) => ("ann@example.org")
+    """
     strings(text)
     return _described(text, _found(text, PERSONAL))
 
@@ -101,6 +110,8 @@ def redact_spans(text: Any, spans: Any) -> str:
     """The text with spans (maps of :start :end and maybe :label) replaced by «redacted:LABEL».
 
     A span that overlaps one before it is left out.
+
+    (redact/spans "my name is Ann" (list {:start 11 :end 14 :label "name"})) => "my name is «redacted:name»"
     """
     strings(text)
     if not isinstance(spans, (List, list)):

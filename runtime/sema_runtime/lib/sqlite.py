@@ -288,7 +288,7 @@ def db_exec_batch(handle: Any, sql: Any) -> None:
 
 @builtin("db/query", returns="list[map]", cap="fs-read")
 def db_query(handle: Any, sql: Any, *parameters: Any) -> List:
-    """The rows that a SQL statement gives, as maps with the columns' names as keyword keys.
+    """Queries a SQLite database: the rows that a SQL statement gives, as maps with the columns' names as keyword keys.
 
     NULL is nil, INTEGER an int, REAL a float, TEXT a string, BLOB a bytevector. Parameters are those of `db/exec`.
 
@@ -321,7 +321,7 @@ def _rows(connection: sqlite3.Connection, statement: str, values: list[Any]) -> 
 
 @builtin("db/query-one", returns="map|nil", cap="fs-read")
 def db_query_one(handle: Any, sql: Any, *parameters: Any) -> Map | None:
-    """The first row that a SQL statement gives, as a map; nil when there is none.
+    """Queries a SQLite database: the first row that a SQL statement gives, as a map; nil when there is none.
 
     (db/open-memory "m")
     (db/query-one "m" "SELECT 40 + ? AS n" 2) => {:n 42}

@@ -169,7 +169,10 @@ def _int(value: Any) -> int:
 
 @builtin("stream/from-string")
 def stream_from_string(text: Any) -> Stream:
-    """A stream that gives the UTF-8 bytes of a text."""
+    """A stream that gives the UTF-8 bytes of a text.
+
+    (stream/read-line (stream/from-string "one\\ntwo")) => "one"
+    """
     if type(text) is not str:
         type_error("string", text)
     return Stream("string", io.BytesIO(text.encode()))
@@ -177,25 +180,41 @@ def stream_from_string(text: Any) -> Stream:
 
 @builtin("stream/from-bytes")
 def stream_from_bytes(data: Any) -> Stream:
-    """A buffer that holds the bytes of a bytevector."""
+    """A buffer that holds the bytes of a bytevector.
+
+    (stream/read-byte (stream/from-bytes #u8(7 8))) => 7
+    """
     return Buffer(_bytes(data))
 
 
 @builtin("stream/byte-buffer")
 def stream_byte_buffer() -> Stream:
-    """An empty buffer, to be written and read."""
+    """An empty buffer in memory, to be written and read.
+
+    (define buffer (stream/byte-buffer))
+    (stream/write-string buffer "text")
+    (stream/to-string buffer) => "text"
+    """
     return Buffer()
 
 
 @builtin("stream/open-input", cap="fs-read")
 def stream_open_input(path: Any) -> Stream:
-    """A stream that reads a file."""
+    """Opens a file to be read as a stream.
+
+    (file/write "a.txt" "one\\ntwo\\n")
+    (with-open (in (stream/open-input "a.txt")) (stream/read-line in)) => "one"
+    """
     return Stream("file-input", _open("stream/open-input", path, "rb"))
 
 
 @builtin("stream/open-output", cap="fs-write")
 def stream_open_output(path: Any) -> Stream:
-    """A stream that writes a file, which is made anew."""
+    """Opens a file to be written as a stream; it is made anew.
+
+    (with-open (out (stream/open-output "a.txt")) (stream/write-string out "text"))
+    (file/read "a.txt") => "text"
+    """
     return Stream("file-output", None, _open("stream/open-output", path, "wb"))
 
 
@@ -214,7 +233,7 @@ def _open(function: str, path: Any, mode: str) -> Any:
 
 @builtin("stream/read")
 def stream_read(stream: Any, count: Any) -> bytes:
-    """Up to count bytes; fewer at the end.
+    """Reads up to count bytes of a stream; fewer at the end.
 
     (stream/read (stream/from-string "hello") 2) => #u8(104 101)
     """
@@ -226,14 +245,22 @@ def stream_read(stream: Any, count: Any) -> bytes:
 
 @builtin("stream/read-byte", returns="int|nil")
 def stream_read_byte(stream: Any) -> int | None:
-    """The next byte, nil at the end."""
+    """Reads the next byte of a stream, nil at the end.
+
+    (stream/read-byte (stream/from-string "a")) => 97
+    """
     data = stream_of("stream/read-byte", stream).read(1)
     return data[0] if data else None
 
 
 @builtin("stream/read-line", returns="string|nil")
 def stream_read_line(stream: Any) -> str | None:
-    """The next line without its end (`\\n` or `\\r\\n`), nil at the end."""
+    """Reads the next line of a stream without its end (`\\n` or `\\r\\n`), nil at the end.
+
+    (define s (stream/from-string "one\\n"))
+    (stream/read-line s) => "one"
+    (stream/read-line s) => nil
+    """
     data = stream_of("stream/read-line", stream).read_line()
     if not data:
         return None
@@ -243,7 +270,10 @@ def stream_read_line(stream: Any) -> str | None:
 
 @builtin("stream/read-all")
 def stream_read_all(stream: Any, max_bytes: Any = None) -> bytes:
-    """All that is left; an error when that is more than max_bytes."""
+    """Reads all that is left of a stream; an error when that is more than max_bytes.
+
+    (stream/read-all (stream/from-string "hi")) => #u8(104 105)
+    """
     found = stream_of("stream/read-all", stream)
     limit = _limit("stream/read-all", max_bytes)
     if limit is None:
@@ -275,13 +305,21 @@ def _too_much(function: str, limit: int) -> SemaError:
 
 @builtin("stream/write", returns="int")
 def stream_write(stream: Any, data: Any) -> int:
-    """Writes a bytevector; gives the number of bytes."""
+    """Writes a bytevector to a stream; gives the number of bytes.
+
+    (stream/write (stream/byte-buffer) #u8(1 2)) => 2
+    """
     return stream_of("stream/write", stream).write(_bytes(data))
 
 
 @builtin("stream/write-byte", returns="nil")
 def stream_write_byte(stream: Any, byte: Any) -> None:
-    """Writes one byte."""
+    """Writes one byte to a stream.
+
+    (define buffer (stream/byte-buffer))
+    (stream/write-byte buffer 65)
+    (stream/to-string buffer) => "A"
+    """
     found = stream_of("stream/write-byte", stream)
     if not 0 <= _int(byte) <= 255:
         raise SemaError(f"stream/write-byte: value {byte} out of range 0..255")
@@ -290,7 +328,10 @@ def stream_write_byte(stream: Any, byte: Any) -> None:
 
 @builtin("stream/write-string", returns="int")
 def stream_write_string(stream: Any, text: Any) -> int:
-    """Writes a text as UTF-8; gives the number of bytes."""
+    """Writes a text to a stream as UTF-8; gives the number of bytes.
+
+    (stream/write-string (stream/byte-buffer) "é") => 2
+    """
     found = stream_of("stream/write-string", stream)
     if type(text) is not str:
         type_error("string", text)
@@ -299,7 +340,10 @@ def stream_write_string(stream: Any, text: Any) -> int:
 
 @builtin("stream/flush", returns="nil")
 def stream_flush(stream: Any) -> None:
-    """Hands on what a stream has kept back so far."""
+    """Hands on what a stream has kept back so far.
+
+    (stream/flush (stream/byte-buffer)) => nil
+    """
     found = stream_of("stream/flush", stream)
     if found.closed:
         raise SemaError("stream/flush: stream is closed")
@@ -309,7 +353,12 @@ def stream_flush(stream: Any) -> None:
 
 @builtin("stream/copy", returns="int")
 def stream_copy(source: Any, target: Any, max_bytes: Any = None) -> int:
-    """Copies what is left of source to target; gives the number of bytes. An error when it is more than max_bytes."""
+    """Copies what is left of source to target; gives the number of bytes. An error when it is more than max_bytes.
+
+    (define target (stream/byte-buffer))
+    (stream/copy (stream/from-string "text") target) => 4
+    (stream/to-string target) => "text"
+    """
     reader, writer = stream_of("stream/copy", source), stream_of("stream/copy", target, 2)
     limit = _limit("stream/copy", max_bytes)
     total = 0
@@ -323,7 +372,12 @@ def stream_copy(source: Any, target: Any, max_bytes: Any = None) -> int:
 
 @builtin("stream/close", returns="nil")
 def stream_close(stream: Any) -> None:
-    """Closes a stream; closing it again does nothing."""
+    """Closes a stream; closing it again does nothing.
+
+    (define s (stream/from-string "text"))
+    (stream/close s)
+    (stream/readable? s) => #f
+    """
     found = stream_of("stream/close", stream)
     if not found.closed:
         found.closed = True
@@ -335,31 +389,46 @@ def stream_close(stream: Any) -> None:
 
 @builtin("stream?", returns="bool", pure=True)
 def is_stream(value: Any) -> bool:
-    """Whether the value is a stream."""
+    """Whether the value is a stream.
+
+    (stream? (stream/byte-buffer)) => #t
+    """
     return isinstance(value, Stream)
 
 
 @builtin("stream/type", returns="string")
 def stream_type(stream: Any) -> str:
-    """The kind of stream: byte-buffer, string, file-input, file-output, stdin, stdout, stderr."""
+    """The kind of stream: byte-buffer, string, file-input, file-output, stdin, stdout, stderr.
+
+    (stream/type (stream/from-string "a")) => "string"
+    """
     return stream_of("stream/type", stream).kind
 
 
 @builtin("stream/readable?", returns="bool")
 def stream_is_readable(stream: Any) -> bool:
-    """Whether the stream is open and can be read."""
+    """Whether the stream is open and can be read.
+
+    (stream/readable? (stream/from-string "a")) => #t
+    """
     return stream_of("stream/readable?", stream).readable()
 
 
 @builtin("stream/writable?", returns="bool")
 def stream_is_writable(stream: Any) -> bool:
-    """Whether the stream is open and can be written."""
+    """Whether the stream is open and can be written.
+
+    (stream/writable? (stream/from-string "a")) => #f
+    """
     return stream_of("stream/writable?", stream).writable()
 
 
 @builtin("stream/available?", returns="bool")
 def stream_is_available(stream: Any) -> bool:
-    """Whether there is something to read, without waiting for it."""
+    """Whether there is something to read, without waiting for it.
+
+    (stream/available? (stream/from-string "a")) => #t
+    """
     found = stream_of("stream/available?", stream)
     if not stream_is_readable(found):
         return False
@@ -375,13 +444,23 @@ def stream_is_available(stream: Any) -> bool:
 
 @builtin("stream/to-bytes")
 def stream_to_bytes(stream: Any) -> bytes:
-    """All that was written to a buffer."""
+    """All that was written to a buffer.
+
+    (define buffer (stream/byte-buffer))
+    (stream/write-byte buffer 7)
+    (stream/to-bytes buffer) => #u8(7)
+    """
     return bytes(_buffer("stream/to-bytes", stream).data)
 
 
 @builtin("stream/to-string", returns="string")
 def stream_to_string(stream: Any) -> str:
-    """All that was written to a buffer, as text."""
+    """All that was written to a buffer, as text.
+
+    (define buffer (stream/byte-buffer))
+    (stream/write-string buffer "text")
+    (stream/to-string buffer) => "text"
+    """
     return text_from("stream/to-string", _buffer("stream/to-string", stream).data)
 
 

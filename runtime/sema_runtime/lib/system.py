@@ -27,19 +27,33 @@ STARTED = time.monotonic_ns()
 
 @builtin("env", returns="string|nil", cap="env-read")
 def env(name: Any) -> str | None:
-    """The value of an environment variable, nil when it isn't set."""
+    """The value of an environment variable, nil when it isn't set.
+
+    (sys/set-env "GREETING" "hello")
+    (env "GREETING") => "hello"
+    (env "NO_SUCH_VARIABLE") => nil
+    """
     return os.environ.get(text_of(name))
 
 
 @builtin("sys/env-all", returns="map", cap="env-read")
 def sys_env_all() -> Map:
-    """All environment variables, by keyword."""
+    """All environment variables, by keyword.
+
+    (sys/set-env "GREETING" "hello")
+    (:GREETING (sys/env-all)) => "hello"
+    """
     return Map({keyword(name): value for name, value in os.environ.items()})
 
 
 @builtin("sys/set-env", returns="nil", cap="env-write")
 def sys_set_env(name: Any, value: Any) -> None:
-    """Sets an environment variable of this process and of those it starts."""
+    """Sets an environment variable of this process and of those it starts.
+
+    (sys/set-env "GREETING" "hello")
+    (env "GREETING") => "hello"
+    (string/trim (:stdout (shell "echo $GREETING"))) => "hello"
+    """
     try:
         os.environ[text_of(name)] = text_of(value)
     except (OSError, ValueError) as error:
@@ -51,7 +65,10 @@ def sys_set_env(name: Any, value: Any) -> None:
 
 @builtin("sys/cwd", returns="string", cap="env-read")
 def sys_cwd() -> str:
-    """The current directory."""
+    """The current directory.
+
+    (path/absolute? (sys/cwd)) => #t
+    """
     try:
         return os.getcwd()
     except OSError as error:  # it has been deleted
@@ -60,13 +77,19 @@ def sys_cwd() -> str:
 
 @builtin("sys/home-dir", returns="string", cap="env-read")
 def sys_home_dir() -> str:
-    """The user's home directory."""
+    """The user's home directory.
+
+    (path/absolute? (sys/home-dir)) => #t
+    """
     return os.path.expanduser("~")
 
 
 @builtin("sys/temp-dir", returns="string", cap="env-read")
 def sys_temp_dir() -> str:
-    """The directory for temporary files."""
+    """The directory for temporary files.
+
+    (file/is-directory? (sys/temp-dir)) => #t
+    """
     from tempfile import gettempdir
 
     return gettempdir()
@@ -74,13 +97,19 @@ def sys_temp_dir() -> str:
 
 @builtin("sys/sema-home", returns="string")
 def sys_sema_home() -> str:
-    """Where packages and settings live."""
+    """Where packages and settings live.
+
+    (path/absolute? (sys/sema-home)) => #t
+    """
     return os.environ.get("SEMA_HOME") or os.path.expanduser("~/.sema")
 
 
 @builtin("sys/config-dir", returns="string")
 def sys_config_dir() -> str:
-    """The user's directory for settings."""
+    """The user's directory for settings.
+
+    (path/absolute? (sys/config-dir)) => #t
+    """
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Application Support")
     return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
@@ -91,19 +120,28 @@ def sys_config_dir() -> str:
 
 @builtin("sys/os", returns="string")
 def sys_os() -> str:
-    """The operating system: linux, macos, windows."""
+    """The operating system: linux, macos, windows.
+
+    (list/contains? '("linux" "macos" "windows") (sys/os)) => #t
+    """
     return {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
 
 
 @builtin("sys/platform", returns="string")
 def sys_platform() -> str:
-    """The operating system: linux, macos, windows."""
+    """The operating system: linux, macos, windows.
+
+    (= (sys/platform) (sys/os)) => #t
+    """
     return sys_os()
 
 
 @builtin("sys/arch", returns="string")
 def sys_arch() -> str:
-    """The kind of processor: x86_64, aarch64."""
+    """The kind of processor: x86_64, aarch64.
+
+    (string? (sys/arch)) => #t
+    """
     from platform import machine
 
     return {"arm64": "aarch64", "AMD64": "x86_64"}.get(machine(), machine())
@@ -111,7 +149,10 @@ def sys_arch() -> str:
 
 @builtin("sys/hostname", returns="string")
 def sys_hostname() -> str:
-    """The name of this machine."""
+    """The name of this machine.
+
+    (string? (sys/hostname)) => #t
+    """
     from socket import gethostname
 
     return gethostname()
@@ -119,7 +160,10 @@ def sys_hostname() -> str:
 
 @builtin("sys/user", returns="string|nil", cap="env-read")
 def sys_user() -> str | None:
-    """The name of the user, nil when the environment doesn't say."""
+    """The name of the user, nil when the environment doesn't say.
+
+    ; (sys/user)
+    """
     return os.environ.get("USER") or os.environ.get("USERNAME")
 
 
@@ -128,25 +172,37 @@ def sys_user() -> str | None:
 
 @builtin("sys/args", returns="list[string]", cap="process")
 def sys_args() -> List:
-    """The command line, beginning with the program."""
+    """The command line arguments, beginning with the program.
+
+    (list? (sys/args)) => #t
+    """
     return List(list(sys.argv))
 
 
 @builtin("sys/pid", returns="int", cap="process")
 def sys_pid() -> int:
-    """The number of this process."""
+    """The number of this process.
+
+    (int? (sys/pid)) ! Unbound variable: int?
+    """
     return os.getpid()
 
 
 @builtin("sys/elapsed", returns="int")
 def sys_elapsed() -> int:
-    """Nanoseconds since the program started."""
+    """Nanoseconds since the program started.
+
+    (> (sys/elapsed) 0) => #t
+    """
     return time.monotonic_ns() - STARTED
 
 
 @builtin("sys/tty", returns="string|nil")
 def sys_tty() -> str | None:
-    """The terminal's device, nil when there is none."""
+    """The terminal's device, nil when there is none.
+
+    ; (sys/tty)
+    """
     try:
         return os.ttyname(0)
     except OSError:
@@ -155,13 +211,19 @@ def sys_tty() -> str | None:
 
 @builtin("sys/interactive?", returns="bool")
 def sys_is_interactive() -> bool:
-    """Whether the input is a terminal."""
+    """Whether the input is a terminal.
+
+    (bool? (sys/interactive?)) => #t
+    """
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 @builtin("sys/term-size", returns="map|nil")
 def sys_term_size() -> Map | None:
-    """`{:rows r :cols c}` of the terminal, nil when there is none."""
+    """`{:rows r :cols c}` of the terminal, nil when there is none.
+
+    ; (:cols (sys/term-size))
+    """
     for descriptor in (1, 2, 0):
         try:
             size = os.get_terminal_size(descriptor)
@@ -174,7 +236,10 @@ def sys_term_size() -> Map | None:
 
 @builtin("gc/collect", returns="map")
 def gc_collect() -> Map:
-    """Frees unreachable values; gives `{:collected n}`."""
+    """Frees unreachable values; gives `{:collected n}`.
+
+    (int? (:collected (gc/collect))) ! Unbound variable: int?
+    """
     import gc
 
     return Map({keyword("collected"): gc.collect()})
@@ -182,7 +247,10 @@ def gc_collect() -> Map:
 
 @builtin("gc/stats", returns="map")
 def gc_stats() -> Map:
-    """`{:collected n}`: how many unreachable values were freed since the program started."""
+    """`{:collected n}`: how many unreachable values were freed since the program started.
+
+    (int? (:collected (gc/stats))) ! Unbound variable: int?
+    """
     import gc
 
     return Map({keyword("collected"): sum(one["collected"] for one in gc.get_stats())})
@@ -190,7 +258,10 @@ def gc_stats() -> Map:
 
 @builtin("sys/interner-stats", returns="map")
 def sys_interner_stats() -> Map:
-    """How many symbols and keywords there are."""
+    """How many symbols and keywords there are.
+
+    (map? (sys/interner-stats)) => #t
+    """
     from sema_runtime.values import atoms
 
     return Map({keyword("symbols"): len(atoms._symbols), keyword("keywords"): len(atoms._keywords)})
@@ -198,7 +269,10 @@ def sys_interner_stats() -> Map:
 
 @builtin("exit", cap="process")
 def exit_(code: Any = 0, *_: Any) -> NoReturn:
-    """Ends the program with that status; a float is cut off."""
+    """Ends the program with an exit status (0); a float is cut off.
+
+    ; (exit 2)
+    """
     if type(code) not in (int, float) or code - code != 0:  # also infinities
         type_error("integer", code)
     raise SystemExit(int(code))
@@ -209,7 +283,11 @@ def exit_(code: Any = 0, *_: Any) -> NoReturn:
 
 @builtin("sys/which", returns="string|nil", cap="process")
 def sys_which(name: Any) -> str | None:
-    """The path of a program, nil when there is none."""
+    """Finds a program: its path, nil when there is none.
+
+    (string? (sys/which "sh")) => #t
+    (sys/which "no-such-program") => nil
+    """
     from shutil import which
 
     return which(text_of(name))
@@ -336,7 +414,10 @@ def sys_on_signal(name: Any, handler: Any) -> None:
 
 @builtin("sys/check-signals", returns="nil", cap="process")
 def sys_check_signals() -> None:
-    """Calls the handlers of the signals that have come since the last time."""
+    """Calls the handlers of the signals that have come since the last time.
+
+    (sys/check-signals) => nil
+    """
     due = [name for name in SIGNALS if name in _pending]
     _pending.difference_update(due)
     for handler in [handler for name in due for handler in _handlers[name]]:

@@ -20,7 +20,7 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f"
 
 @builtin("toml/decode", returns="map", pure=True)
 def toml_decode(text: Any) -> Map:
-    """The map of a TOML document: keyword keys, arrays as lists, dates and times as strings.
+    """Parses TOML: a map with keyword keys, arrays as lists, dates and times as strings.
 
     (toml/decode "[server]\\nport = 80") => {:server {:port 80}}
     """
@@ -124,7 +124,7 @@ def _error(text: str, line: int, column: int, what: str, width: int) -> SemaErro
 
 @builtin("toml/encode", returns="string", pure=True)
 def toml_encode(value: Any) -> str:
-    """The TOML document of a map: plain keys first, then tables.
+    """Converts a map to TOML: plain keys first, then tables.
 
     (toml/encode {:server {:port 80}}) => "[server]\\nport = 80\\n"
     """
