@@ -64,7 +64,7 @@ def _zip_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
 
 @builtin("zip/extract", returns="int", cap="fs-write")
 def zip_extract(archive: Any, dest: Any) -> int:
-    """Unpacks a zip archive into a folder, made when missing; gives the number of entries.
+    """Unzips: unpacks a zip archive into a folder, made when missing; gives the number of entries.
 
     All of it or nothing: an entry that would leave the folder (`..`, an absolute path, a link to elsewhere), one that
     is damaged or encrypted, or more than 512 MiB altogether is an error. Files that are there already are replaced.
@@ -144,6 +144,7 @@ def _tar_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
 
         def add(name: str, source: BinaryIO) -> None:
             info = archive.gettarinfo(arcname=name, fileobj=source)
+            info.mtime = int(info.mtime)  # a fraction would take a header of its own
             info.uid = info.gid = 0
             info.uname = info.gname = ""
             archive.addfile(info, source)
@@ -383,7 +384,7 @@ def _gunzipped(data: bytes, work: Work) -> Iterator[bytes]:
 
 
 def _gzip_reason(text: str) -> str:
-    if "header" in text:
+    if "header" in text or "method" in text:
         return "invalid gzip header"
     if "check" in text:
         return "corrupt gzip stream does not have a matching checksum"

@@ -166,7 +166,6 @@ class Extraction:
         """Makes a folder in the hidden one, and notes it with those above it."""
         if not place or place in self.folders:
             return
-        check_limit(self.function, "entries", self.count + len(self.folders), MAX_ENTRIES, LIMIT_HINT)
         self._make_hidden(name, os.path.dirname(place))
         try:
             os.mkdir(os.path.join(self.hidden, place))
@@ -175,6 +174,7 @@ class Extraction:
         except OSError as error:
             raise failed(self.function, os.path.join(self.destination, place), error) from None
         self.folders[place] = 0o777
+        check_limit(self.function, "entries", len(self.folders), MAX_ENTRIES, LIMIT_HINT)
 
     def _copy(self, content: IO[bytes], file: IO[bytes]) -> None:
         while chunk := self._read(content):
