@@ -17,6 +17,7 @@ import pytest
 from llm_support import llm as llm
 
 from sema_runtime import tasks
+from sema_runtime.catalogue_index import INDEX
 from sema_runtime.tasks import scheduler
 from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import to_text
@@ -28,6 +29,15 @@ from semac.session import Session
 ROOT = Path(__file__).parent.parent
 SLEEP = tasks.sleep  # which the fixture llm replaces
 ENTRIES = {name: entry for name, entry in all_entries().items() if not entry.alias_of}
+
+
+# What has no capability but waits for a person, or tells about a terminal that a test may not have.
+NOT_RUN = {
+    *("io/eof?", "io/read-key", "io/read-key-timeout", "io/tty-raw!", "io/tty-restore!", "read-line", "read-stdin"),
+    *("sys/term-size", "sys/tty", "term/cursor-position", "term/query-cursor-position", "term/supports-kitty-keys?"),
+}
+# Macros that expand to functions of parts which are still to come.
+LATER = {"approval", "checkpoint", "defworkflow", "phase", "policy/without", "step", "with-session", "with-span"}
 
 
 def examples_of(name: str) -> list[Example]:
@@ -92,6 +102,21 @@ def outcome(session: Session, example: Example) -> str:
 def test_examples_that_are_not_run_are_sound(name: str) -> None:
     program = "\n".join(example.source for example in examples_of(name) if example.kind != "!")
     assert [finding.text() for finding in check_text(program, name)] == []
+
+
+def test_every_name_has_a_sentence() -> None:
+    assert [name for name, entry in ENTRIES.items() if not entry.summary] == []
+
+
+def test_every_name_has_an_example() -> None:
+    assert [name for name, entry in ENTRIES.items() if entry.module != "unavailable" and not examples_of(name)] == [
+        *sorted(LATER)
+    ]
+
+
+def test_what_needs_no_capability_has_an_example_that_runs() -> None:
+    shown = [name for name in WITH_EXAMPLES if name in INDEX and not any(map(runs, examples_of(name)))]
+    assert {name for name in shown if not ENTRIES[name].capability} == NOT_RUN
 
 
 def test_the_pages_are_current() -> None:

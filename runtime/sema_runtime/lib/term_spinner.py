@@ -120,6 +120,9 @@ def term_spinner_start(message: Any) -> int:
     """Shows a spinner with a message on stderr while the program goes on; gives its number.
 
     It ends with `term/spinner-stop` or with the program. Where stderr is no terminal, the message is written once.
+
+    (define s (term/spinner-start "Working ..."))
+    (term/spinner-stop s {:symbol "✔" :text "Done"})
     """
     global _line, _started
     text = text_of(message)
@@ -137,7 +140,12 @@ def term_spinner_start(message: Any) -> int:
 
 @builtin("term/spinner-update", returns="nil")
 def term_spinner_update(spinner: Any, message: Any) -> None:
-    """Changes the message of a spinner. Does nothing for one that was stopped, and where stderr is no terminal."""
+    """Changes the message of a spinner. Does nothing for one that was stopped, and where stderr is no terminal.
+
+    (define s (term/spinner-start "Working ..."))
+    (term/spinner-update s "Still working ...")
+    (term/spinner-stop s)
+    """
     number, text = _number(spinner), text_of(message)
     if _line is not None and number in _line.messages:
         _line.set(number, text)
@@ -148,6 +156,9 @@ def term_spinner_stop(spinner: Any, options: Any = None) -> None:
     """Ends a spinner. options: `{:symbol "✔" :text "Done"}`, both strings and both optional: a line to leave instead.
 
     Does nothing for a spinner that was stopped before.
+
+    (define s (term/spinner-start "Working ..."))
+    (term/spinner-stop s)
     """
     number = _number(spinner)
     if options is not None and not isinstance(options, Map):
