@@ -5,6 +5,7 @@ python scripts/build_manual.py [--check]     --check: exit 1 when a page on disk
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from semac.doc_entries import Entry, all_entries, reference_names
 from semac.doc_examples import split_examples
 from semac.names import WORDS
 
+BAR = r"\|"  # in a table
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
 # (page, title, modules as `sema doc search` shows them). Any other module has a page of its own.
@@ -32,14 +34,22 @@ PAGES = (
     ("crypto", "Hashes, encodings, secrets", ("crypto", "security")),
     ("time", "Dates and times", ("datetime",)),
     ("output", "Printing and logging", ("output", "console", "log")),
-    ("files", "Files and paths", ("files", "paths")),
+    ("files", "Files, paths, archives", ("files", "paths", "archives", "file-watch")),
     ("streams", "Streams", ("streams",)),
-    ("system", "The system and processes", ("system", "processes")),
-    ("tasks", "Tasks and channels", ("concurrency", "channels", "context")),
+    ("stores", "Databases, key-value stores, archives, PDF", ("sqlite", "kv-store", "archives", "pdf")),
+    ("databases", "SQLite and key-value stores", ("sqlite", "kv-store")),
+    ("markup", "HTML, Markdown, PDF", ("html", "markdown", "pdf")),
+    ("http", "HTTP and WebSockets", ("http-client", "http-server", "http-routes", "http-responses", "websocket")),
+    ("system", "The system, processes, ports", ("system", "processes", "pty", "serial")),
+    ("git", "Git", ("git",)),
+    ("terminal", "The terminal", ("term-style", "term-screen", "term-keys", "term-raw", "term-spinner")),
+    ("tasks", "Tasks, channels, events", ("concurrency", "channels", "events", "context")),
     ("python", "Python", ("python",)),
     ("llm", "Language models", ("llm", "llm-providers", "llm-scopes")),
     ("conversations", "Prompts and conversations", ("prompts", "conversations")),
     ("agents", "Agents and tools", ("agents", "tools")),
+    ("shorthand", "Short names", ("shorthand",)),
+    ("unavailable", "Names for hardware and browsers", ("unavailable",)),
 )
 
 
@@ -68,11 +78,17 @@ def section(entry: Entry) -> str:
     prose, examples = split_examples(entry.body)
     arrow = f" → {entry.returns}" if entry.returns not in ("", "any") else ""
     signatures = "\n".join(f"{signature}{arrow}" for signature in entry.signatures)
-    parts = [f'<a id="{anchor(entry.name)}"></a>\n\n## `{entry.name}`', fenced(signatures, "text"), prose]
+    parts = [f'<a id="{anchor(entry.name)}"></a>\n\n## `{entry.name}`', fenced(signatures, "text"), markdown(prose)]
     if examples:
         parts.append(fenced("\n".join(example.shown() for example in examples), "lisp"))
     parts += entry.remarks()
     return "\n" + "\n\n".join(part for part in parts if part) + "\n"
+
+
+def markdown(text: str) -> str:
+    """A doc text, in which only code between backticks is marked up, so that nothing else of it is taken for markup."""
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(piece if piece.startswith("`") else re.sub(r"([*_<\[])", r"\\\1", piece) for piece in pieces)
 
 
 def fenced(text: str, language: str) -> str:
@@ -115,9 +131,8 @@ def index(pages: list[Page]) -> str:
 
 def row(name: str, page: Page, entry: Entry) -> str:
     mark = "" if name in reference_names() else " ◆"
-    summary = entry.summary if name == entry.name else f"the same as `{entry.name}`"
-    escaped = summary.replace("|", "\\|")
-    return f"| [`{name}`]({page.file}.md#{anchor(entry.name)}){mark} | {escaped} |"
+    summary = markdown(entry.summary) if name == entry.name else f"the same as `{entry.name}`"
+    return f"| [`{name}`]({page.file}.md#{anchor(entry.name)}){mark} | {summary.replace('|', BAR)} |"
 
 
 def main() -> int:
