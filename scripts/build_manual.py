@@ -36,7 +36,6 @@ PAGES = (
     ("output", "Printing and logging", ("output", "console", "log")),
     ("files", "Files, paths, archives", ("files", "paths", "archives", "file-watch")),
     ("streams", "Streams", ("streams",)),
-    ("stores", "Databases, key-value stores, archives, PDF", ("sqlite", "kv-store", "archives", "pdf")),
     ("databases", "SQLite and key-value stores", ("sqlite", "kv-store")),
     ("markup", "HTML, Markdown, PDF", ("html", "markdown", "pdf")),
     ("http", "HTTP and WebSockets", ("http-client", "http-server", "http-routes", "http-responses", "websocket")),

@@ -1,8 +1,12 @@
-"""The examples in the user pages: each `; =>` line prints that value, each `; error:` line ends with that message."""
+"""The examples in the user pages: each `; =>` line prints that value, each `; error:` line ends with that message.
+
+Each is run with the lines before it, in a folder that holds nothing but `report.pdf`.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,8 @@ from sema_runtime.values.printer import to_text
 from semac.session import Session
 
 DOCS = Path(__file__).parent.parent / "docs"
+PAGES = ("language.md", "macros.md", "python.md", "data.md")
+REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
 EXPECTED = re.compile(r"^(.*?)  ; (=>|error:) (.*)$")
 
@@ -20,10 +26,10 @@ def blocks(page: str) -> list[str]:
     return FENCE.findall((DOCS / page).read_text())
 
 
-@pytest.mark.parametrize(
-    ("page", "block"), [(page, block) for page in ("language.md", "macros.md", "python.md") for block in blocks(page)]
-)
-def test_examples(page: str, block: str) -> None:
+@pytest.mark.parametrize(("page", "block"), [(page, block) for page in PAGES for block in blocks(page)])
+def test_examples(
+    page: str, block: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before: list[str] = []
     for line in block.splitlines():
         match = EXPECTED.match(line)
@@ -32,8 +38,12 @@ def test_examples(page: str, block: str) -> None:
             continue
         source, kind, expected = match.groups()
         program = "\n".join([*before, source])
+        folder = tmp_path_factory.mktemp("example")
+        shutil.copy(REPORT, folder / "report.pdf")
+        monkeypatch.chdir(folder)
         if kind == "=>":
             assert to_text(Session().run(program)) == expected, line
+            before.append(source)
         else:
             with pytest.raises(Exception) as caught:
                 Session().run(program)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.extras import extra_missing
 from sema_runtime.lib.input_files import check_limit, open_input
 from sema_runtime.tasks.background import run
 from sema_runtime.values.atoms import keyword
@@ -112,7 +113,7 @@ def _package(function: str) -> Any:
     try:
         import pypdf
     except ImportError:
-        raise SemaError(f"{function} needs the package pypdf", "pip install 'semac[pdf]'") from None
+        raise extra_missing(function, "pypdf", "pdf") from None
     from logging import NullHandler, getLogger
 
     logger = getLogger("pypdf")
