@@ -32,10 +32,11 @@ def await_(a: Analyzer, form: List, scope: Scope) -> Any:
 
 
 def with_turn(call: Any) -> Any:
-    """The call of a builtin; one whose callback starts tasks gives them a turn at its end, as in the reference."""
+    """The call of a builtin; one whose callback started tasks gives them a turn at its end, as in the reference."""
     if INDEX[call.name][0] in TASK_MODULES or not any(type(one) is Lambda and starts_task(one) for one in call.args):
         return call
-    return Runtime("sema_runtime.lib.concurrency:after_turn", [call], span=call.span)
+    before = Runtime("sema_runtime.lib.concurrency:tasks_started", [], span=call.span)
+    return Runtime("sema_runtime.lib.concurrency:after_turn", [before, call], span=call.span)
 
 
 def starts_task(function: Any) -> bool:

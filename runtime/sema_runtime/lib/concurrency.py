@@ -25,6 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_started = 0
+
 
 def await_(value: Any) -> Any:
     """`(await value)`: the value of a promise, or its error raised; any other value is given back."""
@@ -33,9 +35,15 @@ def await_(value: Any) -> Any:
     return value
 
 
-def after_turn(value: Any) -> Any:
-    """The value, after the tasks in the queue had a turn."""
-    scheduler().pause()
+def tasks_started() -> int:
+    """How many tasks were started so far by async/spawn."""
+    return _started
+
+
+def after_turn(before: int, value: Any) -> Any:
+    """The value, after the tasks in the queue had a turn if more than `before` tasks were started by now."""
+    if _started != before:
+        scheduler().pause()
     return value
 
 
@@ -71,7 +79,7 @@ def milliseconds(value: Any, function: str) -> float:
 
 @builtin("async/spawn")
 def async_spawn(function: Any) -> AsyncPromise:
-    """Starts a task that calls a function without arguments; gives the promise of its result.
+    """Starts a task that calls a function without arguments, concurrently; gives the promise of its result.
 
     (await (async/spawn (fn () (+ 1 2)))) => 3
     """
@@ -80,30 +88,46 @@ def async_spawn(function: Any) -> AsyncPromise:
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount > len(function.__defaults__ or ()):
         function()  # raises the arity error here instead of in the task
+    global _started
+    _started += 1
     return scheduler().spawn(function)
 
 
 @builtin("async/await")
 def async_await(promise: Any) -> Any:
-    """The value of a promise, waiting for it; raises its error. Any other value is given back."""
+    """Waits for a promise: its value, or its error is raised. Any other value is given back.
+
+    (async/await (async (+ 1 2))) => 3
+    (async/await 5) => 5
+    """
     return await_(promise)
 
 
 @builtin("async/run")
 def async_run() -> None:
-    """Runs all tasks until none of them can go on."""
+    """Runs all tasks until none of them can go on.
+
+    (async (println "in the task"))
+    (async/run) prints in the task
+    """
     scheduler().run_others()
 
 
 @builtin("async/sleep")
 def async_sleep(ms: Any) -> None:
-    """Stops the current task for that many milliseconds; others run meanwhile."""
+    """Waits (sleeps) a number of milliseconds in the current task; others run meanwhile.
+
+    (async/all (list (async (async/sleep 2) 1) (async (async/sleep 1) 2))) => (1 2)
+    """
     scheduler().sleep(milliseconds(ms, "async/sleep"))
 
 
 @builtin("async/resolved")
 def async_resolved(value: Any) -> AsyncPromise:
-    """A promise that has the value already."""
+    """A promise that has the value already.
+
+    (async/await (async/resolved 5)) => 5
+    """
     promise = AsyncPromise()
     promise.resolve(value)
     scheduler().pause()
@@ -112,7 +136,10 @@ def async_resolved(value: Any) -> AsyncPromise:
 
 @builtin("async/rejected")
 def async_rejected(message: Any) -> AsyncPromise:
-    """A promise that has failed already, with that message."""
+    """A promise that has failed already, with that message.
+
+    (async/await (async/rejected "no")) ! no
+    """
     if type(message) is not str:
         type_error("string", message)
     promise = AsyncPromise()
@@ -123,9 +150,11 @@ def async_rejected(message: Any) -> AsyncPromise:
 
 @builtin("async/all")
 def async_all(promises: Any) -> List:
-    """The values of all promises, in their order. The first error to happen is raised; the others go on.
+    """Waits for all promises: the list of their values, in their order. The first error to happen is raised; the others
+    go on.
 
     (async/all (list (async 1) (async 2))) => (1 2)
+    (async/all (list (async 1) (async (error "no")))) ! no
     """
     given = [promise_of(item) for item in sequence_of(promises, "async/all expects a list or vector of promises")]
     wait_for_all(given)
@@ -165,7 +194,10 @@ def _number(promise: AsyncPromise) -> int:
 
 @builtin("async/race")
 def async_race(promises: Any) -> Any:
-    """The value or error of the promise that is settled first; the others go on."""
+    """The value or error of the promise that is settled first; the others go on.
+
+    (async/race (list (async (sleep 50) :slow) (async (sleep 1) :fast))) => :fast
+    """
     given = [promise_of(item) for item in sequence_of(promises, "async/race expects a list or vector of promises")]
     if not given:
         raise SemaError("async/race: requires at least one promise")
@@ -187,7 +219,10 @@ def first_of(promises: Sequence[AsyncPromise]) -> Any:
 
 @builtin("async/race-owned")
 def async_race_owned(thunks: Any) -> Any:
-    """Calls the functions as tasks and gives the outcome of the first to end; the others are cancelled."""
+    """Runs functions as tasks concurrently: the outcome of the first to end; the others are cancelled.
+
+    (async/race-owned (list (fn () (sleep 60000) :slow) (fn () (sleep 1) :fast))) => :fast
+    """
     given = items_of(thunks)
     if not given:
         raise SemaError("async/race-owned: requires at least one thunk")
@@ -217,9 +252,10 @@ def rethrown(error: Exception) -> Exception:
 
 @builtin("async/timeout")
 def async_timeout(ms: Any, promise: Any) -> Any:
-    """The value of the promise, if it comes in time; else raises a :timeout condition. The task goes on.
+    """Waits for a promise for at most that many milliseconds, else raises a :timeout condition. The task goes on.
 
     (async/timeout 50 (async 5)) => 5
+    (async/timeout 1 (async (sleep 100))) ! async/timeout: operation timed out after 1 ms
     """
     limit = milliseconds(ms, "async/timeout")
     given = promise_of(promise)
@@ -244,7 +280,11 @@ def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
 
 @builtin("async/with-timeout")
 def async_with_timeout(ms: Any, thunk: Any) -> Any:
-    """The result of calling the function as a task, which is cancelled when it takes longer than that."""
+    """Calls a function with a time limit in milliseconds, as a task, which is cancelled when it takes longer.
+
+    (async/with-timeout 50 (fn () 5)) => 5
+    (async/with-timeout 1 (fn () (sleep 60000))) ! operation exceeded 1 ms
+    """
     from sema_runtime.values.printer import to_text
 
     def alarm() -> None:
@@ -256,7 +296,12 @@ def async_with_timeout(ms: Any, thunk: Any) -> Any:
 
 @builtin("async/cancel", returns="bool")
 def async_cancel(promise: Any) -> bool:
-    """Cancels the task of a promise: it raises a :cancelled condition where it waits. #f when it had ended."""
+    """Cancels the task of a promise: it raises a :cancelled condition where it waits. #f when it had ended.
+
+    (define p (async (sleep 60000)))
+    (async/cancel p) => #t
+    (async/cancelled? p) => #t
+    """
     here = scheduler()
     cancelled: bool = here.turn(here.cancel, promise_of(promise))
     return cancelled
@@ -270,43 +315,75 @@ def _state(promise: Any, state: str) -> bool:
 
 @builtin("async/pending?", returns="bool")
 def async_is_pending(promise: Any) -> bool:
-    """Whether the promise is still open."""
+    """Whether the promise is still open.
+
+    (async/pending? (async 1)) => #t
+    (async/pending? (async/resolved 1)) => #f
+    """
     return _state(promise, PENDING)
 
 
 @builtin("async/resolved?", returns="bool")
 def async_is_resolved(promise: Any) -> bool:
-    """Whether the promise has its value."""
+    """Whether the promise has its value.
+
+    (define p (async 1))
+    (async/resolved? p) => #f
+    (await p)
+    (async/resolved? p) => #t
+    """
     return _state(promise, RESOLVED)
 
 
 @builtin("async/rejected?", returns="bool")
 def async_is_rejected(promise: Any) -> bool:
-    """Whether the promise has failed."""
+    """Whether the promise has failed.
+
+    (async/rejected? (async/rejected "no")) => #t
+    """
     return _state(promise, REJECTED)
 
 
 @builtin("async/cancelled?", returns="bool")
 def async_is_cancelled(promise: Any) -> bool:
-    """Whether the task of the promise was cancelled."""
+    """Whether the task of the promise was cancelled.
+
+    (define p (async (sleep 60000)))
+    (async/cancel p)
+    (async/cancelled? p) => #t
+    """
     return _state(promise, CANCELLED)
 
 
 @builtin("async/promise?", returns="bool", pure=True)
 def async_is_promise(value: Any) -> bool:
-    """Whether the value is the promise of a task."""
+    """Whether the value is the promise of a task.
+
+    (async/promise? (async 1)) => #t
+    (async/promise? (delay 1)) => #f
+    """
     return type(value) is AsyncPromise
 
 
 @builtin("promise?", returns="bool", pure=True)
 def is_promise(value: Any) -> bool:
-    """Whether the value was made by `delay`."""
+    """Whether the value was made by `delay`.
+
+    (promise? (delay 1)) => #t
+    (promise? (async 1)) => #f
+    """
     return type(value) is Promise
 
 
 @builtin("promise-forced?", "async/forced?", returns="bool")
 def is_promise_forced(promise: Any) -> bool:
-    """Whether a `delay` has been forced."""
+    """Whether a `delay` has been forced.
+
+    (define p (delay 5))
+    (promise-forced? p) => #f
+    (force p)
+    (promise-forced? p) => #t
+    """
     if type(promise) is not Promise:
         type_error("promise", promise)
     return promise.thunk is None
@@ -331,8 +408,10 @@ def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
 
 @builtin("__owned-all")
 def owned_all(promises: Any) -> List:
-    """As async/all; on an error the tasks that are still running are cancelled."""
+    """As async/all; on an error the tasks that are still running are cancelled. Without promises no other task runs."""
     given = sequence_of(promises)
+    if not given:
+        return List([])
     try:
         wait_for_all(given)
     except Exception as error:
