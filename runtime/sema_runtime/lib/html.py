@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.extras import extra_missing
-from sema_runtime.lib.html_limits import BYTES, HINT, check_cost, check_size
+from sema_runtime.lib.html_limits import BYTES, HINT, check_cost, check_selector, check_size
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
@@ -28,7 +28,8 @@ def html_parse(html: Any) -> str:
 
     (html/parse "<p>one<p>two") => "<html><head></head><body><p>one</p><p>two</p></body></html>"
     """
-    return _parsed("html/parse", html).html or ""
+    document, _ = _parsed("html/parse", html)
+    return document.html or ""
 
 
 @builtin("html/text", returns="string")
@@ -37,7 +38,7 @@ def html_text(html: Any) -> str:
 
     (html/text "<h1>Title</h1><p>Some <b>bold</b> text.</p>") => "Title Some bold text."
     """
-    document = _parsed("html/text", html)
+    document, _ = _parsed("html/text", html)
     for element in document.css(INVISIBLE):
         element.decompose()
     return _text(document.root)
@@ -61,21 +62,23 @@ def html_select_text(html: Any, selector: Any) -> List:
     return _of_each("html/select-text", html, selector, _text)
 
 
-def _parsed(function: str, html: Any) -> LexborHTMLParser:
+def _parsed(function: str, html: Any) -> tuple[LexborHTMLParser, int]:
+    """The document, and the sum of the depths of its elements."""
     text = text_of(html)
     check_size(function, text)
-    check_cost(function, text)
+    depths = check_cost(function, text)
     try:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError:
         raise extra_missing(function, "selectolax", "markup") from None
-    return LexborHTMLParser(text)
+    return LexborHTMLParser(text), depths
 
 
 def _of_each(function: str, html: Any, selector: Any, part: Callable[[LexborNode], str]) -> List:
     """A part of every element that matches, as a list. The parts of nested matches repeat text, so there is a limit."""
     pattern = text_of(selector)
-    document = _parsed(function, html)
+    document, depths = _parsed(function, html)
+    check_selector(function, document, depths, pattern)
     found, size = [], 0
     for element in _matches(document, pattern):
         found.append(part(element))

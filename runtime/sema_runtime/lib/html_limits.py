@@ -3,18 +3,27 @@
 The rules for broken HTML make some texts expensive: a start tag of a block or an end tag without a start looks through
 all open elements, and styles that were never closed are repeated in each paragraph. The tags are walked once, roughly
 as a parser would, and these costs are added up. Documents with few tags can't be expensive and are not looked at.
+
+Selectors have costs of their own, which `check_selector` bounds: the search for a match looks through what is above,
+below or beside each element.
 """
 
 from __future__ import annotations
 
 from sema_runtime.values.errors import SemaError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
 BYTES = 32 << 20
 NODES = 5_000_000
 STEPS = 1_000_000_000  # through open elements; about three seconds
+SEARCH_STEPS = 400_000_000  # from element to element; about five seconds
 ATTRIBUTES = 20_000  # of one element
 ALIKE = 3  # equal formatting elements that a paragraph repeats
 FEW_TAGS = 2_000
+FEW_SIBLINGS = 20_000
 
 HINT = "reduce or split the markup input"
 TAG = r"<(/?)([a-zA-Z][^\s/>]*)([^>]*)"
@@ -48,20 +57,44 @@ def check_size(function: str, text: str) -> None:
         raise SemaError(f"{function}: input bytes {size} exceeds the quarantined limit {BYTES}", HINT)
 
 
-def check_cost(function: str, html: str) -> None:
-    """Raises a condition for HTML that would take too long, or too much memory, to be parsed."""
+def check_cost(function: str, html: str) -> int:
+    """Raises a condition for HTML that would take too long, or too much memory, to be parsed.
+
+    Gives the sum of the depths of all elements, roughly; 0 where it can't be large.
+    """
     tags = html.count("<")
     if tags > NODES:
         raise SemaError(f"{function}: DOM nodes {tags} exceeds the quarantined limit {NODES}", HINT)
-    if tags > FEW_TAGS or len(html) > ATTRIBUTES:
-        _walk(function, html)
+    return _walk(function, html) if tags > FEW_TAGS or len(html) > ATTRIBUTES else 0
 
 
-def _walk(function: str, html: str) -> None:
+def check_selector(function: str, document: LexborHTMLParser, depths: int, selector: str) -> None:
+    """Raises a condition for a selector that would take too long. depths: what `check_cost` gave."""
+    steps = depths
+    if "~" in selector or ":nth-" in selector:
+        steps += _sibling_steps(document)
+    if steps > SEARCH_STEPS:
+        raise SemaError(f"{function}: the document is too large for the selector {selector}", HINT)
+
+
+def _sibling_steps(document: LexborHTMLParser) -> int:
+    """The steps from each element to all its siblings."""
+    elements = document.css("*")
+    if len(elements) < FEW_SIBLINGS:
+        return 0
+    counts: dict[int, int] = {}
+    for element in elements:
+        parent = element.parent
+        if parent is not None:
+            counts[parent.mem_id] = counts.get(parent.mem_id, 0) + 1
+    return sum(count * count for count in counts.values()) // 2
+
+
+def _walk(function: str, html: str) -> int:
     """One pass over the tags. It takes longer than parsing if it isn't careful, hence one loop over local variables."""
     import re
 
-    depth = steps = nodes = 0
+    depth = depths = steps = nodes = 0
     counts: dict[str, int] = {}  # open elements by name
     styles = _Styles()
     for tag in re.finditer(TAG, html):
@@ -69,6 +102,7 @@ def _walk(function: str, html: str) -> None:
         name = name.lower()
         nodes += styles.repeated
         if not end:
+            depths += depth
             if name in SEARCHING:
                 steps += depth
             elif name in VOID or attributes.endswith("/"):
@@ -91,6 +125,7 @@ def _walk(function: str, html: str) -> None:
             raise SemaError(f"{function}: elements are nested too deeply", HINT)
         if nodes > NODES:
             raise SemaError(f"{function}: DOM nodes {nodes} exceeds the quarantined limit {NODES}", HINT)
+    return depths
 
 
 class _Styles:

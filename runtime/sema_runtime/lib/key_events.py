@@ -219,7 +219,7 @@ def _modifiers(field: str) -> tuple[int, dict[str, Any]]:
 
 
 def _from_code(code: int) -> str:
-    return chr(code) if 0 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
 
 
 def _numbers(body: str) -> list[int]:

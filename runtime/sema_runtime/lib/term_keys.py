@@ -1,7 +1,7 @@
-"""Keys as they are pressed: the terminal's raw mode, `io/read-key`, and questions that the terminal answers at once.
+"""Keys as they are pressed: `io/read-key`, and questions that the terminal answers at once.
 
-A terminal is read byte by byte up to the end of an event, so that what was typed behind it is there for `read-line`,
-for Python and for programs that are started. Input that is no terminal is read through sys.stdin, as `read-line` does.
+A terminal is read byte by byte up to the end of an event, so that what was typed behind it is there for programs that
+are started; `read-line` and the stream of the standard input share our buffer.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from contextlib import suppress
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib import console
-from sema_runtime.lib.control import called
+from sema_runtime.lib.inputs import Input, standard_input
 from sema_runtime.lib.key_events import bytes_to_paste_end, decode, event_size, in_paste
-from sema_runtime.lib.term_state import Held, emit, hold, release
+from sema_runtime.lib.term_raw import raw_mode, terminal
+from sema_runtime.lib.term_state import emit
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import IoError, SemaError, type_error
+from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
 
 TYPE_CHECKING = False
@@ -30,97 +31,85 @@ ANSWER_WAIT = 0.2  # seconds that a terminal has to answer a question
 EVENT_LIMIT = 8 << 20  # bytes
 
 
-# Raw mode
-
-_raw_modes: dict[int, Held] = {}
-_entered = 0
+# Reading events
 
 
-@builtin("io/tty-raw!", returns="int|nil")
-def io_tty_raw_mut() -> int | None:
-    """Puts the terminal into raw mode: keys come one by one and unshown, Ctrl-C too. Gives a token for io/tty-restore!.
+class Keyboard:
+    """The standard input as events. since: when the last byte of the event that has begun came."""
 
-    nil when the input is no terminal. The terminal is also restored when the task or the program ends.
-    """
-    global _entered
-    held = _enter_raw_mode()
-    if held is None:
-        return None
-    token, _entered = _entered, _entered + 1
-    _raw_modes[token] = held
-    _release_with_task(held)
-    return token
+    def __init__(self) -> None:
+        self.since = 0.0
+        self.positions_asked = 0
+
+    def event(self, function: str, seconds: float | None = None) -> bytes:
+        """The bytes of the next event; none when the input or the time has ended.
+
+        function: the Sema name, for errors. What is cut off by the end of the time is kept for the next call.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        source = standard_input()
+        while True:
+            size = event_size(source.buffer)
+            if size:
+                return source.some(function, size)
+            if len(source.buffer) > EVENT_LIMIT:
+                source.buffer.clear()
+                raise SemaError(f"{function}: input exceeds the {EVENT_LIMIT}-byte event cap")
+            if not self.wait(None if deadline is None else max(0.0, deadline - time.monotonic())):
+                if self._is_overdue():
+                    return source.some(function, len(source.buffer))
+                if deadline is not None and time.monotonic() >= deadline:
+                    return b""
+            elif _read_on(function, source):
+                self.since = time.monotonic()
+            else:
+                console.note_end()
+                return source.some(function, len(source.buffer))
+
+    def wait(self, seconds: float | None) -> bool:
+        """Waits for more input, at most that long and no longer than for the rest of an event. Whether there is any."""
+        source = standard_input()
+        if source.ended or source.descriptor is None:
+            return True
+        limits = [one for one in (seconds, self._rest_wait()) if one is not None]
+        return _wait_readable(source.descriptor, min(limits, default=None))
+
+    def _rest_wait(self) -> float | None:
+        """Seconds that the event which was begun may still take; None without limit."""
+        begun = standard_input().buffer
+        if not begun or in_paste(begun):
+            return None
+        return max(0.0, self.since + (ESCAPE_WAIT if begun == b"\x1b" else REST_WAIT) - time.monotonic())
+
+    def _is_overdue(self) -> bool:
+        return self._rest_wait() == 0
+
+    def decoded(self, data: bytes) -> Map | None:
+        """The map of an event, nil for none."""
+        if not data:
+            return None
+        event = decode(data, self.positions_asked > 0)
+        if self.positions_asked and event.lookup(keyword("kind")) is keyword("cpr"):
+            self.positions_asked -= 1
+        return event
 
 
-@builtin("io/tty-restore!", returns="nil")
-def io_tty_restore_mut(token: Any) -> None:
-    """Ends the raw mode of that token; does nothing when it has ended."""
-    if type(token) is not int:
-        type_error("integer", token)
-    held = _raw_modes.pop(token, None)
-    if held is not None:
-        release(held)
-
-
-@builtin("__with-raw-mode")
-def sema_with_raw_mode(body: Any) -> Any:
-    """What `io/with-raw-mode` expands to: the value of body, called in raw mode if the input is a terminal."""
-    function = called(body)
-    held = _enter_raw_mode()
+def _read_on(function: str, source: Input) -> bool:
+    """Reads more of an event. Of a terminal no byte of a later event is read. False at the end."""
+    descriptor = terminal()
+    if descriptor is None or source.ended:
+        return source.more(function)
     try:
-        return function()
-    finally:
-        if held is not None:
-            release(held)
+        data = os.read(descriptor, bytes_to_paste_end(source.buffer) if in_paste(source.buffer) else 1)
+    except OSError:  # the terminal is gone
+        data = b""
+    source.buffer += data
+    source.ended = not data
+    return bool(data)
 
 
-def _enter_raw_mode() -> Held | None:
-    descriptor = _terminal()
-    if descriptor is None:
-        return None
-    import termios
-    import tty
-
-    before = termios.tcgetattr(descriptor)
-
-    def restore() -> None:
-        with suppress(termios.error):  # the terminal is gone
-            termios.tcsetattr(descriptor, termios.TCSANOW, before)
-
-    held = hold(restore)
-    try:
-        tty.setraw(descriptor, termios.TCSANOW)
-    except termios.error as error:
-        release(held)
-        raise SemaError(f"io/tty-raw!: tcsetattr failed: {error.args[-1]}") from None
-    return held
-
-
-def _release_with_task(held: Held) -> None:
-    """Has a change of the terminal undone when the running task ends, however it does."""
-    if "sema_runtime.tasks.scheduler" not in sys.modules:
-        return
-    from sema_runtime.tasks.scheduler import Task, scheduler
-
-    strand = scheduler().current()
-    if type(strand) is Task:
-        strand.promise.watchers.append(lambda _: release(held))
-
-
-def _terminal() -> int | None:
-    """The descriptor of the input, if that is a terminal."""
-    return sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
-
-
-# Waiting for input
-
-
-def wait_for_input(seconds: float | None) -> bool:
+def _wait_readable(descriptor: int, seconds: float | None) -> bool:
     """Waits until there is something to read, at most that long; other tasks run meanwhile. Whether there is."""
-    try:
-        descriptor = sys.stdin.fileno()
-    except (AttributeError, OSError, ValueError):  # sys.stdin was replaced by something in memory
-        return True
     if seconds == 0 or "sema_runtime.tasks.scheduler" not in sys.modules:
         return _is_readable(descriptor, seconds)
     from sema_runtime.tasks import suspend
@@ -154,100 +143,19 @@ async def _until_readable(descriptor: int, seconds: float | None) -> None:
         os.close(own)
 
 
-# Reading events
-
-
-class Keyboard:
-    """The input as events. pending: bytes that were read and not used yet; since: when the last of them came."""
-
-    def __init__(self) -> None:
-        self.pending = bytearray()
-        self.since = 0.0
-        self.positions_asked = 0
-
-    def event(self, function: str, seconds: float | None = None) -> bytes:
-        """The bytes of the next event; none when the input or the time has ended.
-
-        function: the Sema name, for errors. What is cut off by the end of the time is kept for the next call.
-        """
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while True:
-            size = event_size(self.pending)
-            if size:
-                return self._taken(size)
-            if len(self.pending) > EVENT_LIMIT:
-                self.pending.clear()
-                raise SemaError(f"{function}: input exceeds the {EVENT_LIMIT}-byte event cap")
-            if not self._wait(deadline):
-                if self.pending and self._patience() == 0:
-                    return self._taken(len(self.pending))
-                if deadline is not None and time.monotonic() >= deadline:
-                    return b""
-                continue
-            data = self._read()
-            if not data:
-                console.note_end()
-                return self._taken(len(self.pending))
-            self.pending += data
-            self.since = time.monotonic()
-
-    def _wait(self, deadline: float | None) -> bool:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        patience = self._patience()
-        return wait_for_input(min((one for one in (left, patience) if one is not None), default=None))
-
-    def _patience(self) -> float | None:
-        """Seconds that an event which was begun may still take; None without limit."""
-        if not self.pending or in_paste(self.pending):
-            return None
-        wait = ESCAPE_WAIT if self.pending == b"\x1b" else REST_WAIT
-        return max(0.0, self.since + wait - time.monotonic())
-
-    def _read(self) -> bytes:
-        """What can be read without taking bytes of a later event."""
-        terminal = _terminal()
-        if terminal is None:
-            return _read_character()
-        try:
-            return os.read(terminal, bytes_to_paste_end(self.pending) if in_paste(self.pending) else 1)
-        except OSError:  # the terminal is gone
-            return b""
-
-    def _taken(self, size: int) -> bytes:
-        data = bytes(self.pending[:size])
-        del self.pending[:size]
-        return data
-
-    def decoded(self, data: bytes) -> Map | None:
-        """The map of an event, nil for none."""
-        if not data:
-            return None
-        event = decode(data, self.positions_asked > 0)
-        if self.positions_asked and event.lookup(keyword("kind")) is keyword("cpr"):
-            self.positions_asked -= 1
-        return event
-
-
-def _read_character() -> bytes:
-    if sys.stdin is None:
-        return b""
-    try:
-        return sys.stdin.read(1).encode(errors="surrogateescape")
-    except UnicodeDecodeError:
-        raise IoError("io/read-key: stream did not contain valid UTF-8") from None
-
-
 keyboard = Keyboard()
+
+
+def wait_for_input(seconds: float) -> None:
+    """Waits, at most that long, until io/read-key-timeout may have something new; other tasks run meanwhile."""
+    keyboard.wait(seconds)
 
 
 @builtin("io/read-key", returns="map|nil")
 def io_read_key() -> Map | None:
     """Waits for a key and gives what it is; nil at the end of the input. Other tasks run meanwhile.
 
-    `{:kind :char :char "a"}`, with :ctrl or :alt in place of :char when that key was held; `{:kind :key :name :up}` for
-    :enter :tab :shift-tab :backspace :esc :up :down :left :right :home :end :insert :delete :page-up :page-down :f1 to
-    :f12; :mods lists what was held. Where the program has asked for them: `:mouse` (:action :x :y :button), `:paste`
-    (:text), `:focus` (:focused), `:cpr` (:row :col), `:device-attributes` (:device :params), `:kitty-flags` (:flags).
+    ; (io/with-raw-mode (io/read-key)) => {:char "q" :kind :char}
     """
     sys.stdout.flush()
     return keyboard.decoded(keyboard.event("io/read-key"))
@@ -255,7 +163,10 @@ def io_read_key() -> Map | None:
 
 @builtin("io/read-key-timeout", returns="map|nil")
 def io_read_key_timeout(ms: Any) -> Map | None:
-    """As io/read-key; nil, too, when no key was pressed for that many milliseconds."""
+    """As io/read-key; nil, too, when no key was pressed for that many milliseconds.
+
+    ; (io/with-raw-mode (io/read-key-timeout 1000)) => nil
+    """
     if type(ms) is not int:
         type_error("integer", ms)
     sys.stdout.flush()
@@ -267,14 +178,20 @@ def io_read_key_timeout(ms: Any) -> Map | None:
 
 @builtin("term/query-cursor-position", returns="nil")
 def term_query_cursor_position() -> None:
-    """Asks where the cursor is; the answer is an event `{:kind :cpr :row r :col c}`."""
+    """Asks where the cursor is; the answer is an event `{:kind :cpr :row r :col c}`.
+
+    ; (begin (term/query-cursor-position) (io/read-key)) => {:col 1 :kind :cpr :row 5}
+    """
     keyboard.positions_asked += 1
     emit("\x1b[6n")
 
 
 @builtin("term/cursor-position", returns="map|nil")
 def term_cursor_position() -> Map | None:
-    """Where the cursor is, as `{:row r :col c}`; nil without a terminal or when it doesn't answer."""
+    """Where the cursor is, as `{:row r :col c}`; nil without a terminal or when it doesn't answer.
+
+    ; (term/cursor-position) => {:col 1 :row 5}
+    """
     asked = keyboard.positions_asked
     keyboard.positions_asked += 1
     try:
@@ -288,7 +205,10 @@ def term_cursor_position() -> Map | None:
 
 @builtin("term/supports-kitty-keys?", returns="bool")
 def term_is_supports_kitty_keys() -> bool:
-    """Whether the terminal says that it has kitty's keyboard protocol; #f when it doesn't answer."""
+    """Whether the terminal says that it has kitty's keyboard protocol; #f when it doesn't answer.
+
+    ; (when (term/supports-kitty-keys?) (term/enable-kitty-keys!))
+    """
     return "kitty-flags" in _answers("\x1b[?u\x1b[c", "kitty-flags", "device-attributes")
 
 
@@ -299,8 +219,8 @@ def _answers(question: str, *kinds: str) -> dict[str, Map]:
     """
     found: dict[str, Map] = {}
     typed = bytearray()
-    held = _enter_raw_mode()
-    if held is None:
+    raw = raw_mode()
+    if raw is None:
         return found
     deadline = time.monotonic() + ANSWER_WAIT
     try:
@@ -316,6 +236,6 @@ def _answers(question: str, *kinds: str) -> dict[str, Map]:
             else:
                 typed += data
     finally:
-        keyboard.pending[:0] = typed
-        release(held)
+        standard_input().buffer[:0] = typed
+        raw.end()
     return found
