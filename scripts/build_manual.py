@@ -21,6 +21,7 @@ PAGES = (
     ("special-forms", "Special forms", ("special-forms",)),
     ("macros", "Macros", ("macros",)),
     ("numbers", "Numbers", ("arithmetic", "math", "math-functions")),
+    ("values", "Names of values", ("values",)),
     ("predicates", "Types and equality", ("predicates", "truth", "convert")),
     ("strings", "Strings", ("strings", "string-search", "string-case", "string-pad", "format")),
     ("chars", "Characters", ("chars",)),

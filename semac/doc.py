@@ -13,7 +13,7 @@ from functools import lru_cache
 from sema_runtime.catalogue_index import INDEX
 from semac.doc_entries import Entry, all_entries, lookup
 from semac.doc_examples import split_examples
-from semac.special_forms_doc import FORMS
+from semac.special_forms_doc import FORMS, VALUES
 
 USAGE = "Usage: sema doc [--pager | --no-pager] SYMBOL | show SYMBOL | search QUERY... [-n N] | apropos PATTERN"
 WEIGHTS = (("name", 4), ("params", 1), ("summary", 2), ("body", 1))  # how often a word of each part counts
@@ -179,7 +179,7 @@ def documented_names() -> set[str]:
     """Every name that `sema doc` knows, found without reading the sources of the runtime."""
     from semac.doc_entries import prelude_entries
 
-    return {name for name in (*INDEX, *FORMS, *prelude_entries()) if not name.startswith("__")}
+    return {name for name in (*INDEX, *FORMS, *VALUES, *prelude_entries()) if not name.startswith("__")}
 
 
 def similar(name: str) -> str | None:

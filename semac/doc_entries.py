@@ -1,4 +1,4 @@
-"""What is documented: builtins (from the docstrings in the runtime's source), special forms, macros of the prelude.
+"""What is documented: builtins (from the docstrings in the runtime's source), special forms, values, prelude macros.
 
 Nothing of the runtime is imported for this; its files are read with `ast`.
 """
@@ -16,7 +16,7 @@ from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
 from semac.doc_examples import split_examples
-from semac.special_forms_doc import FORMS
+from semac.special_forms_doc import FORMS, VALUES
 
 FOLDER = os.path.dirname(__file__)
 PRELUDE = os.path.join(FOLDER, "prelude.sema")
@@ -83,7 +83,7 @@ def reference_names() -> frozenset[str]:
 
 def lookup(name: str) -> Entry | None:
     """The documentation of one name, or None. Reads only the file that declares it."""
-    if name in FORMS:
+    if name in FORMS or name in VALUES:
         return _form_entry(name)
     if name in INDEX:
         return module_entries(INDEX[name][0]).get(name)
@@ -93,13 +93,15 @@ def lookup(name: str) -> Entry | None:
 @lru_cache(1)
 def all_entries() -> dict[str, Entry]:
     """Every documented name, sorted."""
-    found = {**prelude_entries(), **{name: _form_entry(name) for name in FORMS}}
+    found = {**prelude_entries(), **{name: _form_entry(name) for name in (*FORMS, *VALUES)}}
     for module in sorted({entry[0] for entry in INDEX.values()}):
         found.update(module_entries(module))
     return {name: found[name] for name in sorted(found) if not name.startswith("__")}
 
 
 def _form_entry(name: str) -> Entry:
+    if name in VALUES:
+        return Entry(name, "value", "values", [name], VALUES[name])
     syntax, _, body = FORMS[name].partition("\n\n")
     return Entry(name, "special form", "special-forms", syntax.split("\n"), body)
 

@@ -1,4 +1,4 @@
-"""Documentation of the special forms and of the macros that act like them.
+"""Documentation of the special forms, of the macros that act like them, and of names that stand for values.
 
 One text a form: its shapes (one a line), a blank line, what it does, a blank line, examples as `expression => value`.
 """
@@ -394,4 +394,38 @@ Binds name to the value of expr and runs the body unless that is nil. #f counts 
 A loop: runs the body as long as test is neither #f nor nil. Returns nil.
 
 (let ((i 0)) (while (< i 3) (set! i (+ i 1))) i) => 3""",
+}
+
+VALUES: dict[str, str] = {
+    "*stderr*": """The error output (stderr) of the program, as a stream.
+
+(stream/type *stderr*) => "stderr"
+(stream/write-string *stderr* "no such file\\n") => 13""",
+    "*stdin*": """The input (stdin) of the program, as a stream.
+
+(stream/type *stdin*) => "stdin\"
+; (stream/read-all *stdin*)""",
+    "*stdout*": """The output (stdout) of the program, as a stream.
+
+(stream/type *stdout*) => "stdout\"
+(stream/writable? *stdout*) => #t""",
+    "e": """Euler's number, the base of natural logarithms.
+
+(log e) => 1.0""",
+    "inf": """Infinity, a float greater than all numbers; `math/infinity` is the same.
+
+(/ 1 0.0) => inf
+(< 1e308 inf) => #t""",
+    "math/infinity": """Infinity, a float greater than all numbers; `inf` is the same.
+
+(math/infinite? (- math/infinity)) => #t""",
+    "math/nan": """NaN, the float that is no number; `nan` is the same.
+
+(= math/nan math/nan) => #f""",
+    "nan": """NaN, the float that is no number; `math/nan` is the same.
+
+(math/nan? nan) => #t""",
+    "pi": """π, the ratio of the circumference of a circle to its diameter.
+
+(* 2 pi) => 6.283185307179586""",
 }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sema_runtime.catalogue_index import INDEX
+from sema_runtime.constants import CONSTANTS
 from semac import doc
+from semac.analyze import STREAMS
 from semac.doc_entries import all_entries, lookup
-from semac.special_forms_doc import FORMS
+from semac.special_forms_doc import FORMS, VALUES
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -162,6 +164,11 @@ def test_apropos_suggests_a_similar_name(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_every_builtin_has_an_entry() -> None:
     assert {name for name in INDEX if not name.startswith("__")} <= set(all_entries())
+
+
+def test_every_name_of_a_value_has_an_entry() -> None:
+    assert {*CONSTANTS, *STREAMS, "inf", "nan"} == set(VALUES)
+    assert lookup("pi") is not None and "pi" in doc.documented_names()
 
 
 def test_every_special_form_is_documented_with_its_shape() -> None:
