@@ -14,6 +14,21 @@ from semac.doc_examples import split_examples
 from semac.names import WORDS
 
 BAR = r"\|"  # in a table
+INDEX = """# Reference
+
+Every builtin, special form and macro. In the terminal `sema doc NAME` shows an entry, `sema doc search WORDS` finds
+one. The examples are run by the tests.
+
+{families}
+
+## All names
+
+◆ marks extensions: names that the reference implementation lacks.
+
+| name | |
+|---|---|
+{rows}
+"""
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
 # (page, title, modules as `sema doc search` shows them). Any other module has a page of its own.
@@ -111,22 +126,14 @@ def manual() -> list[Page]:
 
 def index(pages: list[Page]) -> str:
     """The list of the pages, and all names from A to Z."""
-    lines = [
-        "# Reference",
-        "",
-        "Every builtin, special form and macro. In the terminal `sema doc NAME` shows an entry,",
-    ]
-    lines += ["`sema doc search WORDS` finds one. The examples are run by the tests.", ""]
-    lines += [f"- [{page.title}]({page.file}.md)" for page in pages]
-    lines += ["", "## All names", "", "◆ marks extensions: names that the reference implementation lacks.", ""]
-    lines += ["| name | |", "|---|---|"]
+    families = "\n".join(f"- [{page.title}]({page.file}.md)" for page in pages)
     rows = [
         (name, row(name, page, entry))
         for page in pages
         for entry in page.entries
         for name in (entry.name, *entry.aliases)
     ]
-    return "\n".join([*lines, *(text for _, text in sorted(rows))]) + "\n"
+    return INDEX.format(families=families, rows="\n".join(text for _, text in sorted(rows)))
 
 
 def row(name: str, page: Page, entry: Entry) -> str:

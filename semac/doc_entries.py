@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 from functools import lru_cache
 from inspect import cleandoc
 from typing import Any
@@ -18,6 +19,7 @@ from sema_runtime.values.printer import to_text
 from semac.doc_examples import split_examples
 from semac.special_forms_doc import FORMS, VALUES
 
+SENTENCE_END = re.compile(r"(?<!\.)\.(?=\s|$)")
 FOLDER = os.path.dirname(__file__)
 PRELUDE = os.path.join(FOLDER, "prelude.sema")
 REFERENCE_NAMES = os.path.join(FOLDER, "reference_names.txt")
@@ -43,7 +45,7 @@ class Entry:
     def summary(self) -> str:
         """The first sentence of the body, on one line."""
         text = " ".join(self.body.split("\n\n", 1)[0].split())
-        return text.split(". ", 1)[0].rstrip(".")
+        return SENTENCE_END.split(text, maxsplit=1)[0]
 
     def heading(self) -> str:
         return f"{self.name} → {self.alias_of} : {self.kind}" if self.alias_of else f"{self.name} : {self.kind}"

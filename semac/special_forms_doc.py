@@ -271,7 +271,7 @@ Expands a macro call, given as data, by one step.
 (macroexpand '(-> x (f 1))) => (-> (f x 1))""",
     "match": """(match expr [pattern body ...] [pattern when guard body ...] ...)
 
-Pattern matching: runs the first clause whose pattern fits: _ fits all, a symbol binds, a literal or 'datum must be
+Pattern matching: runs the first clause whose pattern fits. _ fits all, a symbol binds, a literal or 'datum must be
 equal, [a b & more] fits vectors and lists, {:key pattern} fits maps that have the key. An error when no clause fits;
 see match*.
 

@@ -65,7 +65,7 @@ def _place(text: str, record: int) -> str:
 
 @builtin("csv/parse", returns="list[list]", pure=True)
 def csv_parse(text: Any) -> List:
-    """Parses CSV: the list of its rows, which are lists of strings.
+    """Parses the text of a CSV file: the list of its rows, which are lists of strings.
 
     (csv/parse "a,b\\n1,2") => (("a" "b") ("1" "2"))
     (csv/parse "a,\\"b, c\\"") => (("a" "b, c"))
@@ -75,7 +75,7 @@ def csv_parse(text: Any) -> List:
 
 @builtin("csv/parse-maps", returns="list[map]", pure=True)
 def csv_parse_maps(text: Any) -> List:
-    """Parses CSV: the list of its rows as maps; the first row holds the keys, which become keywords.
+    """Parses the text of a CSV file: the list of its rows as maps; the first row holds the keys, which become keywords.
 
     (csv/parse-maps "name,age\\nAda,36") => ({:age "36" :name "Ada"})
     """

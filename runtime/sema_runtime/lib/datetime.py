@@ -77,7 +77,7 @@ def time_add(timestamp: Any, seconds: Any) -> float:
 
 @builtin("time/diff", returns="float", pure=True)
 def time_diff(later: Any, earlier: Any) -> float:
-    """The seconds from the second timestamp to the first.
+    """The difference of two dates or times: the seconds from the second timestamp to the first.
 
     (time/diff 100 40) => 60.0
     """

@@ -19,8 +19,8 @@ DEEPEST = 200  # levels of lists that are laid out; what is deeper stays on one 
 
 @builtin("format", returns="string", pure=True)
 def format_(template: Any, *values: Any) -> str:
-    """Fills in a template: `~a` shows the next value as `str` does, `~s` as `print` does; `~%` is a newline, `~~` is
-    `~`.
+    """Formats values into a template (string interpolation): `~a` shows the next one as `str` does, `~s` as `print`
+    does; `~%` is a newline, `~~` is `~`.
 
     Everything else stays as it is. Missing values are empty, further ones are left out.
 

@@ -34,7 +34,7 @@ def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
 
 @builtin("hash-map", "map/new", returns="map", pure=True)
 def hash_map(*keys_and_values: Any) -> Map:
-    """A new map of the keys and values given in turn.
+    """A new map (dictionary) of the keys and values given in turn.
 
     (hash-map :a 1 :b 2) => {:a 1 :b 2}
     """
