@@ -252,7 +252,9 @@ def bytes_find(data: Any, needle: Any, start: Any = 0) -> int | None:
     (bytes/find (string->utf8 "a;b") ";") => 1
     """
     data = _source("bytes/find", data)
-    found = data.find(_needle(needle), count("bytes/find", start))
+    if count("bytes/find", start) > len(data):
+        return None
+    found = data.find(_needle(needle), start)
     return None if found < 0 else found
 
 

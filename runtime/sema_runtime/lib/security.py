@@ -109,7 +109,7 @@ def pii_detect(text: Any) -> List:
 def redact_spans(text: Any, spans: Any) -> str:
     """The text with spans (maps of :start :end and maybe :label) replaced by «redacted:LABEL».
 
-    A span that overlaps one before it is left out.
+    A span that overlaps one before it is left out, and so is what has no numbers under :start and :end.
 
     (redact/spans "my name is Ann" (list {:start 11 :end 14 :label "name"})) => "my name is «redacted:name»"
     """
@@ -119,12 +119,19 @@ def redact_spans(text: Any, spans: Any) -> str:
     data = text.encode()
     out: list[bytes] = []
     done = 0
-    for span in sorted(spans, key=lambda span: span.lookup(START, 0)):
-        start, end = span.lookup(START, 0), min(span.lookup(END, 0), len(data))
+    for start, end, label in sorted(filter(None, map(_span, spans)), key=lambda span: span[0]):
+        end = min(end, len(data))
         if start < done or end <= start:
             continue
-        label = span.lookup(LABEL)
         mark = f"«redacted:{label}»" if isinstance(label, str) else "«redacted»"
         out += [data[done:start], mark.encode()]
         done = end
     return b"".join([*out, data[done:]]).decode(errors="replace")
+
+
+def _span(value: Any) -> tuple[int, int, Any] | None:
+    """Start, end and label of a span."""
+    if not isinstance(value, Map):
+        return None
+    start, end = value.lookup(START), value.lookup(END)
+    return (start, end, value.lookup(LABEL)) if type(start) is type(end) is int else None

@@ -124,7 +124,7 @@ def _lower_words(text: Any) -> list[str]:
 
 
 def _initial_upper(word: str) -> str:
-    return word[:1].upper() + word[1:]
+    return word[:1].upper() + word[1:].lower()  # other than in `_capitalized`, a sigma at the end becomes a final one
 
 
 @builtin("string/words", returns="list[string]", pure=True)
@@ -162,7 +162,8 @@ def string_pascal_case(text: Any) -> str:
 
     (string/pascal-case "user_first-name") => "UserFirstName"
     """
-    return "".join(map(_initial_upper, _lower_words(text)))
+    strings(text)
+    return "".join(map(_initial_upper, words_of(text)))
 
 
 @builtin("string/camel-case", returns="string", pure=True)
@@ -171,8 +172,9 @@ def string_camel_case(text: Any) -> str:
 
     (string/camel-case "user first_name") => "userFirstName"
     """
-    words = _lower_words(text)
-    return "".join(words[:1] + [_initial_upper(word) for word in words[1:]])
+    strings(text)
+    words = words_of(text)
+    return "".join([*(word.lower() for word in words[:1]), *map(_initial_upper, words[1:])])
 
 
 @builtin("string/headline", returns="string", pure=True)
@@ -181,4 +183,5 @@ def string_headline(text: Any) -> str:
 
     (string/headline "user_name") => "User Name"
     """
-    return " ".join(map(_initial_upper, _lower_words(text)))
+    strings(text)
+    return " ".join(map(_initial_upper, words_of(text)))

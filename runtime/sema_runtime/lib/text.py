@@ -157,7 +157,8 @@ def text_truncate(text: Any, length: Any, suffix: Any = "...") -> str:
     strings(text)
     if not is_int(length):
         type_error("integer", length)
-    strings(suffix)
+    if not isinstance(suffix, str):
+        suffix = "..."
     if length < 0 or len(text) <= length:
         return str(text)
     return f"{text[: max(0, length - len(suffix))]}{suffix}"
