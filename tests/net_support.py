@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import ssl
+import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from llm_support import PROXIES as PROXIES
 from llm_support import free_port as free_port
 from llm_support import run as run
@@ -106,6 +111,28 @@ async def stall(reader: asyncio.StreamReader) -> None:
     """Returns when the client hangs up."""
     while await reader.read(1024):
         pass
+
+
+@contextmanager
+def certified(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ssl.SSLContext, Callable[[], None]]]:
+    """The TLS of a server on loopback with a certificate of its own, and what makes clients trust it."""
+    from sema_runtime.net import http
+
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl for a certificate")
+    key, certificate = folder / "key.pem", folder / "cert.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x", "-days", "2"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    def trust() -> None:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        http.tls_context.cache_clear()
+
+    yield context, trust
+    http.tls_context.cache_clear()
 
 
 class Happening:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import shutil
 import signal
-import ssl
 import subprocess
 import sys
 import threading
@@ -18,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from net_support import PROXIES, Happening, answering, free_port, received, reply, run, serving, stall
+from net_support import PROXIES, Happening, answering, certified, free_port, received, reply, run, serving, stall
 
 from sema_runtime import capabilities, tasks
 from sema_runtime.lib import http_client
@@ -401,23 +399,11 @@ def test_bad_servers(server: Any, reason: str) -> None:
 
 
 def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl for a certificate")
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x", "-days", "2"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    with serving(answering(reply("secret")), context) as url:
+    with certified(tmp_path, monkeypatch) as (context, trust), serving(answering(reply("secret")), context) as url:
         message = failure(f'(http/get "{url}")').message
         assert message == f"http GET {url}: could not connect (TLS: self-signed certificate)"
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        http._tls.cache_clear()
-        try:
-            assert run(f'(:body (http/get "{url}"))') == "secret"
-        finally:
-            http._tls.cache_clear()
+        trust()
+        assert run(f'(:body (http/get "{url}"))') == "secret"
     with serving(_talks_first) as url:
         message = failure(f'(http/get "{url.replace("http:", "https:")}")').message
         assert "could not connect (TLS: " in message

@@ -119,8 +119,9 @@ def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
         type_error("function", handler)
     given = options_map(options)
     method = _method(given.lookup(keyword("method"), "GET"))
-    headers = Map.of([("accept", "text/event-stream"), *_pairs(given.lookup(keyword("headers")))])
-    request = _request(method, url, given.assoc(keyword("headers"), headers), given.lookup(keyword("body")))
+    request = _request(method, url, given, given.lookup(keyword("body")))
+    if not any(name.lower() == "accept" for name, _ in request.headers):
+        request = request._replace(headers=[*request.headers, ("accept", "text/event-stream")])
     return _Events(request).run(handler)
 
 
@@ -234,11 +235,8 @@ def options_map(options: Any) -> Map:
 
 def header_list(headers: Any) -> list[tuple[str, str]]:
     """Names and values of a map of headers; values that aren't strings as they print."""
-    return [(_name(key), value if isinstance(value, str) else to_text(value)) for key, value in _pairs(headers)]
-
-
-def _pairs(headers: Any) -> list[tuple[Any, Any]]:
-    return options_map(headers).pairs()
+    pairs = options_map(headers).pairs()
+    return [(_name(key), value if isinstance(value, str) else to_text(value)) for key, value in pairs]
 
 
 def _name(key: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.http_client import header_list, options_map, positive, shown_url
-from sema_runtime.lib.streams import Stream
+from sema_runtime.lib.streams import Stream, stream_close
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, SemaTypeError, type_error
@@ -157,6 +157,10 @@ class _Attempt:
             "max_queue": MAX_MESSAGES,
             "write_limit": MAX_UNSENT,
         }
+        if url.startswith("wss:"):
+            from sema_runtime.net.http import tls_context
+
+            self.settings["ssl"] = tls_context()
 
     def _headers(self, options: Map) -> list[tuple[str, str]]:
         from sema_runtime.net.http import Failure, checked_header
@@ -192,10 +196,10 @@ class _Attempt:
             self.failure = IoError(f"{self.where}: handshake timed out after {self.timeout:g}ms")
         except InvalidURI as error:
             raise IoError(f"{self.where}: invalid URL: {error.msg}") from None
-        except (ValueError, ImportError) as error:  # a host or subprotocol that can't be, a proxy that needs a package
-            raise IoError(f"{self.where}: {error}") from None
         except OSError as error:
             self.failure = IoError(f"{self.where}: could not connect ({_reason(error)})")
+        except (ValueError, ImportError) as error:  # a host or subprotocol that can't be, a proxy that needs a package
+            raise IoError(f"{self.where}: {error}") from None
         except (WebSocketException, EOFError) as error:
             self.failure = IoError(f"{self.where}: {_reason(error)}")
         return None
@@ -224,12 +228,13 @@ def _reason(error: BaseException) -> str:
 def ws_send(connection: Any, message: Any) -> None:
     """Sends a message: a string as text, a bytevector as binary, a map as JSON.
 
-    `{:text s}`, `{:binary b}` and `{:json v}` say which one is meant. It waits only while the server leaves more than
-    16 MiB unread.
+    Written `{:text s}`, `{:binary b}` or `{:json v}`, the message says itself how it is sent. The function waits only
+    while the server leaves more than 16 MiB unread.
 
-    ; (ws/send connection "hello")
-    ; (ws/send connection {:type "chat" :body 1})
-    ; (ws/send connection {:json [1 2 3]})
+    ; (define c (ws/connect "wss://example.com/chat"))
+    ; (ws/send c "hello")
+    ; (ws/send c {:type "chat" :body 1})
+    ; (ws/send c {:json [1 2 3]})
     """
     from sema_runtime.tasks import suspend
 
@@ -281,7 +286,8 @@ async def _sent(function: str, send: Callable[[Any], Any], data: str | bytes) ->
 def ws_ping(connection: Any, payload: Any = b"") -> None:
     """Sends a ping, with a payload (string or bytevector of up to 125 bytes) if given. The server's answer isn't shown.
 
-    ; (ws/ping connection "still there?")
+    ; (define c (ws/connect "wss://example.com/chat"))
+    ; (ws/ping c "still there?")
     """
     from sema_runtime.tasks import suspend
 
@@ -303,7 +309,8 @@ def ws_recv(connection: Any) -> Map | None:
     When the server has closed the connection: `{:close {:code 1000 :reason ""}}` once, then nil. A connection that
     breaks raises an error.
 
-    ; (match (ws/recv connection) ({:text t} (println t)) ({:close c} (println "closed" (:code c))))
+    ; (define c (ws/connect "wss://example.com/chat"))
+    ; (match (ws/recv c) ({:text text} (println text)) ({:close info} (println "closed" (:code info))))
     """
     from sema_runtime.tasks import suspend
 
@@ -315,7 +322,8 @@ def ws_recv(connection: Any) -> Map | None:
 def ws_recv_timeout(connection: Any, milliseconds: Any) -> Map | Keyword | None:
     """As ws/recv, but gives `:timeout` when nothing comes within that many milliseconds.
 
-    ; (ws/recv-timeout connection 2000)
+    ; (define c (ws/connect "wss://example.com/chat"))
+    ; (ws/recv-timeout c 2000)
     """
     from sema_runtime.tasks import suspend
 
@@ -368,19 +376,18 @@ def _end(connection: WebSocket, function: str, closed: Any) -> Map | None:
 def ws_close(connection: Any) -> None:
     """Closes a connection; closing it again does nothing.
 
-    ; (ws/close connection)
+    ; (define c (ws/connect "wss://example.com/chat"))
+    ; (ws/close c)
     """
-    found = _websocket("ws/close", connection)
-    if not found.closed:
-        found.closed = True
-        found.close()
+    stream_close(_websocket("ws/close", connection))
 
 
 @builtin("ws/connected?", returns="bool", cap="network")
 def ws_is_connected(connection: Any) -> bool:
     """Whether the connection is open on both sides.
 
-    ; (ws/connected? connection) => #t
+    ; (define c (ws/connect "wss://example.com/chat"))
+    ; (ws/connected? c) => #t
     """
     import asyncio
 

@@ -306,7 +306,7 @@ def _new_client() -> Any:
 
     try:
         return httpx.AsyncClient(
-            verify=_tls(),
+            verify=tls_context(),
             cookies=_no_cookies(),
             headers={"user-agent": USER_AGENT, "accept-encoding": "gzip, deflate"},
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
@@ -316,7 +316,8 @@ def _new_client() -> Any:
 
 
 @cache
-def _tls() -> Any:
+def tls_context() -> Any:
+    """What certificates are checked with: an ssl.SSLContext."""
     import httpx
 
     return httpx.create_ssl_context()

@@ -29,7 +29,15 @@ def finish(awaitable: Awaitable[Any]) -> Any:
     from sema_runtime.tasks.scheduler import scheduler
 
     here = scheduler()
-    return here.suspend(shield(ensure_future(awaitable, loop=here.loop())))
+    work = ensure_future(awaitable, loop=here.loop())
+    here.external += 1  # the end of the program waits for it too
+
+    def done(_: Any) -> None:
+        here.external -= 1
+        here.pump_soon()
+
+    work.add_done_callback(done)
+    return here.suspend(shield(work))
 
 
 def sleep(milliseconds: float) -> None:
