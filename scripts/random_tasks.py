@@ -1,0 +1,121 @@
+"""Random programs of tasks and channels, for comparing the scheduler with the reference's.
+
+    python scripts/random_tasks.py SEED COUNT > tasks.jsonl      {"id","src"} a line
+
+Each starts a few tasks that send, receive, wait for each other, fail and are cancelled, and gives what they noted in
+which order. Waiting times are far apart, so that they settle the order.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+
+BEGINNING = (
+    "(define log '()) (define (note x) (set! log (cons x log)) x) "
+    "(define c (channel/new {})) (define d (channel/new {}))"
+)
+CAUGHT = "(catch e (note (list :err (:message e))))"
+
+
+class Programs:
+    """Makes programs of tasks t0, t1, ... that use two channels, c and d."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def pick(self, *choices: str) -> str:
+        return self.random.choice(choices)
+
+    def program(self) -> str:
+        """Definitions of tasks, some steps of the main program, and the notes at its end."""
+        text = BEGINNING.format(self.pick("1", "2", "3"), self.pick("1", "5"))
+        count = self.random.choice([1, 2, 2, 3, 3, 4])
+        for number in range(count):
+            text += f" (define t{number} (async {self.steps(number, number)}))"
+        for _ in range(self.random.choice([1, 2, 3])):
+            text += f" (try {self.ending(count)} {CAUGHT})"
+        states = " ".join(
+            f"(async/{self.pick('pending?', 'resolved?', 'rejected?', 'cancelled?')} t{n})" for n in range(count)
+        )
+        return f"{text} (list (reverse log) {states} (channel/count c) (channel/closed? d))"
+
+    def steps(self, task: int, known: int) -> str:
+        steps = [self.step(task, known, index) for index in range(self.random.choice([1, 2, 3, 4]))]
+        return " ".join(steps)
+
+    def step(self, task: int, known: int, index: int) -> str:
+        """One thing a task does. known: how many tasks were defined before it."""
+        label = f":t{task}-{index}"
+        makers = [
+            lambda: f"(note {label})",
+            lambda: f"(note {label})",
+            lambda: f"(channel/send {self.pick('c', 'd')} {label})",
+            lambda: f"(channel/send {self.pick('c', 'd')} {label})",
+            lambda: f"(note (list {label} (channel/recv {self.pick('c', 'd')})))",
+            lambda: f"(note (list {label} (channel/try-recv {self.pick('c', 'd')})))",
+            lambda: f"(async/sleep {self.pick('0', '20', '45', '70')})",
+            lambda: f"(try (channel/close {self.pick('c', 'd', 'd')}) {CAUGHT})",
+            lambda: f"(try {self.wait(known)} {CAUGHT})",
+            lambda: f"(try {self.group(task, index)} {CAUGHT})",
+            lambda: self.pick('(error "oops")', '(throw :ball)', "(car 5)", "(note (channel/full? c))"),
+        ]  # fmt: skip
+        return self.random.choice(makers)()
+
+    def wait(self, known: int) -> str:
+        """An expression that waits for earlier tasks."""
+        if known == 0:
+            return "(note :alone)"
+        task = f"t{self.random.randrange(known)}"
+        tasks = " ".join(f"t{self.random.randrange(known)}" for _ in range(self.random.choice([1, 2])))
+        return self.pick(
+            f"(note (await {task}))",
+            f"(note (async/await {task}))",
+            f"(note (async/all (list {tasks})))",
+            f"(note (async/race (list {tasks})))",
+            f"(note (async/cancel {task}))",
+            f"(note (async/with-timeout {self.pick('10', '200')} (fn () (await {task}))))",
+        )
+
+    def group(self, task: int, index: int) -> str:
+        """Work that starts tasks of its own and waits for them."""
+        label = f":g{task}-{index}"
+        body = self.pick("x", "(note x)", "(begin (async/sleep (* 25 x)) x)", '(if (= x 2) (error "two") x)', "(* x x)")
+        values = self.pick("'(1 2 3)", "(list 3 1)", "'()", "(range 4)")
+        thunks = f"(map (fn (x) (fn () {body})) {values})"
+        return self.pick(
+            f"(note (async/map (fn (x) {body}) {values}))",
+            f"(note (async/pool-map (fn (x) {body}) {values} {self.pick('1', '2')}))",
+            f"(note (async/spawn-all {thunks}))",
+            f"(note (parallel {thunks}))",
+            f"(note (parallel {thunks} {self.pick('1', '2')}))",
+            f"(note (map settled/ok? (parallel-settled {thunks})))",
+            f"(note (pipeline {values} (fn (x) {body}) (fn (x) (list {label} x))))",
+            f"(note (async/race-owned (map (fn (x) (async {body})) {values})))",
+        ).replace("(map settled/ok? ", "(map (fn (r) (settled/ok? r)) ")
+
+    def ending(self, count: int) -> str:
+        """What the main program does."""
+        every = " ".join(f"t{number}" for number in range(count))
+        return self.pick(
+            self.wait(count),
+            self.wait(count),
+            f"(note (async/all (list {every})))",
+            "(async/run)",
+            "(channel/send c :main)",
+            "(note (channel/recv c))",
+            "(async/sleep 100)",
+            self.group(9, 0),
+        )
+
+
+def main() -> None:
+    seed, count = int(sys.argv[1]), int(sys.argv[2])
+    programs = Programs(seed)
+    for number in range(count):
+        print(json.dumps({"id": f"tasks/{number}", "src": programs.program()}))
+
+
+if __name__ == "__main__":
+    main()
