@@ -78,7 +78,9 @@ class Repl:
     def read_line(self, prompt: str) -> str | None:
         """The next line without its end; None at the end of input."""
         if not self.terminal:
-            line = sys.stdin.readline()
+            from sema_runtime.lib.inputs import TOTAL_LIMIT, standard_input  # where `read-line` goes on reading
+
+            line = standard_input().line("repl", limit=TOTAL_LIMIT).decode(errors="replace")
             return line.rstrip("\n") if line else None
         try:
             return input(prompt)

@@ -1,4 +1,4 @@
-"""The standard input, line by line or as a whole."""
+"""The standard input, line by line or as a whole. Waiting for it suspends only the task that does."""
 
 from __future__ import annotations
 
@@ -17,24 +17,40 @@ def note_end() -> None:
 
 @builtin("read-line", "io/read-line", returns="string|nil")
 def read_line() -> str | None:
-    """The next line of the input without its end, nil when there is no more."""
+    """Reads a line of the input (stdin) without its end; nil when there is no more.
+
+    ; (begin (display "Your name: ") (println "Hello," (read-line)))
+    """
+    from sema_runtime.lib.inputs import standard_input
+    from sema_runtime.lib.streams import text_from
+
     sys.stdout.flush()
-    line = sys.stdin.readline()
+    line = standard_input().line("read-line")
     if not line:
         note_end()
         return None
-    return line.removesuffix("\n").removesuffix("\r")
+    return text_from("read-line", line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
 
 
 @builtin("read-stdin", "io/read-stdin", returns="string")
 def read_stdin() -> str:
-    """All that is left of the input."""
-    text = sys.stdin.read()
+    """Reads all that is left of the input (stdin).
+
+    ; (println (string/upper (read-stdin)))
+    """
+    from sema_runtime.lib.inputs import standard_input
+    from sema_runtime.lib.streams import text_from
+
+    sys.stdout.flush()
+    data = standard_input().rest("read-stdin")
     note_end()
-    return text
+    return text_from("read-stdin", data)
 
 
 @builtin("io/eof?", returns="bool")
 def io_is_eof() -> bool:
-    """Whether a read has come to the end of the input."""
+    """Whether a read has come to the end of the standard input.
+
+    ; (while (not (io/eof?)) (println (read-line)))
+    """
     return _ended

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from itertools import chain
+from stat import S_ISDIR, S_ISREG
 
-from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.file_access import (
+    FAILURES,
+    Replacement,
+    contents,
+    opened,
+    opened_regular,
+    readable_name,
+    refuse_special,
+    write_all,
+)
+from sema_runtime.lib.file_access import checked as checked  # other families take these from here
+from sema_runtime.lib.file_access import failed as failed
+from sema_runtime.lib.file_access import reason as reason
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.errors import IoError, type_error
 from sema_runtime.values.lists import List
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Iterator
+    from typing import Any, AnyStr
 
 BUFFER = 1 << 18  # bytes read at a time when going through a file
-
-
-def reason(error: OSError | UnicodeError) -> str:
-    """Why a file operation failed, in words."""
-    if isinstance(error, FileNotFoundError):
-        return "No such file"
-    if isinstance(error, UnicodeError):
-        return "stream did not contain valid UTF-8"
-    return error.strerror or str(error)
-
-
-def failed(function: str, path: str, error: OSError | UnicodeError) -> IoError:
-    """The condition of a failed operation: `file/read /x: No such file`."""
-    return IoError(f"{function} {path}: {reason(error)}")
-
-
-def checked(function: str, path: Any) -> str:
-    """The path, checked to be a string and to be allowed."""
-    text = text_of(path)
-    check_path(function, text)
-    return text
+LINE_LIMIT = 256 << 10  # characters of a line when going through a file
 
 
 # Reading
@@ -51,12 +44,15 @@ def file_read(path: Any) -> str:
     (file/read "a.txt") => "text"
     (file/read "missing.txt") ! I/O error: file/read missing.txt: No such file
     """
-    found = checked("file/read", path)
+    return _text("file/read", path)
+
+
+def _text(function: str, path: Any) -> str:
+    data = contents(function, path)
     try:
-        with open(found, encoding="utf-8", newline="") as file:
-            return file.read()
-    except (OSError, UnicodeError) as error:
-        raise failed("file/read", path, error) from None
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise failed(function, path, error) from None
 
 
 @builtin("file/read-bytes", cap="fs-read")
@@ -66,12 +62,7 @@ def file_read_bytes(path: Any) -> bytes:
     (file/write-bytes "a.bin" #u8(1 255))
     (file/read-bytes "a.bin") => #u8(1 255)
     """
-    found = checked("file/read-bytes", path)
-    try:
-        with open(found, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise failed("file/read-bytes", path, error) from None
+    return contents("file/read-bytes", path)
 
 
 @builtin("file/read-lines", returns="list[string]", cap="fs-read")
@@ -81,12 +72,10 @@ def file_read_lines(path: Any) -> List:
     (file/write "a.txt" "one\\ntwo\\n")
     (file/read-lines "a.txt") => ("one" "two")
     """
-    found = checked("file/read-lines", path)
-    try:
-        with open(found, encoding="utf-8", newline="\n") as file:
-            return List([line.rstrip("\r\n") for line in file])
-    except (OSError, UnicodeError) as error:
-        raise failed("file/read-lines", path, error) from None
+    lines = _text("file/read-lines", path).split("\n")
+    last = lines.pop()
+    lines = [line.removesuffix("\r") for line in lines]
+    return List([*lines, last] if last else lines)
 
 
 @builtin("file/for-each-line", returns="nil", cap="fs-read")
@@ -97,9 +86,8 @@ def file_for_each_line(path: Any, function: Any) -> None:
     (file/for-each-line "data.txt" println) prints a\\nb
     """
     call = _callable(function)
-    with _opened("file/for-each-line", path) as file:
-        for line in _lines("file/for-each-line", path, file):
-            call(line.rstrip("\r\n"))
+    for line in lines_of(path, "file/for-each-line"):
+        call(line)
 
 
 @builtin("file/fold-lines", cap="fs-read")
@@ -112,9 +100,8 @@ def file_fold_lines(path: Any, function: Any, initial: Any) -> Any:
     """
     call = _callable(function)
     accumulated = initial
-    with _opened("file/fold-lines", path) as file:
-        for line in _lines("file/fold-lines", path, file):
-            accumulated = call(accumulated, line.rstrip("\r\n"))
+    for line in lines_of(path, "file/fold-lines"):
+        accumulated = call(accumulated, line)
     return accumulated
 
 
@@ -126,15 +113,9 @@ def file_fold_lines_bytes(path: Any, function: Any, initial: Any) -> Any:
     (file/fold-lines-bytes "data.txt" (fn (sum line) (+ sum (bytes/length line))) 0) => 3
     """
     call = _callable(function)
-    found = checked("file/fold-lines-bytes", path)
     accumulated = initial
-    try:
-        file = open(found, "rb", BUFFER)  # noqa: SIM115 - errors of the callback must not be taken for those of open
-    except OSError as error:
-        raise failed("file/fold-lines-bytes", path, error) from None
-    with file:
-        for line in file:
-            accumulated = call(accumulated, line.rstrip(b"\r\n"))
+    for line in chain.from_iterable(_line_blocks(path, "file/fold-lines-bytes", b"\n", b"\r")):
+        accumulated = call(accumulated, line)
     return accumulated
 
 
@@ -144,45 +125,50 @@ def _callable(function: Any) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def _opened(function: str, path: Any) -> Any:
-    found = checked(function, path)
-    try:
-        return open(found, encoding="utf-8", newline="\n", buffering=BUFFER)
-    except OSError as error:
-        raise failed(function, path, error) from None
-
-
-def _lines(function: str, path: str, file: Any) -> Any:
-    """The lines of an open text file; what is wrong with the file is told apart from errors of the loop's body."""
-    try:
-        yield from file
-    except (OSError, UnicodeError) as error:
-        raise failed(function, path, error) from None
-
-
 def lines_of(path: Any, function: str) -> Iterator[str]:
     """The lines of a file without their ends, a block of the file in memory at a time: what emitted loops run over."""
-    return chain.from_iterable(_line_blocks(path, function))  # from one line to the next without running Python code
+    # from one line to the next without running Python code
+    return chain.from_iterable(_line_blocks(path, function, "\n", "\r"))
 
 
-def _line_blocks(path: Any, function: str) -> Iterator[list[str]]:
-    with _opened(function, path) as file:
-        rest = ""
+def _line_blocks(path: Any, function: str, end: AnyStr, carriage_return: AnyStr) -> Iterator[list[AnyStr]]:
+    """The lines of each block, as strings or bytes, whatever `end` is."""
+    with _line_source(function, path, isinstance(end, str)) as source:
+        rest = end[:0]
         while True:
             try:
-                block = file.read(BUFFER)
-            except (OSError, UnicodeError) as error:
+                block = source.read(BUFFER)
+            except FAILURES as error:
                 raise failed(function, path, error) from None
             if not block:
                 break
             text = rest + block
-            lines = text.split("\n")
+            lines = text.split(end)
             rest = lines.pop()
-            if "\r" in text:
-                lines = [line.rstrip("\r") for line in lines]
+            if carriage_return in text:
+                lines = [line.removesuffix(carriage_return) for line in lines]
+            if len(rest) > LINE_LIMIT or (lines and len(lines[0]) > LINE_LIMIT):
+                raise IoError(f"{function} {path}: line exceeds the {LINE_LIMIT}-byte cooperative streaming limit")
             yield lines
         if rest:
-            yield [rest.rstrip("\r")]
+            yield [rest]
+
+
+def _line_source(function: str, path: Any, as_text: bool) -> Any:
+    """A file to read blocks from; one that keeps its reader waiting, such as a pipe, suspends only the task."""
+    found = checked(function, path)
+    try:
+        descriptor = opened(found)
+        mode = os.fstat(descriptor).st_mode
+        if not S_ISREG(mode) and not S_ISDIR(mode):
+            from sema_runtime.lib.inputs import PatientFile
+
+            return PatientFile(descriptor, as_text)
+        if as_text:
+            return open(descriptor, encoding="utf-8", newline="\n", buffering=BUFFER)
+        return open(descriptor, "rb", buffering=0)
+    except FAILURES as error:
+        raise failed(function, path, error) from None
 
 
 # Writing
@@ -195,8 +181,7 @@ def file_write(path: Any, content: Any) -> None:
     (file/write "a.txt" "text")
     (file/read "a.txt") => "text"
     """
-    found = checked("file/write", path)
-    _write("file/write", found, text_of(content).encode())
+    _write("file/write", path, text_of(content))
 
 
 @builtin("file/write-bytes", returns="nil", cap="fs-write")
@@ -206,10 +191,9 @@ def file_write_bytes(path: Any, content: Any) -> None:
     (file/write-bytes "a.bin" #u8(1 255))
     (:size (file/info "a.bin")) => 2
     """
-    found = checked("file/write-bytes", path)
-    if not isinstance(content, (bytes, bytearray)):
+    if type(path) is str and not isinstance(content, (bytes, bytearray)):
         type_error("bytevector", content)
-    _write("file/write-bytes", found, content)
+    _write("file/write-bytes", path, content)
 
 
 @builtin("file/write-lines", returns="nil", cap="fs-write")
@@ -221,10 +205,10 @@ def file_write_lines(path: Any, lines: Any) -> None:
     """
     from sema_runtime.values.printer import display
 
-    found = checked("file/write-lines", path)
+    text_of(path)
     if not isinstance(lines, (List, tuple, list)):
         type_error("list or vector", lines)
-    _write("file/write-lines", found, "\n".join(map(display, lines)).encode())
+    _write("file/write-lines", path, "\n".join(map(display, lines)))
 
 
 @builtin("file/append", returns="nil", cap="fs-write")
@@ -236,45 +220,28 @@ def file_append(path: Any, content: Any) -> None:
     (file/read "log.txt") => "one\\ntwo\\n"
     """
     found = checked("file/append", path)
-    data = text_of(content).encode()
+    text = text_of(content)
     try:
-        with open(found, "ab") as file:
-            file.write(data)
-    except OSError as error:
+        data = text.encode()
+        descriptor = opened(found, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        try:
+            os.set_blocking(descriptor, True)
+            write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+    except FAILURES as error:
         raise failed("file/append", path, error) from None
 
 
-def _write(function: str, path: str, data: bytes | bytearray) -> None:
+def _write(function: str, path: Any, content: str | bytes | bytearray) -> None:
+    found = checked(function, path)
+    refuse_special(function, found)
     try:
-        replace_file(path, data)
-    except OSError as error:
+        data = content.encode() if isinstance(content, str) else content
+        with Replacement(found) as file:
+            write_all(file.fileno(), data)
+    except FAILURES as error:
         raise failed(function, path, error) from None
-
-
-def replace_file(path: str, data: bytes | bytearray) -> None:
-    """Writes a file as a whole: into a new one beside it, which then takes its name. Raises OSError."""
-    from stat import S_ISREG
-
-    target = os.path.realpath(path)
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        mode = 0
-    if mode and (not S_ISREG(mode) or not os.access(os.path.dirname(target), os.W_OK)):
-        with open(target, "wb") as file:  # a device or pipe, or a directory in which nothing can be made
-            file.write(data)
-        return
-    temporary = f"{target}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-        if mode:
-            os.chmod(temporary, mode & 0o7777)
-        os.replace(temporary, target)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
 
 
 # Whole files
@@ -291,7 +258,7 @@ def file_delete(path: Any) -> None:
     found = checked("file/delete", path)
     try:
         os.remove(found)
-    except OSError as error:
+    except FAILURES as error:
         raise failed("file/delete", path, error) from None
 
 
@@ -306,7 +273,7 @@ def file_rename(source: Any, target: Any) -> None:
     old, new = checked("file/rename", source), checked("file/rename", target)
     try:
         os.replace(old, new)
-    except OSError as error:
+    except FAILURES as error:
         raise failed("file/rename", f"{source} -> {target}", error) from None
 
 
@@ -318,12 +285,18 @@ def file_copy(source: Any, target: Any) -> None:
     (file/copy "a.txt" "b.txt")
     (file/read "b.txt") => "text"
     """
-    from shutil import copy
+    from shutil import copyfileobj
 
     old, new = checked("file/copy", source), checked("file/copy", target)
     try:
-        copy(old, new)
-    except OSError as error:
+        with open(opened_regular("file/copy", old), "rb") as file:
+            info = os.fstat(file.fileno())
+            refuse_special("file/copy", new)
+            if os.path.exists(new) and os.path.samestat(info, os.stat(new)):
+                return
+            with Replacement(new, info.st_mode & 0o7777) as made:
+                copyfileobj(file, made, BUFFER)
+    except FAILURES as error:
         raise failed("file/copy", f"{source} -> {target}", error) from None
 
 
@@ -337,7 +310,7 @@ def file_mkdir(path: Any) -> None:
     found = checked("file/mkdir", path)
     try:
         os.makedirs(found, exist_ok=True)
-    except OSError as error:
+    except FAILURES as error:
         raise failed("file/mkdir", path, error) from None
 
 
@@ -391,53 +364,45 @@ def file_list(path: Any) -> List:
     """
     found = checked("file/list", path)
     try:
-        return List(sorted(os.listdir(found)))
-    except OSError as error:
+        return List(sorted(map(readable_name, os.listdir(found))))
+    except FAILURES as error:
         raise failed("file/list", path, error) from None
 
 
 @builtin("file/glob", returns="list[string]", cap="fs-read")
 def file_glob(pattern: Any) -> List:
-    """Finds files by a pattern: the paths that match, with `*`, `?`, `[...]` and `**` (any number of directories),
-    sorted.
+    """Finds files by a pattern with `*`, `?`, `[...]` and `**` (any number of directories): the paths, sorted.
 
     (file/mkdir "src/lib")
     (file/write "src/lib/a.sema" "")
     (file/glob "src/**/*.sema") => ("src/lib/a.sema")
     (file/glob "*.txt") => ()
     """
-    from glob import glob
+    from sema_runtime.lib.globbing import matching
 
-    from sema_runtime import capabilities
-
-    found = sorted(glob(text_of(pattern), recursive=True, include_hidden=True))
-    for path in found if capabilities.allowed is not None else ():
-        check_path("file/glob", path)
-    return List(found)
+    return List(matching(text_of(pattern)))
 
 
 @builtin("file/info", returns="map", cap="fs-read")
 def file_info(path: Any) -> Any:
-    """What is known of a file: :size in bytes, :modified in seconds since 1970, :is-file, :is-dir.
+    """What is known of a file: :size in bytes, :modified in milliseconds since 1970, :is-file, :is-dir.
 
     (file/write "a.txt" "text")
     (:size (file/info "a.txt")) => 4
     """
-    from stat import S_ISDIR, S_ISREG
-
     from sema_runtime.values.atoms import keyword
     from sema_runtime.values.maps import Map
 
     found = checked("file/info", path)
     try:
         info = os.stat(found)
-    except OSError as error:
+    except FAILURES as error:
         raise failed("file/info", path, error) from None
     return Map(
         {
             keyword("is-dir"): S_ISDIR(info.st_mode),
             keyword("is-file"): S_ISREG(info.st_mode),
-            keyword("modified"): int(info.st_mtime),
+            keyword("modified"): info.st_mtime_ns // 1_000_000,
             keyword("size"): info.st_size,
         }
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import text_of
 
@@ -67,6 +66,8 @@ def path_stem(path: Any) -> str:
     (path/stem "a.tar.gz") => "a.tar"
     """
     name = path_filename(path)
+    if name in (".", ".."):
+        return ""
     dot = name.rfind(".")
     return name[:dot] if dot > 0 else name
 
@@ -83,11 +84,12 @@ def path_is_absolute(path: Any) -> bool:
 
 @builtin("path/absolute", returns="string", cap="fs-read")
 def path_absolute(path: Any) -> str:
-    """The absolute path, from the root on, without `.` and `..`; it need not exist.
+    """The absolute path, from the root on, without `.`, `..` and symbolic links; it must exist.
 
-    (path/absolute "/a/b/../c.txt") => "/a/c.txt"
+    (path/absolute "/.") => "/"
+    (path/absolute "missing") ! I/O error: path/absolute missing: No such file
     """
-    return os.path.abspath(text_of(path))
+    return _canonical("path/absolute", path)
 
 
 @builtin("path/canonicalize", returns="string", cap="fs-read")
@@ -96,29 +98,39 @@ def path_canonicalize(path: Any) -> str:
 
     (path/canonicalize "missing") ! I/O error: path/canonicalize missing: No such file
     """
-    from sema_runtime.lib.files import failed
+    return _canonical("path/canonicalize", path)
 
-    check_path("path/canonicalize", text_of(path))
+
+def _canonical(function: str, path: Any) -> str:
+    from sema_runtime.lib.file_access import FAILURES, checked, failed, readable_name
+
+    found = checked(function, path)
     try:
-        return os.path.realpath(text_of(path), strict=True)
-    except OSError as error:
-        raise failed("path/canonicalize", path, error) from None
+        if not found:
+            raise FileNotFoundError
+        return readable_name(os.path.realpath(found, strict=True))
+    except FAILURES as error:
+        raise failed(function, path, error) from None
 
 
-@builtin("path/relative-to", returns="string", pure=True)
+@builtin("path/relative-to", returns="string")
 def path_relative_to(base: Any, path: Any) -> str:
     """The relative path, as seen from the directory base.
 
     (path/relative-to "/a/b" "/a/c/d.txt") => "../c/d.txt"
     """
-    return os.path.relpath(text_of(path), text_of(base) or ".")
+    return os.path.relpath(text_of(path) or ".", text_of(base) or ".")
 
 
-@builtin("path/within?", returns="bool", pure=True)
+@builtin("path/within?", returns="bool")
 def path_is_within(base: Any, child: Any) -> bool:
-    """Whether child is base or lies below it; `..` is taken into account, symbolic links are not.
+    """Whether child is base or lies below it, when symbolic links and `..` are resolved. Neither need exist.
 
+    (path/within? "/a" "/a/b") => #t
     (path/within? "/a" "/a/../b") => #f
     """
-    outer, inner = os.path.abspath(text_of(base)), os.path.abspath(text_of(child))
+    try:
+        outer, inner = os.path.realpath(text_of(base)), os.path.realpath(text_of(child))
+    except ValueError:  # a NUL byte: no file has such a name
+        return False
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")

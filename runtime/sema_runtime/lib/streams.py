@@ -7,15 +7,18 @@ import sys
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.maps import MISSING
 from sema_runtime.values.numbers import is_int64
 from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, BinaryIO
 
 CAP_HINT = "process the stream with stream/read and stream/write in bounded chunks, or raise max-bytes"
 CHUNK = 1 << 16
+TOTAL = 256 << 20  # bytes that one call reads or copies unless told otherwise
 
 
 class Stream:
@@ -44,14 +47,20 @@ class Stream:
         if count >= 0 and len(first) >= count:
             self.pushed = first[count:]
             return first[:count]
-        return first + self.source.read(count - len(first) if count >= 0 else -1)
+        try:
+            return first + self.source.read(count - len(first) if count >= 0 else -1)
+        except OSError as error:
+            raise _failed("stream/read", error) from None
 
     def read_line(self) -> bytes:
         """The bytes up to and with the next line feed."""
         first = self.read(0) or self.pushed
         self.pushed = b""
         assert self.source is not None
-        return first if first.endswith(b"\n") else first + self.source.readline()
+        try:
+            return first if first.endswith(b"\n") else first + self.source.readline()
+        except OSError as error:
+            raise _failed("stream/read-line", error) from None
 
     def write(self, data: bytes | bytearray) -> int:
         """Writes all of the data; gives its size."""
@@ -59,8 +68,24 @@ class Stream:
             raise SemaError("stream/write: stream is closed")
         if self.sink is None:
             raise SemaError(f"stream/write: stream is read-only ({self.kind} stream)")
-        self.sink.write(data)
+        try:
+            self.sink.write(data)
+        except OSError as error:
+            raise _failed("stream/write", error) from None
         return len(data)
+
+    def is_ready(self) -> bool:
+        """Whether there is something to read, without waiting for it. Asked of readable streams only."""
+        self.pushed = self.read(1)
+        return bool(self.pushed)
+
+    def flush(self) -> None:
+        """Hands on what was kept back so far."""
+        if self.sink is not None:
+            try:
+                self.sink.flush()
+            except OSError as error:
+                raise _failed("stream/flush", error) from None
 
     def readable(self) -> bool:
         """Whether it is open and can be read."""
@@ -73,8 +98,11 @@ class Stream:
     def close(self) -> None:
         """Closes the files below; called once."""
         for file in (self.source, self.sink):
-            if file is not None and not self.kind.startswith("std"):
-                file.close()
+            if file is not None:
+                try:
+                    file.close()
+                except OSError as error:
+                    raise _failed("stream/close", error) from None
 
 
 class Buffer(Stream):
@@ -94,6 +122,9 @@ class Buffer(Stream):
         taken = bytes(self.data[self.position : end])
         self.position += len(taken)
         return taken
+
+    def is_ready(self) -> bool:
+        return self.position < len(self.data)
 
     def readable(self) -> bool:
         return not self.closed
@@ -117,9 +148,72 @@ class Console(Stream):
 
     __slots__ = ()
 
+    def read(self, count: int = -1) -> bytes:
+        if self.closed:
+            raise SemaError("stream/read: stream is closed")
+        raise SemaError(f"stream/read: *{self.kind}* is write-only")
+
     def write(self, data: bytes | bytearray) -> int:
-        getattr(sys, self.kind).flush()
-        return super().write(data)
+        file = getattr(sys, self.kind)
+        if file is not None:
+            self._try("stream/write", file.flush)
+            self.sink = getattr(file, "buffer", None)
+        if self.sink is not None:
+            return super().write(data)
+        if file is not None and not self.closed:  # something in memory that takes only text
+            file.write(data.decode(errors="replace"))
+        return len(data)
+
+    def flush(self) -> None:
+        file = getattr(sys, self.kind)
+        if file is not None:
+            self._try("stream/flush", file.flush)
+
+    def _try(self, function: str, action: Callable[[], Any]) -> None:
+        try:
+            action()
+        except OSError as error:
+            raise _failed(function, error) from None
+
+    def writable(self) -> bool:
+        return not self.closed
+
+    def close(self) -> None:
+        """The file stays open for others."""
+
+
+class StandardInput(Stream):
+    """Waiting for it suspends only the task that does."""
+
+    __slots__ = ()
+
+    def read(self, count: int = -1) -> bytes:
+        from sema_runtime.lib.inputs import standard_input
+
+        if self.closed:
+            raise SemaError("stream/read: stream is closed")
+        found = standard_input()
+        return found.rest("stream/read") if count < 0 else found.some("stream/read", count)
+
+    def read_line(self) -> bytes:
+        from sema_runtime.lib.inputs import standard_input
+
+        if self.closed:
+            raise SemaError("stream/read: stream is closed")
+        return standard_input().line("stream/read-line")
+
+    def write(self, data: bytes | bytearray) -> int:
+        if self.closed:
+            raise SemaError("stream/write: stream is closed")
+        raise SemaError("stream/write: *stdin* is read-only")
+
+    def is_ready(self) -> bool:
+        from sema_runtime.lib.inputs import standard_input
+
+        return standard_input().is_ready()
+
+    def readable(self) -> bool:
+        return not self.closed
 
 
 _standard: dict[str, Stream] = {}
@@ -129,9 +223,14 @@ def standard_stream(name: str) -> Stream:
     """`*stdin*`, `*stdout*` or `*stderr*`, by name without the stars; always the same one."""
     found = _standard.get(name)
     if found is None:
-        file = getattr(sys, name).buffer
-        found = _standard[name] = Stream(name, file) if name == "stdin" else Console(name, None, file)
+        found = _standard[name] = StandardInput(name) if name == "stdin" else Console(name)
     return found
+
+
+def _failed(function: str, error: OSError) -> SemaError:
+    from sema_runtime.lib.file_access import reason
+
+    return SemaError(f"{function}: I/O error: {reason(error)}")
 
 
 def stream_of(function: str, value: Any, position: int = 1) -> Stream:
@@ -219,13 +318,16 @@ def stream_open_output(path: Any) -> Stream:
 
 
 def _open(function: str, path: Any, mode: str) -> Any:
-    from sema_runtime.lib.files import checked, failed
+    import os
+
+    from sema_runtime.lib.file_access import FAILURES, checked, opened_regular, reason
 
     found = checked(function, path)
+    flags = os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     try:
-        return open(found, mode)
-    except OSError as error:
-        raise failed(function, path, error) from None
+        return open(opened_regular(function, found, flags), mode)
+    except FAILURES as error:
+        raise SemaError(f"{function}: {path}: {reason(error)}") from None
 
 
 # Reading
@@ -264,36 +366,38 @@ def stream_read_line(stream: Any) -> str | None:
     data = stream_of("stream/read-line", stream).read_line()
     if not data:
         return None
-    line = data.removesuffix(b"\n")
-    return text_from("stream/read-line", line.removesuffix(b"\r") if line is not data else line)
+    return text_from("stream/read-line", data.removesuffix(b"\n").removesuffix(b"\r"))
 
 
 @builtin("stream/read-all")
-def stream_read_all(stream: Any, max_bytes: Any = None) -> bytes:
-    """Reads all that is left of a stream; an error when that is more than max_bytes.
+def stream_read_all(stream: Any, max_bytes: Any = MISSING) -> bytes:
+    """Reads all that is left; an error when that is more than max_bytes (256 MiB).
 
-    (stream/read-all (stream/from-string "hi")) => #u8(104 105)
+    (stream/read-all (stream/from-string "abc")) => #u8(97 98 99)
+    (stream/read-all (stream/from-string "abc") 2) ! stream/read-all: input exceeds the configured 2-byte cap
     """
     found = stream_of("stream/read-all", stream)
     limit = _limit("stream/read-all", max_bytes)
-    if limit is None:
-        return found.read()
-    data = found.read(limit + 1)
-    if len(data) > limit:
+    chunks = []
+    left = limit
+    while left >= 0 and (data := found.read(min(CHUNK, left + 1))):
+        chunks.append(data)
+        left -= len(data)
+    if left < 0:
         raise _too_much("stream/read-all", limit)
-    return data
+    return b"".join(chunks)
 
 
-def _limit(function: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    if type(value) is not int:
+def _limit(function: str, value: Any) -> int:
+    if value is MISSING:
+        return TOTAL
+    if not is_int64(value):
         raise SemaTypeError("non-negative integer", type_name(value))
     if value < 0:
         raise SemaError(
             f"{function}: max-bytes must be a non-negative integer representable on this platform, got {value}"
         )
-    return value
+    return int(value)
 
 
 def _too_much(function: str, limit: int) -> SemaError:
@@ -347,13 +451,12 @@ def stream_flush(stream: Any) -> None:
     found = stream_of("stream/flush", stream)
     if found.closed:
         raise SemaError("stream/flush: stream is closed")
-    if found.sink is not None:
-        found.sink.flush()
+    found.flush()
 
 
 @builtin("stream/copy", returns="int")
-def stream_copy(source: Any, target: Any, max_bytes: Any = None) -> int:
-    """Copies what is left of source to target; gives the number of bytes. An error when it is more than max_bytes.
+def stream_copy(source: Any, target: Any, max_bytes: Any = MISSING) -> int:
+    """Copies what is left of source to target; gives the number of bytes. An error above max_bytes (256 MiB).
 
     (define target (stream/byte-buffer))
     (stream/copy (stream/from-string "text") target) => 4
@@ -361,13 +464,13 @@ def stream_copy(source: Any, target: Any, max_bytes: Any = None) -> int:
     """
     reader, writer = stream_of("stream/copy", source), stream_of("stream/copy", target, 2)
     limit = _limit("stream/copy", max_bytes)
-    total = 0
-    while data := reader.read(CHUNK):
-        total += len(data)
-        if limit is not None and total > limit:
+    left = limit
+    while data := reader.read(min(CHUNK, left + 1)):
+        left -= len(data)
+        if left < 0:
             raise _too_much("stream/copy", limit)
         writer.write(data)
-    return total
+    return limit - left
 
 
 @builtin("stream/close", returns="nil")
@@ -430,16 +533,7 @@ def stream_is_available(stream: Any) -> bool:
     (stream/available? (stream/from-string "a")) => #t
     """
     found = stream_of("stream/available?", stream)
-    if not stream_is_readable(found):
-        return False
-    if isinstance(found, Buffer):
-        return found.position < len(found.data)
-    if found.kind == "stdin":
-        from select import select
-
-        return bool(select([sys.stdin.fileno()], [], [], 0)[0])
-    found.pushed = found.read(1)
-    return bool(found.pushed)
+    return found.readable() and found.is_ready()
 
 
 @builtin("stream/to-bytes")
