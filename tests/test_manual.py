@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from semac.doc_examples import Example, split_examples
 from semac.session import Session
 
 ROOT = Path(__file__).parent.parent
+LINK = re.compile(r"\]\(([\w-]*\.md)?#([^)]+)\)")
 SLEEP = tasks.sleep  # which the fixture llm replaces
 ENTRIES = {name: entry for name, entry in all_entries().items() if not entry.alias_of}
 
@@ -122,3 +124,11 @@ def test_what_needs_no_capability_has_an_example_that_runs() -> None:
 def test_the_pages_are_current() -> None:
     """Else run scripts/build_manual.py."""
     assert subprocess.run([sys.executable, ROOT / "scripts" / "build_manual.py", "--check"]).returncode == 0
+
+
+def test_links() -> None:
+    """Every link of the reference leads to one entry."""
+    pages = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md")}
+    places = [f"{page}#{anchor}" for page, text in pages.items() for anchor in re.findall(r'<a id="([^"]+)"', text)]
+    links = {f"{file or page}#{anchor}" for page, text in pages.items() for file, anchor in LINK.findall(text)}
+    assert len(places) == len(set(places)) and links == set(places)
