@@ -145,9 +145,9 @@ def test_a_hook_asks_about_its_own_folder(repository: Path, tmp_path: Path, monk
 
 def test_before_the_first_commit(repository: Path) -> None:
     (repository / "a").write_text("x")
-    with pytest.raises(SemaError, match="^git rev-parse --abbrev-ref HEAD: fatal: ambiguous argument 'HEAD'"):
+    with pytest.raises(SemaError, match=r"^git rev-parse --abbrev-ref HEAD: fatal: ambiguous argument 'HEAD'"):
         git.git_current_branch()
-    with pytest.raises(SemaError, match="^git log .* does not have any commits yet"):
+    with pytest.raises(SemaError, match=r"^git log .* does not have any commits yet"):
         git.git_recent_files()
     assert to_text(git.git_changed_files()) == '("a")'
     assert git.git_diff() == ""
@@ -156,7 +156,7 @@ def test_before_the_first_commit(repository: Path) -> None:
 def test_without_a_repository() -> None:
     calls = [git.git_root, git.git_current_branch, git.git_status, git.git_changed_files, git.git_recent_files]
     for call in calls:
-        with pytest.raises(SemaError, match="^git .*: fatal: not a git repository") as raised:
+        with pytest.raises(SemaError, match=r"^git .*: fatal: not a git repository") as raised:
             call()
         assert to_text(condition_map(raised.value)["type"]) == ":eval"
     with pytest.raises(SemaError, match=r"^git check-ignore x: exit 128: fatal: not a git repository"):

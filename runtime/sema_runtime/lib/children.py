@@ -18,9 +18,11 @@ from sema_runtime.values.maps import Map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
     from subprocess import Popen
-    from typing import Any
+    from typing import IO, Any
+
+    Start = Callable[[], tuple[Popen[bytes], Sequence[IO[bytes]]]]
 
 CHUNK = 1 << 16
 LIMIT = 1 << 28  # bytes of one stream that may wait for a reader; a program that writes more is ended
@@ -61,33 +63,65 @@ class Output:
 
 
 class Child:
-    """A started program. streams: the files, open for reading, that its output comes from."""
+    """A started program.
 
-    __slots__ = ("alone", "closed", "exceeded", "handle", "limit", "outputs", "streams", "thread")
+    start: makes its process and the files, open for reading, that its output comes from. Called in the thread that
+    collects the output, where Ctrl-C can't leave a process behind that nobody knows of. What it raises is raised here.
+    """
 
-    def __init__(self, handle: Popen[bytes], streams: Iterable[Any], alone: bool = True, limit: int = LIMIT) -> None:
-        from threading import Thread
+    __slots__ = ("abandoned", "alone", "closed", "error", "exceeded", "handle", "limit", "outputs", "started", "thread")
 
-        self.handle = handle
-        self.streams = list(streams)
-        self.outputs = [Output() for _ in self.streams]
+    handle: Popen[bytes]
+    outputs: list[Output]
+
+    def __init__(self, start: Start, alone: bool = True, limit: int = LIMIT) -> None:
+        from threading import Event, Thread
+
         self.alone = alone  # in a session of its own
         self.limit = limit
         self.exceeded = False  # has been ended because it wrote more than anybody would read
         self.closed = False  # nobody will take its output any more
-        self.thread = Thread(target=self._collect, daemon=True)
-        _running.add(self)
-        self.thread.start()
+        self.error: BaseException | None = None  # why it could not be started
+        self.abandoned = False  # Ctrl-C came while it was started
+        self.started = Event()
+        self.thread = Thread(target=self._run, args=(start,), daemon=True)
+        try:
+            self.thread.start()
+            self.started.wait()
+        except BaseException:
+            self.abandoned = True
+            self.started.wait(GRACE)  # this process may end now, but not before the thread has noted that one
+            raise
+        if self.error is not None:
+            raise self.error
 
-    def _collect(self) -> None:
+    def _run(self, start: Start) -> None:
+        try:
+            self.handle, streams = start()
+        except BaseException as error:
+            self.error = error
+            self.started.set()
+            return
+        self.outputs = [Output() for _ in streams]
+        _running.add(self)
+        self.started.set()
+        if self.abandoned:
+            self.kill()
+        self._collect(streams)
+        self.handle.wait()
+        _running.discard(self)
+
+    def _collect(self, streams: Sequence[IO[bytes]]) -> None:
         from selectors import EVENT_READ, DefaultSelector
 
         with DefaultSelector() as selector:
-            for stream, output in zip(self.streams, self.outputs, strict=True):
+            for stream, output in zip(streams, self.outputs, strict=True):
                 selector.register(stream, EVENT_READ, output)
             while selector.get_map():
                 for key, _ in selector.select():
                     data = _read(key.fd)
+                    if data is None:
+                        continue
                     if not data:
                         selector.unregister(key.fileobj)
                         key.fileobj.close()  # type: ignore[union-attr]
@@ -96,8 +130,6 @@ class Child:
                         self.kill()
                     elif not self.closed:
                         key.data.add(data)
-        self.handle.wait()
-        _running.discard(self)
 
     @property
     def ended(self) -> bool:
@@ -144,9 +176,12 @@ class Child:
         self.signal(SIGKILL)
 
 
-def _read(descriptor: int) -> bytes:
+def _read(descriptor: int) -> bytes | None:
+    """What there is to read; nothing at the end, None when there is nothing yet."""
     try:
         return os.read(descriptor, CHUNK)
+    except BlockingIOError:
+        return None
     except OSError:  # of a terminal whose programs have ended
         return b""
 
@@ -211,9 +246,12 @@ def piped(
     """A new program whose output and error output are collected; its input is a pipe or empty. Raises as `opened`."""
     from subprocess import DEVNULL, PIPE
 
-    stdin = PIPE if with_input else DEVNULL
-    handle = opened(argv, settings, stdin=stdin, stdout=PIPE, stderr=PIPE, start_new_session=alone)
-    return Child(handle, (handle.stdout, handle.stderr), alone, limit)
+    def start() -> tuple[Popen[bytes], Sequence[Any]]:
+        stdin = PIPE if with_input else DEVNULL
+        handle = opened(argv, settings, stdin=stdin, stdout=PIPE, stderr=PIPE, start_new_session=alone)
+        return handle, (handle.stdout, handle.stderr)
+
+    return Child(start, alone, limit)
 
 
 def write_all(file: Any, data: bytes) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.children import Child, Settings, piped
 from sema_runtime.lib.files import checked
 from sema_runtime.lib.system import in_background
 from sema_runtime.values.atoms import keyword
@@ -53,13 +54,11 @@ class _Git:
         if child.exceeded:
             raise SemaError(f"git: output exceeded the {LIMIT}-byte limit; the process group was terminated")
         self.code = child.status()
-        self.out, errors = (output.take() for output in child.outputs)
-        self.error = errors.decode(errors="replace").strip()
+        self.out = child.outputs[0].take()
+        self.error = child.outputs[1].take().decode(errors="replace").strip()
 
 
-def _started(words: tuple[str, ...]) -> Any:
-    from sema_runtime.lib.children import Settings, piped
-
+def _started(words: tuple[str, ...]) -> Child:
     settings = Settings("git", None)
     settings.env = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     settings.env["GIT_OPTIONAL_LOCKS"] = "0"  # without it `git status` writes the index
