@@ -129,7 +129,8 @@ class Replacement:
     """
 
     def __init__(self, path: str, permissions: int | None = None) -> None:
-        self.target = os.path.realpath(path) if path else path
+        name = path.rstrip("/") or path
+        self.target = os.path.realpath(name) if os.path.islink(name) else name
         self.permissions = permissions
         self.temporary = ""
 
