@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from terminal_support import ENDINGS, ROOT, Terminal, environment, in_terminal
+from test_docs import blocks
 
 from sema_runtime.lib import output, term_keys
 from sema_runtime.lib.key_events import decode, event_size
@@ -584,3 +585,43 @@ def test_a_compiled_program_restores_the_terminal(tmp_path: Path) -> None:
         assert terminal.end() == 1
         assert terminal.is_restored() and not terminal.has_mode(1049)
         assert terminal.written.rpartition(SCOPES["term/with-alt-screen"][1])[2].startswith(b"\r\x1b[KTraceback")
+
+
+# The programs of docs/terminal.md
+
+
+def documented(word: str) -> str:
+    """The program of the page that has a word in it."""
+    (found,) = (block for block in blocks("terminal.md") if word in block)
+    return found
+
+
+def test_documented_styles_and_spinner() -> None:
+    with in_terminal(documented("term/red") + documented("spinner-start")) as terminal:
+        assert terminal.end() == 0
+        assert terminal.shown() == "failed  3 of 10  coral\n✔ Done"
+
+
+def test_documented_keys() -> None:
+    with in_terminal(f'(io/with-raw-mode (display "ready") {documented("match key")})') as terminal:
+        terminal.until("ready")
+        terminal.type(b"x\x1b[1;2A\x1b[Bq")
+        assert terminal.end() == 0
+        assert terminal.shown().splitlines() == [
+            'ready{:char "x" :kind :char}',
+            "up with (:shift)",
+            "{:kind :key :name :down}",
+            "bye",
+        ]
+
+
+def test_documented_screen() -> None:
+    with in_terminal(documented("with-alt-screen")) as terminal:
+        terminal.until("\x1b[5;4H→")
+        assert terminal.shown() == "Move with the arrows, leave with q\n\n\n\n   →"
+        assert terminal.screen.buffer[0][0].bold and terminal.screen.cursor.hidden
+        terminal.type(b"\x1b[A\x1b[B\x1b[B")
+        terminal.until("\x1b[6;4H→")
+        terminal.type(b"q")
+        assert terminal.end() == 0
+        assert terminal.is_restored() and not terminal.has_mode(1049)
