@@ -15,7 +15,8 @@ from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from json import JSONDecoder, JSONEncoder
+    from collections.abc import Callable
+    from json import JSONDecoder
     from typing import Any
 
 DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
@@ -110,7 +111,7 @@ def _plain(value: Any) -> Any:
         return items if type(items) is list else list(items)
     if kind is Map or kind is HashMap:
         try:
-            return value.raw  # read from JSON and not looked at since
+            return _raw_of(value)  # read from JSON and not looked at since
         except AttributeError:
             return _object(value)
     if kind is Keyword or kind is Symbol:
@@ -136,13 +137,27 @@ def _key_text(key: Any) -> str:
     return key.name if isinstance(key, (Keyword, Symbol)) else display(key)
 
 
-@cache
-def _encoder() -> JSONEncoder:
-    from json import JSONEncoder
+_raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError where it is unset
 
-    return JSONEncoder(
-        default=_plain, ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-    )
+
+@cache
+def _encoder() -> Callable[[Any], str]:
+    """The function that writes a value on one line. Python's `JSONEncoder.encode` makes a C encoder for each call; this
+    one is kept."""
+    from json import encoder
+
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    if make is None:  # a Python without it
+        return encoder.JSONEncoder(
+            default=_plain,
+            ensure_ascii=False,
+            check_circular=False,
+            allow_nan=False,
+            sort_keys=True,
+            separators=(",", ":"),
+        ).encode
+    pieces = make(None, _plain, encoder.encode_basestring, None, ":", ",", True, False, False)
+    return lambda value: "".join(pieces(value, 0))
 
 
 @builtin("json/encode", returns="string", pure=True)
@@ -153,7 +168,7 @@ def json_encode(value: Any) -> str:
     (json/encode #\\a) ! json/encode: Eval error: cannot encode char as JSON
     """
     try:
-        text = _encoder().encode(value)
+        text = _encoder()(value)
     except (ValueError, TypeError) as error:
         if _OUT_OF_RANGE not in str(error):  # else perhaps of a JSON object not looked at, where it means nil
             raise _not_encodable("json/encode", error) from None
@@ -202,7 +217,7 @@ def _written(value: Any, indent: str, newline: str) -> list[str]:
         return [_float_text(value)]
     if kind is not tuple and kind is not list and kind is not dict:
         if value is None or kind in (str, int, bool):
-            return [_encoder().encode(value)]
+            return [_encoder()(value)]
         return _written(_object(value) if kind is Map else _plain(value), indent, newline)
     inner = newline + indent
     if not value:
@@ -212,7 +227,7 @@ def _written(value: Any, indent: str, newline: str) -> list[str]:
     if kind is dict:
         colon = ": " if indent else ":"
         for key, item in sorted(value.items()):
-            out += [",", before, _encoder().encode(key), colon, *_written(item, indent, inner)]
+            out += [",", before, _encoder()(key), colon, *_written(item, indent, inner)]
     else:
         for item in value:
             out += [",", before, *_written(item, indent, inner)]
