@@ -7,6 +7,8 @@ import sys
 
 def main() -> int:
     """`sema`."""
+    if sys.stdout is None or sys.stderr is None:
+        open_closed_outputs()
     args = sys.argv[1:]
     if len(args) == 1 and args[0].endswith(".sema"):
         from semac.run import run_file
@@ -19,6 +21,15 @@ def main() -> int:
     from semac.cli import main as full
 
     return full(args)
+
+
+def open_closed_outputs() -> None:
+    """Replaces standard streams that were closed before we began; what is written there is lost."""
+    import os
+
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the program runs
 
 
 def main_compile() -> int:

@@ -1,17 +1,15 @@
-"""Files, paths, streams, processes, and the sandbox in front of them."""
+"""Files, paths, processes, and the sandbox in front of them."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sema_runtime import capabilities
-from sema_runtime.lib import files, paths, processes, streams, system
+from sema_runtime.lib import files, paths, processes, system
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_map, describe
 from sema_runtime.values.errors import PermissionDenied, SemaError
@@ -132,41 +130,6 @@ def test_paths(found: str, expected: str) -> None:
 def test_containment_of_paths() -> None:
     assert paths.path_is_within("/a", "/a/b") and paths.path_is_within("/a", "/a")
     assert not paths.path_is_within("/a", "/ab") and not paths.path_is_within("/a", "/a/../b")
-
-
-def test_file_streams() -> None:
-    out = streams.stream_open_output("s.txt")
-    assert streams.stream_write_string(out, "é\nx") == 4
-    streams.stream_close(out)
-    source = streams.stream_open_input("s.txt")
-    assert streams.stream_is_available(source)
-    assert [streams.stream_read_line(source), streams.stream_read_byte(source), streams.stream_read_line(source)] == [
-        "é",
-        120,
-        None,
-    ]
-    assert streams.stream_type(source) == "file-input"
-    streams.stream_close(source)
-    with pytest.raises(SemaError, match="stream/read: stream is closed"):
-        streams.stream_read_byte(source)
-
-
-def test_standard_streams() -> None:
-    source = (
-        '(println "a") (stream/write-string *stdout* "b") (display (stream/read-line *stdin*) (stream/type *stdin*))'
-    )
-    command = [sys.executable, "-m", "semac.entry", "-e", source]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
-    done = subprocess.run(command, capture_output=True, text=True, input="c\nd", env=environment, check=True)
-    assert done.stdout == "a\nbc stdin"
-
-
-def test_copying_streams() -> None:
-    buffer = streams.stream_byte_buffer()
-    assert streams.stream_copy(streams.stream_from_string("hello"), buffer) == 5
-    assert streams.stream_to_string(buffer) == "hello"
-    with pytest.raises(SemaError, match="exceeds the configured 2-byte cap"):
-        streams.stream_copy(streams.stream_from_string("hello"), buffer, 2)
 
 
 def test_shell() -> None:

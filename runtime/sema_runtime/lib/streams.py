@@ -154,13 +154,14 @@ class Console(Stream):
         raise SemaError(f"stream/read: *{self.kind}* is write-only")
 
     def write(self, data: bytes | bytearray) -> int:
-        file = getattr(sys, self.kind)
-        if file is not None:
+        file = getattr(sys, self.kind)  # looked up each time: whoever hosts a program may replace it
+        sink = getattr(file, "buffer", None)
+        if self.closed:
+            raise SemaError("stream/write: stream is closed")
+        if sink is not None:
             self._try("stream/write", file.flush)
-            self.sink = getattr(file, "buffer", None)
-        if self.sink is not None:
-            return super().write(data)
-        if file is not None and not self.closed:  # something in memory that takes only text
+            self._try("stream/write", lambda: sink.write(data))
+        elif file is not None:  # something in memory that takes only text
             file.write(data.decode(errors="replace"))
         return len(data)
 
@@ -172,6 +173,8 @@ class Console(Stream):
     def _try(self, function: str, action: Callable[[], Any]) -> None:
         try:
             action()
+        except BrokenPipeError:  # nobody reads the output any more: the program ends quietly
+            raise
         except OSError as error:
             raise _failed(function, error) from None
 
