@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.file_access import readable_name, reason
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
@@ -33,7 +34,13 @@ def env(name: Any) -> str | None:
     (env "GREETING") => "hello"
     (env "NO_SUCH_VARIABLE") => nil
     """
-    return os.environ.get(text_of(name))
+    try:
+        value = os.environ.get(text_of(name))
+        if value is not None:
+            value.encode()
+    except UnicodeEncodeError:  # a name or a value that is no text
+        return None
+    return value
 
 
 @builtin("sys/env-all", returns="map", cap="env-read")
@@ -43,7 +50,7 @@ def sys_env_all() -> Map:
     (sys/set-env "GREETING" "hello")
     (:GREETING (sys/env-all)) => "hello"
     """
-    return Map({keyword(name): value for name, value in os.environ.items()})
+    return Map({keyword(readable_name(name)): readable_name(value) for name, value in os.environ.items()})
 
 
 @builtin("sys/set-env", returns="nil", cap="env-write")
@@ -70,9 +77,9 @@ def sys_cwd() -> str:
     (path/absolute? (sys/cwd)) => #t
     """
     try:
-        return os.getcwd()
+        return readable_name(os.getcwd())
     except OSError as error:  # it has been deleted
-        raise IoError(f"sys/cwd: {error.strerror}") from None
+        raise IoError(f"sys/cwd: {reason(error)}") from None
 
 
 @builtin("sys/home-dir", returns="string", cap="env-read")
@@ -90,6 +97,8 @@ def sys_temp_dir() -> str:
 
     (file/is-directory? (sys/temp-dir)) => #t
     """
+    if os.name == "posix":
+        return os.environ.get("TMPDIR") or "/tmp"
     from tempfile import gettempdir
 
     return gettempdir()
@@ -120,20 +129,21 @@ def sys_config_dir() -> str:
 
 @builtin("sys/os", returns="string")
 def sys_os() -> str:
-    """The operating system: linux, macos, windows.
+    """The operating system: linux, macos, windows, freebsd, android and others.
 
     (list/contains? '("linux" "macos" "windows") (sys/os)) => #t
     """
-    return {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+    name = sys.platform.rstrip("0123456789")
+    return {"darwin": "macos", "win": "windows"}.get(name, name)
 
 
 @builtin("sys/platform", returns="string")
 def sys_platform() -> str:
-    """The operating system: linux, macos, windows.
+    """The operating system: linux, macos, windows or unknown.
 
     (= (sys/platform) (sys/os)) => #t
     """
-    return sys_os()
+    return sys_os() if sys_os() in ("linux", "macos", "windows") else "unknown"
 
 
 @builtin("sys/arch", returns="string")
@@ -142,9 +152,13 @@ def sys_arch() -> str:
 
     (string? (sys/arch)) => #t
     """
-    from platform import machine
+    if os.name == "posix":
+        machine = os.uname().machine
+    else:
+        from platform import machine as asked
 
-    return {"arm64": "aarch64", "AMD64": "x86_64"}.get(machine(), machine())
+        machine = asked()
+    return {"arm64": "aarch64", "AMD64": "x86_64", "i686": "x86", "i386": "x86"}.get(machine, machine)
 
 
 @builtin("sys/hostname", returns="string")
@@ -153,6 +167,8 @@ def sys_hostname() -> str:
 
     (string? (sys/hostname)) => #t
     """
+    if os.name == "posix":
+        return readable_name(os.uname().nodename)
     from socket import gethostname
 
     return gethostname()
@@ -176,14 +192,14 @@ def sys_args() -> List:
 
     (list? (sys/args)) => #t
     """
-    return List(list(sys.argv))
+    return List(list(map(readable_name, sys.argv)))
 
 
 @builtin("sys/pid", returns="int", cap="process")
 def sys_pid() -> int:
     """The number of this process.
 
-    (int? (sys/pid)) ! Unbound variable: int?
+    (> (sys/pid) 0) => #t
     """
     return os.getpid()
 
@@ -258,13 +274,14 @@ def gc_stats() -> Map:
 
 @builtin("sys/interner-stats", returns="map")
 def sys_interner_stats() -> Map:
-    """How many symbols and keywords there are.
+    """How many names of symbols and keywords there are, and how many bytes they have: `{:bytes b :count n}`.
 
-    (map? (sys/interner-stats)) => #t
+    (keys (sys/interner-stats)) => (:bytes :count)
     """
     from sema_runtime.values import atoms
 
-    return Map({keyword("symbols"): len(atoms._symbols), keyword("keywords"): len(atoms._keywords)})
+    names = {*atoms._symbols, *atoms._keywords}
+    return Map({keyword("count"): len(names), keyword("bytes"): sum(map(len, map(str.encode, names)))})
 
 
 @builtin("exit", cap="process")
@@ -288,9 +305,18 @@ def sys_which(name: Any) -> str | None:
     (string? (sys/which "sh")) => #t
     (sys/which "no-such-program") => nil
     """
-    from shutil import which
+    program = text_of(name)
+    if os.name != "posix":
+        from shutil import which
 
-    return which(text_of(name))
+        return which(program)
+    if not program or "\0" in program:
+        return None
+    for directory in os.environ.get("PATH", os.defpath).split(":"):
+        path = os.path.join(directory, program)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return readable_name(path)
+    return None
 
 
 @builtin("shell/quote", returns="string", pure=True)
