@@ -131,7 +131,7 @@ CREATE_ERRORS = [
     (("out", ("a.txt",)), "expected list, got vector"),
     ((5, List(["a.txt"])), "expected string, got int"),
     (("no/out", List(["a.txt"])), "{} no/out: No such file"),
-    (("sub", List(["a.txt"])), "{} sub: Is a directory"),
+    (("sub", List(["a.txt"])), "{} sub: Is a directory (os error 21)"),
     (("o\0", List(["a.txt"])), "{} 'o\\x00': no file can have that name"),
 ]
 
@@ -335,7 +335,7 @@ def test_targets_that_are_in_the_way() -> None:
     zip_of(("new", b"1"), ("file/x", b"2"))
     assert refusal(zip_extract, "a.zip", "there").endswith("can't replace there/file, which is a file")
     assert tree("there") == before
-    assert refusal(zip_extract, "a.zip", "there/file") == "zip/extract there/file: Not a directory"
+    assert refusal(zip_extract, "a.zip", "there/file") == "zip/extract there/file: Not a directory (os error 20)"
 
 
 def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,7 +458,7 @@ def test_a_disk_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "mkdir", full)
-    assert refusal(zip_extract, "a.zip", "there") == "zip/extract there: No space left on device"
+    assert refusal(zip_extract, "a.zip", "there") == "zip/extract there: No space left on device (os error 28)"
     assert os.listdir() == ["a.zip"]
 
 

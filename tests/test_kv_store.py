@@ -158,7 +158,7 @@ def test_a_write_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert outcome('(kv/set "s" "a" 2)') == "! I/O error: kv/set s.json: No space left on device"
+    assert outcome('(kv/set "s" "a" 2)') == "! I/O error: kv/set s.json: No space left on device (os error 28)"
     assert run('(kv/get "s" "a")') == "1"
     assert json.loads(Path("s.json").read_text()) == {"a": 1}
     assert os.listdir() == ["s.json"]

@@ -16,7 +16,7 @@ from outcomes import outcome
 
 from sema_runtime import capabilities
 from sema_runtime.lib import sqlite
-from sema_runtime.lib.sql_text import numbered, statements
+from sema_runtime.lib.sql_text import statements, unnamed
 from sema_runtime.tasks import scheduler
 from sema_runtime.values.conditions import condition_map, describe
 from sema_runtime.values.errors import SemaError
@@ -107,8 +107,9 @@ def test_parameters_with_names_take_values_in_their_order() -> None:
     (db/query-one "m" "SELECT :a AS a, ? AS q, $b AS b, :a || ':x' AS again, '12:30' AS t -- :c" 1 2 3)
     """
     assert run(program) == '{:a 1 :again "1:x" :b 3 :q 2 :t "12:30"}'
-    assert numbered('SELECT "a:b", [c:d], `e:f`, x$y, ?4, @p /* :q */') == (
-        'SELECT "a:b", [c:d], `e:f`, x$y, ?4, ?5 /* :q */'
+    assert unnamed('SELECT "a:b", [c:d], `e:f`, x$y, ?4, @p, ?, @p /* :q */') == (
+        'SELECT "a:b", [c:d], `e:f`, x$y, ?, ?, ?, ? /* :q */',
+        [3, 4, 5, 4],
     )
 
 
@@ -139,6 +140,8 @@ ERRORS = [
     ('(db/exec "m" "SELECT 1")', "db/exec: Execute returned results - did you mean to call query?"),
     ('(db/query "m" "SELECT 1; SELECT 2")', "db/query: Multiple statements provided"),
     ('(db/query "m" "SELECT ?, ?" 1)', "db/query: Wrong number of parameters passed to query. Got 1, needed 2"),
+    ('(db/query "m" "SELECT :a, ?3, :a" 1)', "db/query: Wrong number of parameters passed to query. Got 1, needed 3"),
+    ('(db/query "m" "SELECT \':a\'" 1)', "db/query: Wrong number of parameters passed to query. Got 1, needed 0"),
     ('(db/exec "m" "INSERT INTO u VALUES (1)")', "db/exec: UNIQUE constraint failed: u.x"),
     ('(db/exec "m" "INSERT INTO child VALUES (8)")', "db/exec: FOREIGN KEY constraint failed"),
     ('(db/query-one "m" "SELECT CAST(x\'ff\' AS TEXT) AS t")', "db/query-one: Could not decode to UTF-8 column 't'"),
@@ -202,8 +205,8 @@ def test_a_file_that_may_only_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     other.close()
     real = sqlite3.connect  # root may write everything, so SQLite itself is asked to open it for reading
 
-    def read_only(path: str, timeout: float, **options: object) -> sqlite3.Connection:
-        return real(f"file:{path}?mode=ro", timeout, uri=True, **options)  # type: ignore[call-overload, no-any-return]
+    def read_only(path: str, **options: object) -> sqlite3.Connection:
+        return real(f"file:{path}?mode=ro", uri=True, **options)  # type: ignore[call-overload, no-any-return]
 
     monkeypatch.setattr(sqlite3, "connect", read_only)
     run('(db/open "other.db")')

@@ -36,24 +36,26 @@ def statements(sql: str) -> list[str]:
     return [*found, sql[start:]]
 
 
-def numbered(sql: str) -> str:
-    """The text with numbers for the names of parameters (`:a`, `@a`, `$a`), counted as SQLite does.
+def unnamed(sql: str) -> tuple[str, list[int]]:
+    """The text with a plain `?` for each parameter, and which of the program's values stands for each, from 0.
 
-    Python wants names and values for such parameters; Sema programs give values in the order of the names.
+    Python gives values to `:a`, `@a`, `$a` and `?1` by their names only; Sema programs give them in the order in which
+    SQLite numbers the names.
     """
     numbers: dict[str, int] = {}
-    highest = 0
+    order: list[int] = []
 
-    def number(match: Match[str]) -> str:
-        nonlocal highest
+    def plain(match: Match[str]) -> str:
         token = match[0]
-        if token[0] == "?":
-            highest = max(highest, int(token[1:] or highest + 1))
-        elif token[0] in ":@$":
-            if token not in numbers:
-                highest += 1
-                numbers[token] = highest
-            return f"?{numbers[token]}"
-        return token
+        if token[0] not in "?:@$":
+            return token
+        new = max(order, default=-1) + 1
+        if len(token) == 1:
+            order.append(new)
+        elif token[0] == "?":
+            order.append(int(token[1:]) - 1)
+        else:
+            order.append(numbers.setdefault(token, new))
+        return "?"
 
-    return _tokens().sub(number, sql)
+    return _tokens().sub(plain, sql), order

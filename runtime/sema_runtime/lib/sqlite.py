@@ -34,6 +34,7 @@ MAX_ROWS = 1_000_000
 MAX_BYTES = 512 << 20  # of text and blobs in one result
 ROWS_AT_ONCE = 1000
 IN_MEMORY = ("", ":memory:")  # what SQLite takes for a database without a file of the program's
+NAME_SIGNS = (":", "@", "$", *(f"?{digit}" for digit in range(10)))  # in statements that may name a parameter
 FOLDER_PRAGMAS = ("temp_store_directory", "data_store_directory")
 
 databases: dict[str, Database] = {}
@@ -56,7 +57,7 @@ class Database:
 
         # An absolute path is never taken for a URI, whose file would not be the one that was checked.
         path = self.path if self.path in IN_MEMORY else os.path.abspath(self.path)
-        made = sqlite3.connect(path, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        made = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         self.connection = made
         made.set_progress_handler(self._stop_wanted, STEPS)
         made.execute("PRAGMA foreign_keys=ON").close()
@@ -131,8 +132,8 @@ def _reason(error: Exception) -> str:
     """What SQLite says, in the words of the reference where Python has its own."""
     text = str(error)
     if text.startswith("Incorrect number of bindings"):
-        needed, given = (word for word in text.split() if word.strip(",.").isdigit())
-        return f"Wrong number of parameters passed to query. Got {given}, needed {needed.strip(',.')}"
+        needed, given = (int(word.strip(",.")) for word in text.split() if word.strip(",.").isdigit())
+        return _wrong_number(given, needed)
     if text.startswith("You can only execute one statement"):
         return "Multiple statements provided"
     return text
@@ -247,7 +248,7 @@ def db_exec(handle: Any, sql: Any, *parameters: Any) -> int:
     (db/exec "m" "INSERT INTO users VALUES (?, ?)" "Ada" 36) => 1
     (db/exec "m" "DELETE FROM pets") ! db/exec: no such table: pets
     """
-    statement, values = _statement(sql, parameters)
+    statement, values = _statement("db/exec", sql, parameters)
     return database_of("db/exec", handle).do("db/exec", sql, lambda connection: _changed(connection, statement, values))
 
 
@@ -297,7 +298,7 @@ def db_query(handle: Any, sql: Any, *parameters: Any) -> List:
     (db/query "m" "SELECT ? + ? AS total" 2 3) => ({:total 5})
     (db/query "m" "SELECT * FROM missing") ! db/query: no such table: missing
     """
-    statement, values = _statement(sql, parameters)
+    statement, values = _statement("db/query", sql, parameters)
     return database_of("db/query", handle).do("db/query", sql, lambda connection: _rows(connection, statement, values))
 
 
@@ -327,7 +328,7 @@ def db_query_one(handle: Any, sql: Any, *parameters: Any) -> Map | None:
     (db/query-one "m" "SELECT 40 + ? AS n" 2) => {:n 42}
     (db/query-one "m" "SELECT 1 AS n WHERE 1 = 2") => nil
     """
-    statement, values = _statement(sql, parameters)
+    statement, values = _statement("db/query-one", sql, parameters)
     database = database_of("db/query-one", handle)
     return database.do("db/query-one", sql, lambda connection: _first_row(connection, statement, values))
 
@@ -372,14 +373,23 @@ def db_last_insert_id(handle: Any) -> int:
 # Values
 
 
-def _statement(sql: Any, parameters: tuple[Any, ...]) -> tuple[str, list[Any]]:
+def _statement(function: str, sql: Any, parameters: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """What SQLite is given for a statement and its parameters."""
     text = text_of(sql)
-    if ":" in text or "@" in text or "$" in text:
-        from sema_runtime.lib.sql_text import numbered
+    values = [_cell(value) for value in parameters]
+    if not any(sign in text for sign in NAME_SIGNS):
+        return text, values
+    from sema_runtime.lib.sql_text import unnamed
 
-        text = numbered(text)
-    return text, [_cell(value) for value in parameters]
+    text, order = unnamed(text)
+    needed = max(order, default=-1) + 1
+    if needed != len(values):
+        raise SemaError(f"{function}: {_wrong_number(len(values), needed)}")
+    return text, [values[index] for index in order]
+
+
+def _wrong_number(given: int, needed: int) -> str:
+    return f"Wrong number of parameters passed to query. Got {given}, needed {needed}"
 
 
 def _cell(value: Any) -> Any:
