@@ -83,12 +83,12 @@ def _joins(before: str, one: str) -> bool:
         return True
     if "\U0001f1e6" <= one <= "\U0001f1ff":
         return len(before) == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
-    return one == "\u200d" or category(one) in ("Mn", "Me")
+    return one == "\u200d" or category(one) in ("Mn", "Me") or before + one == "\r\n"
 
 
 def clusters(text: str) -> Iterator[tuple[str, int]]:
     """(what is seen as one character, its columns), in order."""
-    if text.isascii():
+    if text.isascii() and "\r" not in text:
         for one in text:
             yield one, 0 if one in "\n\0" else 1
         return
@@ -106,6 +106,8 @@ def clusters(text: str) -> Iterator[tuple[str, int]]:
 def _cluster_columns(cluster: str) -> int:
     if len(cluster) == 1:
         return _columns(cluster)
+    if cluster == "\r\n":
+        return 0
     if "\ufe0f" in cluster or "\U0001f1e6" <= cluster[0] <= "\U0001f1ff":
         return 2
     return max(map(_columns, cluster))
@@ -171,7 +173,7 @@ def string_word_wrap(text: Any, width: Any) -> List:
     limit = count("string/word-wrap", width)
     lines: list[str] = []
     for paragraph in text.split("\n"):
-        lines += _wrapped(paragraph, limit)
+        lines += [""] if paragraph.isspace() else _wrapped(paragraph, limit)
     return List(lines)
 
 

@@ -44,11 +44,13 @@ def text_chunk(text: Any, options: Any = None) -> List:
     (text/chunk "alpha beta gamma delta" {:size 12 :overlap 4}) => ("alpha beta" "betagamma delta")
     """
     strings(text)
-    if not text:
-        return List([])
+    return List(_chunked(text, options) if text else [])
+
+
+def _chunked(text: str, options: Any) -> list[str]:
     size = max(1, _option(options, SIZE, 1000))
     overlap = max(0, _option(options, OVERLAP, 200))
-    return List(_chunks(text, size, overlap if overlap < size else 0, SEPARATORS))
+    return _chunks(text, size, overlap if overlap < size else 0, SEPARATORS)
 
 
 def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> list[str]:
@@ -252,7 +254,7 @@ def document_chunk(document: Any, options: Any = None) -> List:
     metadata = document.lookup(METADATA)
     if not isinstance(metadata, Map):
         metadata = Map()
-    chunks = text_chunk(text, options)
+    chunks = _chunked(text, options)
     total = len(chunks)
     return List(
         [

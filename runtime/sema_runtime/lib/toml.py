@@ -80,6 +80,9 @@ def _refused(text: str, reason: str) -> SemaError:
     if what.startswith(TAKEN):
         what = "duplicate key"
         column = _taken(lines[:line], shown)
+    elif what == "Invalid statement" and shown[column - 1 : column] not in "=}],":
+        rest = shown[column - 1 :].partition(" ")[2].lstrip()
+        column = column if rest.startswith("=") else len(shown) - len(rest) + 1  # where `=` should be
     elif shown[column - 2 : column - 1] == "0" and shown[column - 1 : column].isdigit():
         column -= 1  # a leading zero: the number is what is wrong
     return _error(text, line, column, REASONS.get(what, what), 1)
