@@ -98,6 +98,11 @@ def test_own_programs(command: tuple[str, ...]) -> None:
     check(cases_of(Path(__file__).parent / "emission.jsonl"), command)
 
 
+def test_own_calls() -> None:
+    """Edges of builtins and of the scheduler that random calls found; the answers are the reference's."""
+    check(cases_of(Path(__file__).parent / "calls.jsonl"))
+
+
 def test_ledger_gives_reasons() -> None:
     for name, entry in LEDGER.items():
         assert set(entry) == {"class", "reason"}, name
