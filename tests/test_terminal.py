@@ -521,6 +521,20 @@ def test_a_spinner_turns_while_the_program_works() -> None:
         assert terminal.is_restored()
 
 
+def test_what_is_printed_stands_above_a_spinner() -> None:
+    program = """
+      (define s (term/spinner-start "Loading")) (println "one") (read-line)
+      (println "two") (async/sleep 100) (println-error "three")
+      (display "fo") (async/sleep 100) (display "ur\n") (term/spinner-stop s {:text "Done"}) (println "five")
+    """
+    with in_terminal(program) as terminal:
+        terminal.until("⠹")
+        assert terminal.shown().splitlines()[0] == "one" and "Loading" in terminal.shown().splitlines()[1]
+        terminal.type(b"\n")
+        assert terminal.end() == 0
+        assert terminal.shown().splitlines()[-4:] == ["three", "four", "Done", "five"]
+
+
 def test_a_spinner_turns_beside_pure_computing() -> None:
     with in_terminal('(term/spinner-start "x") (let loop ((n 0)) (loop (+ n 1)))') as terminal:
         for frame in "⠋⠙⠹⠸":

@@ -127,7 +127,7 @@ def wait_readable(descriptor: int | None, always: bool = False) -> None:
         from sema_runtime.tasks import suspend
 
         while not is_readable(descriptor):  # asked again: another task may have taken what there was
-            suspend(_until_readable(descriptor))
+            suspend(until_readable(descriptor))
     elif always:
         is_readable(descriptor, None)
 
@@ -143,8 +143,10 @@ def is_readable(descriptor: int | None, milliseconds: int | None = 0) -> bool:
     return bool(polled.poll(milliseconds))
 
 
-async def _until_readable(descriptor: int) -> None:
-    from asyncio import Event, get_running_loop
+async def until_readable(descriptor: int, seconds: float | None = None) -> None:
+    """Waits until the descriptor has something to read, or has ended, at most that long."""
+    from asyncio import Event, get_running_loop, wait_for
+    from contextlib import suppress
 
     ready = Event()
     loop = get_running_loop()
@@ -152,7 +154,8 @@ async def _until_readable(descriptor: int) -> None:
     try:
         loop.add_reader(own, ready.set)
         try:
-            await ready.wait()
+            with suppress(TimeoutError):
+                await wait_for(ready.wait(), seconds)
         finally:
             loop.remove_reader(own)
     finally:

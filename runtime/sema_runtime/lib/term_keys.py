@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import suppress
+from math import ceil
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib import console
-from sema_runtime.lib.inputs import Input, standard_input
+from sema_runtime.lib.inputs import Input, is_readable, standard_input, until_readable
 from sema_runtime.lib.key_events import bytes_to_paste_end, decode, event_size, in_paste
 from sema_runtime.lib.term_raw import raw_mode, terminal
 from sema_runtime.lib.term_state import emit
@@ -110,37 +110,13 @@ def _read_on(function: str, source: Input) -> bool:
 
 def _wait_readable(descriptor: int, seconds: float | None) -> bool:
     """Waits until there is something to read, at most that long; other tasks run meanwhile. Whether there is."""
-    if seconds == 0 or "sema_runtime.tasks.scheduler" not in sys.modules:
-        return _is_readable(descriptor, seconds)
-    from sema_runtime.tasks import suspend
+    if "sema_runtime.tasks.scheduler" not in sys.modules:
+        return is_readable(descriptor, None if seconds is None else ceil(seconds * 1000))
+    if seconds != 0 and not is_readable(descriptor):
+        from sema_runtime.tasks import suspend
 
-    suspend(_until_readable(descriptor, seconds))
-    return _is_readable(descriptor, 0)  # another task may have taken what there was
-
-
-def _is_readable(descriptor: int, seconds: float | None) -> bool:
-    from select import select
-
-    return bool(select([descriptor], [], [], seconds)[0])
-
-
-async def _until_readable(descriptor: int, seconds: float | None) -> None:
-    import asyncio
-
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    own = os.dup(descriptor)  # a loop has one reader for each descriptor, and several tasks may wait
-    try:
-        loop.add_reader(own, ready.set)
-    except PermissionError:  # a file, which never lets anybody wait
-        os.close(own)
-        return
-    try:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(ready.wait(), seconds)
-    finally:
-        loop.remove_reader(own)
-        os.close(own)
+        suspend(until_readable(descriptor, seconds))
+    return is_readable(descriptor)  # another task may have taken what there was
 
 
 keyboard = Keyboard()

@@ -7,7 +7,6 @@ those that the same task has made after it and not ended.
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.control import called
@@ -55,9 +54,12 @@ class RawMode:
             return
         place = _requests.index(self)
         _requests[place:] = [one for one in _requests[place:] if one.task is not self.task]
-        if not _requests:
-            with suppress(termios.error):  # the terminal is gone
-                termios.tcsetattr(self.descriptor, termios.TCSANOW, _before)
+        if _requests:
+            return
+        try:
+            termios.tcsetattr(self.descriptor, termios.TCSANOW, _before)
+        except termios.error:  # the terminal is gone
+            return
 
 
 def terminal() -> int | None:

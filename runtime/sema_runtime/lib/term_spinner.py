@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib import output
@@ -20,7 +19,7 @@ from sema_runtime.values.maps import Map
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
-    from typing import Any
+    from typing import Any, TextIO
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 INTERVAL = 0.08  # seconds for which a frame is shown
@@ -38,7 +37,9 @@ class SpinnerLine:
         self.lock = threading.RLock()  # a signal may end the program while this thread changes the line
         self.stopped: threading.Event | None = None  # tells the thread to end; None when there is none
         self.held: Held | None = None
+        self.beside: dict[str, _Beside] = {}
         self.frame = 0
+        self.occupied = False  # whether unfinished output stands on the line
 
     def set(self, number: int, message: str) -> None:
         """Shows a new spinner, or another message."""
@@ -55,7 +56,7 @@ class SpinnerLine:
             if not self.messages and self.held is not None:
                 release(self.held)
             else:
-                _write(CLEAR_LINE)
+                self.clear()
 
     def stop(self) -> None:
         """Takes all spinners away."""
@@ -64,13 +65,27 @@ class SpinnerLine:
             if self.stopped is not None:
                 self.stopped.set()
                 self.stopped = self.held = None
-                _write(CLEAR_LINE)
+                for name, beside in self.beside.items():
+                    if getattr(sys, name) is beside:
+                        setattr(sys, name, beside.stream)
+                self.clear()
+
+    def clear(self) -> None:
+        """Makes room for output."""
+        if not self.occupied:
+            _write(CLEAR_LINE)
 
     def _start(self) -> None:
         import threading
 
         self.held = hold(self.stop)
         self.stopped = threading.Event()
+        self.occupied = False
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream.isatty():
+                self.beside[name] = _Beside(self, stream)
+                setattr(sys, name, self.beside[name])
         threading.Thread(target=self._turn, args=(self.stopped,), name="sema-spinner", daemon=True).start()
 
     def _turn(self, stopped: threading.Event) -> None:
@@ -83,12 +98,34 @@ class SpinnerLine:
     def _draw(self) -> None:
         from sema_runtime.lib.string_pad import columns
 
+        if self.occupied:
+            return
         frame = FRAMES[self.frame % len(FRAMES)]
         text = BETWEEN.join(f"{frame} {' '.join(message.splitlines())}" for message in self.messages.values())
         room = _width() - 1  # a full line would break
         while columns(text) > room:
             text = text[: min(room, len(text) - 1)]
         _write(CLEAR_LINE + text)
+
+
+class _Beside:
+    """A standard stream while a spinner turns on the same terminal: what is printed takes the place of the spinner,
+    which comes again on the line below."""
+
+    def __init__(self, line: SpinnerLine, stream: TextIO) -> None:
+        self.line = line
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        with self.line.lock:
+            self.line.clear()
+            size = self.stream.write(text)
+            self.stream.flush()
+            self.line.occupied = not text.endswith("\n")
+        return size
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 def _width() -> int:
@@ -100,8 +137,10 @@ def _width() -> int:
 
 def _write(text: str) -> None:
     """Writes to stderr, past Python's buffers, which a signal may have interrupted."""
-    with suppress(OSError):  # the terminal is gone
+    try:
         os.write(sys.stderr.fileno(), text.encode(sys.stderr.encoding, "replace"))
+    except OSError:  # the terminal is gone
+        return
 
 
 _line: SpinnerLine | None = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from contextlib import suppress
 
 from sema_runtime.lib import output
 
@@ -64,8 +63,10 @@ def hold_sequence(sequence: str) -> Held:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    with suppress(OSError):  # nobody is there any more
+    try:
         os.write(descriptor, data)
+    except OSError:  # nobody is there any more
+        return
 
 
 def release(held: Held) -> None:
@@ -86,8 +87,10 @@ def restore_all() -> None:
 
 
 def _flush() -> None:
-    with suppress(OSError, ValueError, RuntimeError):  # closed, or a signal has come in the midst of writing
+    try:
         sys.stdout.flush()
+    except (OSError, ValueError, RuntimeError):  # closed, or a signal has come in the midst of writing
+        return
 
 
 def _watch() -> None:
