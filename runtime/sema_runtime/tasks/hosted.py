@@ -13,6 +13,7 @@ from sema_runtime.tasks.scheduler import Scheduler, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextvars import Context
     from typing import Any
 
 _schedulers: WeakKeyDictionary[asyncio.AbstractEventLoop, HostedScheduler] = WeakKeyDictionary()
@@ -42,9 +43,9 @@ class HostedScheduler(Scheduler):
         else:
             self._set_alarm()
 
-    def start_in_loop(self, function: Callable[[], Any]) -> Task:
+    def start_in_loop(self, function: Callable[[], Any], context: Context) -> Task:
         self.hub = getcurrent()
-        task = Task(self, function)
+        task = Task(self, function, context)
         self.resume(task)
         if self.ready or task.promise.open:
             self.pump_soon()

@@ -23,15 +23,12 @@ def run(loop: asyncio.AbstractEventLoop) -> None:
     if outer is None:
         loop.run_forever()
     else:  # a synchronous call below a running loop blocks it anyway
-        with hidden(outer):
+        with Hiding(outer):
             loop.run_forever()
 
 
-class hidden:
-    """Hides the running loop and its current task from the code inside, which is not theirs.
-
-    with hidden(loop): ...
-    """
+class Hiding:
+    """Hides the running loop and its current task from the code inside a `with`, which is not theirs."""
 
     __slots__ = ("loop", "task")
 
@@ -39,15 +36,18 @@ class hidden:
         self.loop = loop
 
     def __enter__(self) -> None:
-        self.task = _swap_task(self.loop, None)
-        asyncio._set_running_loop(None)
+        if _swap_task is not None:
+            self.task = _swap_task(self.loop, None)
+        _set_running_loop(None)
 
     def __exit__(self, *_: object) -> None:
-        asyncio._set_running_loop(self.loop)
-        _swap_task(self.loop, self.task)
+        _set_running_loop(self.loop)
+        if _swap_task is not None:
+            _swap_task(self.loop, self.task)
 
 
-_swap_task: Any = getattr(asyncio.tasks, "_swap_current_task", None) or (lambda loop, task: None)  # since Python 3.12
+_set_running_loop = asyncio._set_running_loop
+_swap_task: Any = getattr(asyncio.tasks, "_swap_current_task", None)  # since Python 3.12
 
 
 def close(loop: asyncio.AbstractEventLoop) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from heapq import heappop, heappush
 
 from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any, NoReturn
 
+    from sema_runtime.tasks.loops import Hiding
+
+NO_CONTEXT = Context()
+MAX_IDLE = 256  # greenlets kept for later tasks
 BATCH = 1000  # turns of tasks between two rounds of the asyncio loop
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
@@ -72,25 +76,35 @@ class Strand:
 
 
 class Task(Strand):
-    """A function running in a greenlet of its own, with its own copy of the context variables."""
+    """A function with its own copy of the context variables, running in a greenlet while it runs."""
 
-    __slots__ = ("cancelling", "children", "dropped", "function", "greenlet", "parent", "promise", "scheduler")
+    __slots__ = (
+        "cancelling",
+        "children",
+        "context",
+        "dropped",
+        "function",
+        "greenlet",
+        "parent",
+        "promise",
+        "scheduler",
+    )
 
-    def __init__(self, scheduler: Scheduler, function: Callable[[], Any]) -> None:
-        super().__init__()
+    def __init__(self, scheduler: Scheduler, function: Callable[[], Any], context: Context | None = None) -> None:
+        self.waiter = None
         self.scheduler = scheduler
         self.function = function
+        self.context: Context | None = copy_context() if context is None else context  # until it begins
         self.promise = AsyncPromise()
         self.promise.task = self
         self.cancelling = False  # has cancelled itself and doesn't know yet
         self.dropped = False  # was cancelled in the queue
         self.parent: Task | None = None
         self.children: dict[Task, None] = {}  # those it has started and that haven't ended
-        self.greenlet = TaskGreenlet(self._run)
-        self.greenlet.task = self
-        self.greenlet.gr_context = copy_context()
+        self.greenlet: TaskGreenlet | None = None  # from its first turn to its end
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """What its greenlet does."""
         promise = self.promise
         try:
             value = self.function()
@@ -102,15 +116,31 @@ class Task(Strand):
         else:
             promise.resolve(value)
         finally:
+            self.greenlet = promise.task = None  # no cycle keeps them in memory
             promise.tell()
             if self.parent is not None:
                 self.parent.children.pop(self, None)
 
 
 class TaskGreenlet(greenlet):  # type: ignore[misc]
-    """A greenlet that knows its task."""
+    """A greenlet that runs one task after the other: a new one costs ten times as much as a switch."""
 
     task: Task
+
+    def __init__(self, idle: list[TaskGreenlet]) -> None:
+        super().__init__()
+        self.idle = idle
+
+    def run(self) -> None:
+        idle = self.idle
+        while True:
+            self.task.run()
+            del self.task
+            self.gr_context = NO_CONTEXT
+            if len(idle) >= MAX_IDLE:
+                return
+            idle.append(self)
+            self.parent.switch()
 
 
 class Scheduler:
@@ -126,6 +156,8 @@ class Scheduler:
         self.hub: greenlet | None = None  # the greenlet that drives the queue
         self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
         self.private_loop: asyncio.AbstractEventLoop | None = None
+        self.idle_greenlets: list[TaskGreenlet] = []
+        self.hiding: Hiding  # of the loop, around tasks that run in it
         self.in_loop = False  # whether the loop is running, on behalf of the root
         self.pumping = False  # whether a call of `pump` waits in the loop
         self.alarm: asyncio.TimerHandle | None = None
@@ -303,17 +335,34 @@ class Scheduler:
         """Switches to a task from the hub."""
         inner = strand.greenlet
         if strand.dropped:
-            if inner:  # has begun: what it must clean up is done now
+            if inner is not None:  # has begun: what it must clean up is done now
                 inner.parent = self.hub
                 inner.throw(GreenletExit)
             return
+        if inner is None:
+            inner = self._greenlet_for(strand)
+            if inner is None:
+                return
         inner.parent = self.hub
         inner.switch()
 
+    def _greenlet_for(self, task: Task) -> TaskGreenlet | None:
+        """A greenlet for a task that begins; None for one that has ended, woken by a wait that it broke off."""
+        context = task.context
+        if context is None:
+            return None
+        idle = self.idle_greenlets
+        inner = idle.pop() if idle else TaskGreenlet(idle)
+        inner.task = task
+        inner.gr_context = context
+        task.greenlet = inner
+        task.context = None
+        return inner
+
     def _idle(self) -> bool:
         """Waits until something is ready. False when nothing will ever be."""
-        if self.external:
-            self._run_loop()
+        if self.external or (self.private_loop is not None and self._next_timer()):
+            self._run_loop()  # also for a sleep: open connections live on meanwhile
             return True
         if self._fire():
             return True
@@ -352,12 +401,14 @@ class Scheduler:
 
     def _run_loop(self) -> None:
         """Runs the loop, and in it the tasks that become ready, until the root can go on or asyncio is done."""
-        from sema_runtime.tasks.loops import run
+        from sema_runtime.tasks.loops import Hiding, run
 
+        loop = self.loop()
+        self.hiding = Hiding(loop)
         self._set_alarm()
         self.in_loop = True
         try:
-            run(self.loop())
+            run(loop)
         finally:
             self.in_loop = False
 
@@ -372,9 +423,7 @@ class Scheduler:
         self.pumping = False
         if not self.in_loop:
             return
-        from sema_runtime.tasks.loops import hidden
-
-        with hidden(self.loop()):
+        with self.hiding:
             self._run_batch()
         if self.ready and self.ready[0] is not self.root:
             self.pump_soon()
@@ -391,23 +440,34 @@ class Scheduler:
                 return
             self.resume(ready.popleft())
 
-    def start_in_loop(self, function: Callable[[], Any]) -> Task:
-        """A new task, run at once by a coroutine of the loop until it ends or waits: what a server does a request."""
-        from sema_runtime.tasks.loops import hidden
+    def start_in_loop(self, function: Callable[[], Any], context: Context) -> Task:
+        """A new task, run at once by a coroutine of the loop until it ends or waits: what a server does a request.
 
-        task = Task(self, function)
-        with hidden(self.loop()):
+        context: the task's own context variables.
+        """
+        task = Task(self, function, context)
+        with self.hiding:
             self.resume(task)
-        if self.ready or task.promise.open:
+        if task.promise.open or self.ready:
             self.pump_soon()
         return task
 
     def _set_alarm(self) -> None:
         """Has the loop come back when the first timer is due."""
-        if self.alarm is not None:
-            self.alarm.cancel()
         delay = self._next_timer()
-        self.alarm = None if delay is None else self.loop().call_later(delay, self.pump)
+        if delay is None:
+            return
+        loop = self.loop()
+        when = loop.time() + delay
+        if self.alarm is not None:
+            if self.alarm.when() <= when:
+                return
+            self.alarm.cancel()
+        self.alarm = loop.call_at(when, self._ring)
+
+    def _ring(self) -> None:
+        self.alarm = None
+        self.pump()
 
 
 class _PerThread(threading.local):
