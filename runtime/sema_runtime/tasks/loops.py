@@ -36,17 +36,19 @@ class Hiding:
         self.loop = loop
 
     def __enter__(self) -> None:
-        if _swap_task is not None:
-            self.task = _swap_task(self.loop, None)
+        self.task = None if _swap_task is None else _current_task(self.loop)
+        if self.task is not None:  # Python 3.12 can't take away a task that isn't there
+            _swap_task(self.loop, None)
         _set_running_loop(None)
 
     def __exit__(self, *_: object) -> None:
         _set_running_loop(self.loop)
-        if _swap_task is not None:
+        if self.task is not None:
             _swap_task(self.loop, self.task)
 
 
 _set_running_loop = asyncio._set_running_loop
+_current_task = asyncio.current_task
 _swap_task: Any = getattr(asyncio.tasks, "_swap_current_task", None)  # since Python 3.12
 
 
