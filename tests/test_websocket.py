@@ -4,70 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import signal
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from net_support import PROXIES, Happening, background, certified, free_port, received, reply, run, serving, stall
-from websockets.asyncio.server import ServerConnection, serve
-from websockets.exceptions import ConnectionClosed
+from net_support import PROXIES, Happening, certified, free_port, received, reply, run, serving, stall
+from websocket_support import echo, goodbye, shown, talking
+from websockets.asyncio.server import ServerConnection
 
 from sema_runtime import capabilities
+from sema_runtime.lib import websocket
 from sema_runtime.values.errors import IoError, PermissionDenied, SemaError, SemaTypeError
 from sema_runtime.values.printer import to_text
-from semac.session import Session
-
-Conversation = Callable[[ServerConnection], Awaitable[Any]]
 
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in PROXIES:
         monkeypatch.delenv(name, raising=False)
-
-
-@contextmanager
-def talking(conversation: Conversation, **settings: Any) -> Iterator[str]:
-    """The URL of a WebSocket server that has this conversation with each client, for the time of a `with`."""
-
-    async def quiet(socket: ServerConnection) -> None:
-        with suppress(ConnectionClosed):
-            await conversation(socket)
-
-    @asynccontextmanager
-    async def listening() -> AsyncIterator[int]:
-        async with serve(quiet, "127.0.0.1", 0, **settings) as server:
-            yield next(iter(server.sockets)).getsockname()[1]
-
-    with background.held(listening()) as port:
-        yield f"ws://127.0.0.1:{port}/x"
-
-
-async def echo(socket: ServerConnection) -> None:
-    """Texts come back with `re:` before them, bytes as they are."""
-    async for message in socket:
-        await socket.send(message if isinstance(message, bytes) else f"re:{message}")
-
-
-async def goodbye(socket: ServerConnection) -> None:
-    await socket.send("a")
-    await socket.send(b"b")
-    await socket.close(4001, "bye")
-
-
-def shown(url: str, body: str, options: str = "{}") -> str:
-    """What a program gives that has opened a connection `c`, as it prints."""
-    session = Session()
-    session.run(f'(define c (ws/connect "{url}" {options}))')
-    try:
-        return to_text(session.run(body))
-    finally:
-        session.run("(ws/close c)")
 
 
 def failure(program: str) -> IoError:
@@ -269,7 +223,8 @@ def test_text_that_is_none() -> None:
         assert caught.value.message == f"ws/recv {url}: invalid start byte at position 0"
 
 
-def test_a_server_that_never_answers_the_close() -> None:
+def test_a_server_that_never_answers_the_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "CLOSE_SECONDS", 0.05)
     left = Happening()
 
     async def deaf(socket: ServerConnection) -> None:
@@ -417,106 +372,3 @@ def test_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capabilities, "denied", {"network"})
     with pytest.raises(PermissionDenied, match="ws/connect requires 'network' capability"):
         run('(ws/connect "ws://127.0.0.1:9/")')
-
-
-# Tasks
-
-
-def test_listening() -> None:
-    program = """
-        (define seen '())
-        (define (note what) (fn (c x) (set! seen (cons (list what x) seen))))
-        (with-open (c (ws/connect "{url}"))
-          (await (ws/listen c {{:on-open (fn (c) (set! seen '(:open)))
-                               :on-message (note :message) :on-close (note :close) :on-error (note :error)}})))
-        (reverse seen)"""
-    with talking(goodbye) as url:
-        assert to_text(run(program.format(url=url))) == (
-            '(:open (:message "a") (:message #u8(98)) (:close {:code 4001 :reason "bye"}))'
-        )
-
-
-def test_listening_to_a_connection_that_breaks() -> None:
-    async def conversation(socket: ServerConnection) -> None:
-        socket.transport.abort()
-
-    program = """
-        (define seen nil)
-        (with-open (c (ws/connect "{url}"))
-          (await (ws/listen c {{:on-error (fn (c e) (set! seen (:type e)))}})))
-        seen"""
-    with talking(conversation) as url:
-        assert to_text(run(program.format(url=url))) == ":io"
-
-
-def test_tasks_share_a_connection() -> None:
-    with talking(echo) as url:
-        body = '(async/all (list (async (ws/recv c)) (async (ws/recv c)) (async (ws/send c "1") (ws/send c "2"))))'
-        assert shown(url, body) == '({:text "re:1"} {:text "re:2"} nil)'
-
-
-def test_a_cancelled_receive_loses_nothing() -> None:
-    with talking(echo) as url:
-        body = """
-            (define p (async (ws/recv c)))
-            (async/sleep 1)
-            (async/cancel p)
-            (ws/send c "kept")
-            (ws/recv c)"""
-        assert shown(url, body) == '{:text "re:kept"}'
-
-
-def test_closing_ends_a_receive_in_another_task() -> None:
-    with talking(echo) as url:
-        body = "(define p (async (ws/recv c))) (async/sleep 1) (ws/close c) (await p)"
-        assert shown(url, body) == "nil"
-
-
-def test_a_cancelled_task_closes_its_connection() -> None:
-    closed = Happening()
-
-    async def conversation(socket: ServerConnection) -> None:
-        await echo(socket)
-        closed.happens()
-
-    with talking(conversation) as url:
-        run(f"""
-            (define opened (channel/new 1))
-            (define p (async (with-open (c (ws/connect "{url}")) (channel/send opened 1) (ws/recv c))))
-            (channel/recv opened)
-            (async/sleep 1)
-            (async/cancel p)
-            (sleep 1)""")
-        assert closed.happened()
-
-
-def test_many_connections() -> None:
-    count = 100
-    with talking(echo) as url:
-        program = f"""(async/all (map (fn (i) (async (with-open (c (ws/connect "{url}"))
-            (ws/send c (str i)) (:text (ws/recv c))))) (range {count})))"""
-        assert list(run(program)) == [f"re:{i}" for i in range(count)]
-
-
-def test_ctrl_c_ends_a_receive() -> None:
-    connected = Happening()
-
-    async def conversation(socket: ServerConnection) -> None:
-        connected.happens()
-        await echo(socket)
-
-    with talking(conversation) as url:
-        command = [sys.executable, "-m", "semac.entry", "-e", f'(with-open (c (ws/connect "{url}")) (ws/recv c))']
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert connected.happened()
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=20)
-    assert (process.returncode, errors) == (1, "Error: interrupted\n")
-
-
-def test_a_program_that_leaves_connections_open_ends_quietly() -> None:
-    with talking(echo) as url:
-        program = f'(define c (ws/connect "{url}")) (ws/send c "x") (println (ws/recv c))'
-        command = [sys.executable, "-m", "semac.entry", "-e", program]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    assert (done.returncode, done.stdout.splitlines()[:1], done.stderr) == (0, ['{:text "re:x"}'], "")
