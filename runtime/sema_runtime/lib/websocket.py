@@ -7,6 +7,7 @@ whenever that loop runs: while anything in the program waits.
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.extras import extra_missing
 from sema_runtime.lib.http_client import header_list, options_map, positive, shown_url
 from sema_runtime.lib.streams import Stream, stream_close
 from sema_runtime.lib.text_args import text_of
@@ -209,9 +210,7 @@ def _library() -> Any:
     try:
         import websockets.asyncio.client
     except ImportError:
-        raise SemaError(
-            "ws/connect: the Python package websockets is not installed", "pip install 'semac[web]'"
-        ) from None
+        raise extra_missing("ws/connect", "websockets", "web") from None
     return websockets.asyncio.client
 
 

@@ -97,6 +97,8 @@ async def fetch(request: Request) -> Reply:
             return Reply(response.status_code, response.headers.multi_items(), body)
     except TimeoutError:
         raise timed_out(limit or 0) from None
+    except Failure:
+        raise
     except Exception as error:
         raise failure_of(error) from error
 
@@ -143,6 +145,8 @@ class Stream:
                 return await work
         except TimeoutError:
             raise timed_out(self.limit) from None
+        except Failure:
+            raise
         except Exception as error:
             raise failure_of(error) from error
 
@@ -346,8 +350,6 @@ def failure_of(error: Exception) -> Failure:
     """What went wrong, in our words."""
     import httpx
 
-    if isinstance(error, Failure):
-        return error
     if isinstance(error, httpx.TimeoutException):
         return timed_out(CONNECT_MS if isinstance(error, httpx.ConnectTimeout) else IDLE_MS)
     if isinstance(error, httpx.ConnectError | httpx.ProxyError):
