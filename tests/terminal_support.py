@@ -112,4 +112,16 @@ def in_terminal(source: str, **settings: str) -> Terminal:
     return Terminal([sys.executable, "-m", "semac.entry", "-e", source], **settings)
 
 
+def sema(source: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+    """A program between pipes."""
+    return subprocess.run(
+        [sys.executable, "-m", "semac.entry", "-e", source],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=environment(**settings),
+        timeout=60,
+    )
+
+
 ENDINGS = {"SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP, "SIGINT": signal.SIGINT}
