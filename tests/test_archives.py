@@ -20,7 +20,7 @@ from sema_runtime import capabilities
 from sema_runtime.lib import archives, extraction, input_files
 from sema_runtime.lib.archives import gzip_compress, gzip_decompress, tar_create, tar_extract, zip_create, zip_extract
 from sema_runtime.tasks import scheduler
-from sema_runtime.tasks.background import Work
+from sema_runtime.tasks.background import Abandoned, Work
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
@@ -529,9 +529,25 @@ def test_a_cancelled_extraction_leaves_nothing(monkeypatch: pytest.MonkeyPatch) 
         real(work)
 
     monkeypatch.setattr(Work, "check", check)
-    with pytest.raises(BaseException):  # noqa: B017 - what ends the thread is nobody's condition
+    with pytest.raises(Abandoned):
         zip_extract("a.zip", "there")
     assert os.listdir() == ["a.zip"]
+
+
+@pytest.mark.parametrize("create", [zip_create, tar_create])
+def test_a_cancelled_creation_leaves_nothing(create: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("big").write_bytes(bytes(1 << 22))
+    ready = Work.check
+
+    def check(work: Work) -> None:
+        assert len(os.listdir()) == 2  # what is being made
+        work.cancelled = True
+        ready(work)
+
+    monkeypatch.setattr(Work, "check", check)
+    with pytest.raises(Abandoned):
+        create("out", List(["big"]))
+    assert os.listdir() == ["big"]
 
 
 SANDBOX = [

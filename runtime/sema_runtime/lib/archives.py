@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.tasks.background import Work
 
-    AddFile = Callable[[str, BinaryIO], None]  # an entry's name, and the open file that goes there
+    AddFile = Callable[[str, "Watched"], None]  # an entry's name, and the open file that goes there
 
 GZIP = b"\x1f\x8b"
 MAX_PIECE = 20 << 20  # bytes that the libraries may read at once, for a directory or a header
@@ -53,7 +53,7 @@ def _zip_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
 
     with ZipFile(file, "w", ZIP_DEFLATED, strict_timestamps=False) as archive:
 
-        def add(name: str, source: BinaryIO) -> None:
+        def add(name: str, source: Watched) -> None:
             info = ZipInfo.from_file(source.fileno(), name, strict_timestamps=False)  # type: ignore[arg-type]
             info.compress_type = ZIP_DEFLATED
             with archive.open(info, "w") as entry:
@@ -142,7 +142,7 @@ def _tar_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
     kind = next((kind for ending, kind in TAR_COMPRESSION.items() if name.endswith(ending)), "")
     with tarfile.open(fileobj=file, mode=f"w:{kind}", dereference=True) as archive:  # type: ignore[call-overload]
 
-        def add(name: str, source: BinaryIO) -> None:
+        def add(name: str, source: Watched) -> None:
             info = archive.gettarinfo(arcname=name, fileobj=source)
             info.mtime = int(info.mtime)  # a fraction would take a header of its own
             info.uid = info.gid = 0
@@ -236,12 +236,11 @@ def _create(function: str, out_path: Any, paths: Any, write: Callable[..., None]
         def add_all(add: AddFile) -> None:
             total = 0
             for name, path in sources.items():
-                work.check()
                 with open_input(function, path, "archive") as source:
                     total += os.fstat(source.fileno()).st_size
                     check_limit(function, "input bytes", total, MAX_INPUT, LIMIT_HINT)
                     try:
-                        add(name, source)
+                        add(name, Watched(source, work))
                     except OSError as error:
                         raise failed(function, path, error) from None
 
@@ -253,6 +252,20 @@ def _create(function: str, out_path: Any, paths: Any, write: Callable[..., None]
         return len(sources)
 
     return run(work_on)
+
+
+class Watched:
+    """A file that goes into an archive; reading it ends when nobody waits for the archive any more."""
+
+    def __init__(self, file: BinaryIO, work: Work) -> None:
+        self.name = ""  # tarfile asks for one
+        self.fileno = file.fileno
+        self._read = file.read
+        self._work = work
+
+    def read(self, size: int = -1, /) -> bytes:
+        self._work.check()
+        return self._read(size)
 
 
 def _named(function: str, paths: list[Any]) -> dict[str, str]:
