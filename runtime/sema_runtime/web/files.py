@@ -1,0 +1,60 @@
+"""Sending files: read in a thread, piece by piece, so that neither size nor a slow disk holds up other requests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+
+from sema_runtime import capabilities
+from sema_runtime.values.errors import PermissionDenied
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any
+
+    from sema_runtime.web.app import Send
+    from sema_runtime.web.messages import Headers
+
+PIECE = 1 << 18  # bytes read at a time
+CACHED = (b"cache-control", b"public, max-age=3600")
+
+
+async def send_file(path: str, content_type: str, headers: Headers, send: Send) -> None:
+    """Sends a file, or 404 where it can't be read. headers: added to, or in place of, those that are ours."""
+    from sema_runtime.web.app import send_parts
+    from sema_runtime.web.messages import text_response
+
+    try:
+        file, size, piece = await asyncio.to_thread(_opened, path)
+    except (OSError, ValueError, PermissionDenied):
+        await send_parts(send, *text_response(404, "Not Found"))
+        return
+    with file:
+        given = {name for name, _ in headers}
+        ours = [(b"content-type", content_type.encode()), CACHED]
+        all_headers = [*headers, *[one for one in ours if one[0] not in given], (b"content-length", b"%d" % size)]
+        await send({"type": "http.response.start", "status": 200, "headers": all_headers})
+        left = size - len(piece)
+        await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
+        while left > 0:
+            piece = await asyncio.to_thread(file.read, min(PIECE, left))
+            if not piece:  # it was cut off meanwhile: the connection is closed, as the length is no longer true
+                return
+            left -= len(piece)
+            await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
+
+
+def _opened(path: Any) -> tuple[IO[bytes], int, bytes]:
+    """(file, its size, its first piece)."""
+    capabilities.require("http/file", "fs-read")
+    capabilities.check_path("http/file", path)
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for a writer
+        raise FileNotFoundError(path)
+    file = open(path, "rb")  # noqa: SIM115  # closed by the caller
+    try:
+        size = os.fstat(file.fileno()).st_size
+        return file, size, file.read(min(PIECE, size))
+    except BaseException:
+        file.close()
+        raise

@@ -1,0 +1,192 @@
+"""Between ASGI and Sema: the request map of a scope and a body, and the parts of a response map."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from re import compile as regex
+
+from sema_runtime.lib.http_responses import BODY, HEADERS, HTML_HEADERS, JSON_HEADERS, STATUS, TEXT_HEADERS
+from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map, json_map
+from sema_runtime.values.printer import display, to_text
+from sema_runtime.values.typenames import type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+Headers = list[tuple[bytes, bytes]]
+
+METHOD, PATH, QUERY, PARAMS = keyword("method"), keyword("path"), keyword("query"), keyword("params")
+JSON, BYTES, REMOTE = keyword("json"), keyword("bytes"), keyword("remote")
+EMPTY = Map()
+
+# A method outside of this list is answered with 501: each keyword lives for ever, and clients choose the methods.
+_NAMES = (
+    "get post put patch delete head options trace connect query search report link unlink purge"
+    " propfind proppatch mkcol copy move lock unlock"
+)
+METHODS = {name.upper(): keyword(name) for name in _NAMES.split()}
+MAX_FIELDS = 1000  # of a query
+
+TEXT = b"text/plain"
+SHARED_HEADERS: dict[int, Headers] = {  # of maps that many responses share
+    id(JSON_HEADERS): [(b"content-type", b"application/json")],
+    id(TEXT_HEADERS): [(b"content-type", TEXT)],
+    id(HTML_HEADERS): [(b"content-type", b"text/html")],
+}
+_bad_name = regex(r"[^!#$%&'*+\-.^_`|~0-9A-Za-z]").search
+_bad_value = regex(r"[\x00-\x08\x0a-\x1f\x7f]").search
+
+
+class Refused(Exception):
+    """A request that no handler sees. status, text: the response."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+# Requests
+
+
+def request_map(scope: Any) -> tuple[Map, bool]:
+    """What a handler gets, and whether a body comes that must be added. Raises Refused for what no handler can get."""
+    method = METHODS.get(scope.get("method", "GET"))
+    if method is None:
+        raise Refused(501, "Method Not Implemented")
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    client = scope.get("client")
+    query = scope["query_string"]
+    request = {
+        METHOD: method,
+        PATH: path_of(scope),
+        HEADERS: Map(headers),
+        QUERY: query_map(query) if query else EMPTY,
+        PARAMS: EMPTY,
+        REMOTE: client[0] if client else None,
+        BODY: "",
+    }
+    return Map(request), "content-length" in headers or "transfer-encoding" in headers
+
+
+def path_of(scope: Any) -> str:
+    """The path as the client wrote it, below the place where the application is mounted."""
+    raw = scope.get("raw_path")
+    if raw is None:
+        from urllib.parse import quote
+
+        path: str = quote(scope["path"])
+    else:
+        path = raw.decode("latin-1")
+    root: str = scope.get("root_path", "")
+    return path[len(root) :] or "/" if root and path.startswith(root) else path
+
+
+def query_map(query: bytes) -> Map:
+    """`a=1&b` by keyword, percent-encoding undone; of fields with one name the last wins."""
+    if query.count(b"&") >= MAX_FIELDS:
+        raise Refused(400, "Too many query fields")
+    fields: dict[str, str] = {}
+    text = query.decode("latin-1")
+    encoded = "%" in text or "+" in text
+    for field in text.split("&"):
+        if field:
+            name, _, value = field.partition("=")
+            if encoded:
+                name, value = _decoded(name), _decoded(value)
+            fields[name] = value
+    return json_map(fields)
+
+
+def _decoded(text: str) -> str:
+    from urllib.parse import unquote_plus
+
+    return unquote_plus(text)
+
+
+def with_body(request: Map, body: bytes) -> Map:
+    """The request with :body, :json where the client says that it is JSON and it can be read, :bytes where it is no
+    text."""
+    more: dict[Keyword, Any] = {}
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        text = body.decode(errors="replace")
+        more[BYTES] = body
+    more[BODY] = text
+    if text and "json" in request.d[HEADERS].d.get("content-type", ""):
+        from sema_runtime.lib.json import json_decode
+
+        with suppress(SemaError, RecursionError):
+            more[JSON] = json_decode(text)
+    return Map({**request.d, **more})
+
+
+# Responses
+
+
+def response_parts(value: Any) -> tuple[int, Headers, bytes]:
+    """(status, headers, body) of what a handler has given back. Raises SemaError for a map that is no response."""
+    if not isinstance(value, Map):
+        return text_response(200, to_text(value))
+    d = value.d
+    status = d.get(STATUS, 200)
+    if type(status) is not int or not 200 <= status <= 599:
+        raise SemaError(f"http/serve: response :status must be an integer from 200 to 599, got {to_text(status)}")
+    body = d.get(BODY)
+    if type(body) is str:
+        data = body.encode(errors="surrogatepass")
+    elif body is None:
+        data = b""
+    elif isinstance(body, (bytes, bytearray)):
+        data = bytes(body)
+    else:
+        raise SemaError(f"http/serve: response :body must be a string or bytevector, got {type_name(body)}")
+    headers = header_list(d.get(HEADERS))
+    if status == 204 or status == 304:
+        return status, headers, b""
+    return status, [*headers, content_length(data)], data
+
+
+def content_length(data: bytes) -> tuple[bytes, bytes]:
+    """The header that says how long the data is."""
+    return b"content-length", b"%d" % len(data)
+
+
+def text_response(status: int, text: str, *more: tuple[bytes, bytes]) -> tuple[int, Headers, bytes]:
+    """The parts of a plain text response. more: further headers."""
+    data = text.encode()
+    return status, [(b"content-type", TEXT), content_length(data), *more], data
+
+
+def header_list(given: Any) -> Headers:
+    """The pairs of a :headers map; a list as value stands for several headers. The lengths of messages are ours."""
+    shared = SHARED_HEADERS.get(id(given))
+    if shared is not None:
+        return shared
+    if given is None:
+        return []
+    if not isinstance(given, Map):
+        raise SemaError(f"http/serve: response :headers must be a map, got {type_name(given)}")
+    return [
+        (name.encode(), value.encode())
+        for name, value in _header_texts(given)
+        if name not in ("content-length", "transfer-encoding")
+    ]
+
+
+def _header_texts(given: Map) -> Iterator[tuple[str, str]]:
+    for key, value in given.pairs():
+        name = (key.name if isinstance(key, (Keyword, Symbol)) else display(key)).lower()
+        if not name or _bad_name(name):
+            raise SemaError(f"http/serve: bad header name {to_text(key)}")
+        for one in value if isinstance(value, (List, tuple, list)) else (value,):
+            text = display(one)
+            if _bad_value(text):
+                raise SemaError(f"http/serve: header {name} must be one line, got {to_text(one)}")
+            yield name, text

@@ -1,0 +1,191 @@
+"""uvicorn's connections with what they lack: a limit for the head of a request, a watch for clients that stall, and a
+shortcut to our application, by which a request whose handler doesn't wait needs no asyncio task and one system call."""
+
+from __future__ import annotations
+
+from asyncio import Transport
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from sema_runtime.values.errors import SemaError
+from sema_runtime.web.app import LINK, Gone, cancel, special
+from sema_runtime.web.messages import Refused, request_map, response_parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from sema_runtime.tasks.scheduler import Task
+    from sema_runtime.web.app import Application
+    from sema_runtime.web.messages import Headers
+
+AT_ONCE = 1 << 16  # bytes of a body that may be copied so that it goes out with its head
+MAX_HEAD = 64 * 1024  # bytes of request line and headers
+
+
+class Exchange:
+    """A request whose body is empty and its response: without coroutine and asyncio task, unless one is needed."""
+
+    __slots__ = ("app", "connection", "cycle", "task")
+    task: Task
+
+    def __init__(self, app: Application, connection: Connection, cycle: RequestResponseCycle) -> None:
+        self.app = app
+        self.connection = connection
+        self.cycle = cycle
+
+    def begin(self) -> None:
+        """Starts the handler, and answers if it needn't wait."""
+        app = self.app
+        try:
+            request, has_body = request_map(self.cycle.scope)
+            if has_body:
+                self.connection.proceed(self.cycle, app)
+                return
+            handler = app.handler
+            task = self.task = app.start(lambda: handler(request))
+        except Refused:
+            self.connection.proceed(self.cycle, app)  # which finds it out again
+            return
+        except Gone:
+            return  # the server is stopping
+        if task.promise.open:
+            app.waiting.add(task)
+            self.connection.lost = self._lost
+            task.promise.watchers.append(self._ended)
+        else:
+            self._respond()
+
+    def _lost(self, _: Any) -> None:
+        cancel(self.task)
+
+    def _ended(self, _: Any) -> None:
+        """Called by the task itself, whose greenlet is no place to go on."""
+        self.app.waiting.discard(self.task)
+        self.connection.lost = None
+        self.connection.loop.call_soon(self._respond)
+
+    def _respond(self) -> None:
+        promise = self.task.promise
+        if promise.error is None and special(promise.value) is None:
+            try:
+                if self.connection.answer(self.cycle, *response_parts(promise.value)):
+                    return
+            except SemaError:
+                pass  # no response; said by the coroutine, as other errors are
+        self.connection.proceed(self.cycle, self.app.go_on(self.task))
+
+
+class Connection(HttpToolsProtocol):
+    """An HTTP connection. It stands in the state of its requests' scopes, as LINK."""
+
+    head_size = 0  # bytes received since a head began in the middle of what was received
+    lost: Callable[[Any], object] | None = None  # called when the client has gone away
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        self.app_state = {LINK: self}
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.app_state = {}
+        if self.lost is not None:
+            self.lost(None)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if app is self.app and not self.pipeline:
+            Exchange(app, self, cycle).begin()
+        else:
+            self.proceed(cycle, app)
+
+    def proceed(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Has an ASGI application answer."""
+        super()._start_asgi_task(cycle, app)
+
+    def answer(self, cycle: RequestResponseCycle, status: int, headers: Headers, data: bytes) -> bool:
+        """Sends a complete response as two calls of cycle.send would, but with one system call. False when it is a case
+        for those: the client reads slowly, or the headers say how to go on with the connection."""
+        if cycle.disconnected:
+            return True
+        if self.flow.write_paused or len(data) > AT_ONCE:
+            return False
+        pieces = [STATUS_LINE[status]]
+        for name, value in cycle.default_headers + headers:
+            if name == b"connection":
+                return False
+            pieces += (name, b": ", value, b"\r\n")
+        pieces.append(b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
+        if cycle.scope["method"] != "HEAD":
+            pieces.append(data)
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        self.transport.write(b"".join(pieces))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        cycle = self.cycle
+        if cycle is None or cycle.scope is not self.scope:
+            self.head_size += len(data)
+            if self.head_size > MAX_HEAD and not self.transport.is_closing():
+                self.refuse(431)
+        else:
+            self.head_size = 0
+
+    def awaits_head(self) -> bool:
+        """Whether the client has begun a request, or just connected, and its head isn't complete."""
+        return self.cycle is None or self.cycle.scope is not self.scope
+
+    def refuse(self, status: int) -> None:
+        """Answers with an empty response, unless another one is going on, and closes the connection."""
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.write(STATUS_LINE[status] + b"connection: close\r\ncontent-length: 0\r\n\r\n")
+            self.transport.close()
+        else:
+            self.transport.abort()
+
+
+class Watch:
+    """Finds the connections on which nothing moves although something should: a head that doesn't become complete, a
+    response that isn't read. `look` is called every INTERVAL seconds; what stands still for `limit` seconds is closed.
+    """
+
+    INTERVAL = 1.0
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.before: dict[Any, tuple[object, float]] = {}  # what each connection waited for, since how many seconds
+
+    def look(self, connections: Iterable[Any]) -> None:
+        """Closes those that stand still for too long."""
+        now: dict[Any, tuple[object, float]] = {}
+        for connection in list(connections):
+            mark = waits_for(connection)
+            if mark is None:
+                continue
+            earlier, seconds = self.before.get(connection, (None, 0.0))
+            seconds = seconds + self.INTERVAL if mark == earlier else 0.0
+            now[connection] = (mark, seconds)
+            if seconds < self.limit:
+                continue
+            if isinstance(connection, Connection) and mark[0] == "head":
+                connection.refuse(408)
+            else:
+                connection.transport.abort()
+        self.before = now
+
+
+def waits_for(connection: Any) -> tuple[str, int] | None:
+    """What a client keeps the connection waiting for, in a form that changes as soon as there is progress."""
+    transport: Transport = connection.transport
+    unsent = transport.get_write_buffer_size()
+    if unsent:
+        return "reading", unsent
+    if isinstance(connection, Connection) and connection.awaits_head():
+        return "head", id(connection.scope)
+    return None

@@ -1,0 +1,26 @@
+"""What the people who run a server are told on stderr; clients are not told what went wrong inside."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def say(text: str) -> None:
+    """Writes a line to stderr, if there is one."""
+    with suppress(OSError, ValueError, AttributeError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def report(scope: Any, error: BaseException) -> None:
+    """Says that the handler of a request has failed, and where."""
+    from sema_runtime.values.conditions import describe
+
+    described = describe(error)
+    lines = [f"http/serve handler error: {scope.get('method', 'WebSocket')} {scope['path']}: {described.message}"]
+    lines += [f"  at {frame.name} ({frame.file}:{frame.line}:{frame.col})" for frame in described.frames[:5]]
+    say("\n".join(lines))

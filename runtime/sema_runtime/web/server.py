@@ -1,0 +1,195 @@
+"""The server of `http/serve`: uvicorn on the loop of the program's tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
+
+import uvicorn
+
+from sema_runtime.tasks.hosted import HostedScheduler
+from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.values.errors import IoError
+from sema_runtime.web.app import Application
+from sema_runtime.web.protocol import Connection, Watch
+from sema_runtime.web.reports import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+IN_USE = errno.EADDRINUSE
+TRIES = 100  # ports that :port-fallback goes through
+BACKLOG = 2048
+
+
+class Uvicorn(uvicorn.Server):
+    """uvicorn's server without its own handling of signals, stopped by `stop` at once instead of at the next tick."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self.stopping.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def main_loop(self) -> None:
+        watch = Watch(self.config.timeout_notify)
+        while not await self.on_tick(0):  # sets the date header
+            watch.look(self.server_state.connections)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stopping.wait(), Watch.INTERVAL)
+
+
+class Server:
+    """A server for one call of `http/serve`. Times in seconds."""
+
+    def __init__(
+        self,
+        handler: Callable[[Any], Any],
+        listener: socket.socket,
+        *,
+        max_body: int,
+        max_connections: int | None,
+        read_timeout: float,
+        grace: float,
+    ) -> None:
+        self.tasks = scheduler()
+        self.listener = listener
+        self.failure: BaseException | None = None
+        self.app = Application(
+            handler,
+            max_body=max_body,
+            read_timeout=read_timeout,
+            scheduler=self.tasks,
+            context=copy_context(),
+            on_exit=self.fail,
+        )
+        config = uvicorn.Config(
+            self.app,
+            http=Connection,
+            ws="websockets-sansio",
+            ws_max_size=max_body,
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",  # errors of handlers are reported by the application
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=max_connections,
+            timeout_notify=read_timeout,  # type: ignore[arg-type]
+            timeout_graceful_shutdown=grace,  # type: ignore[arg-type]
+        )
+        self.uvicorn = Uvicorn(config)
+
+    def run(self) -> None:
+        """Serves until `stop` is called, which leaves requests their grace, or the task is cancelled."""
+        try:
+            with stopped_by_signals(self):
+                self.tasks.suspend(self.uvicorn.serve(sockets=[self.listener]))
+        finally:
+            self._abort()
+        if self.failure is not None:
+            raise self.failure
+
+    def stop(self) -> None:
+        """Ends the server from any thread; requests that are going on have their grace to finish."""
+        with suppress(RuntimeError):  # the loop is closed
+            self.tasks.loop().call_soon_threadsafe(self.uvicorn.stop)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the server with an error."""
+        self.failure = error
+        self.app.cancel_all()
+        self.uvicorn.stop()
+
+    def _abort(self) -> None:
+        """Closes what is still open and cancels what is still going on."""
+        self.app.cancel_all()
+        for server in getattr(self.uvicorn, "servers", ()):
+            server.close()
+        self.listener.close()
+        for connection in list(self.uvicorn.server_state.connections):
+            connection.transport.abort()
+
+
+# Sockets
+
+
+def listen(host: str, port: int, tries: int) -> socket.socket:
+    """A socket that listens at the port, or the first free one behind it. Raises IoError when there is none."""
+    last: OSError | None = None
+    for candidate in range(port, min(port + tries, 65536)):
+        try:
+            return _bound(host, candidate)
+        except OSError as error:
+            last = error
+            if error.errno != IN_USE:
+                break
+    assert last is not None
+    hint = "pass :port-fallback #t to take the next free port, or :port 0 for any" if last.errno == IN_USE else None
+    raise IoError(f"http/serve: bind {host}:{port}: {last.strerror or last}", hint)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(BACKLOG)
+        made.setblocking(False)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+# Signals
+
+_stoppable: set[Server] = set()  # those that a signal stops
+_replaced: dict[int, Any] = {}  # the handlers that were there before
+
+
+@contextmanager
+def stopped_by_signals(server: Server) -> Iterator[None]:
+    """While inside, Ctrl-C and SIGTERM stop the server, if nobody else handles them. The second one acts as always."""
+    if threading.current_thread() is not threading.main_thread() or isinstance(server.tasks, HostedScheduler):
+        yield
+        return
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is default:
+            _replaced[number] = signal.signal(number, _stop_all)
+    _stoppable.add(server)
+    try:
+        yield
+    finally:
+        _stoppable.discard(server)
+        if not _stoppable:
+            _restore()
+
+
+def _restore() -> None:
+    while _replaced:
+        signal.signal(*_replaced.popitem())
+
+
+def _stop_all(*_: Any) -> None:
+    _restore()
+    say("Stopping, requests that are going on may finish (Ctrl-C again to end at once)")
+    for server in _stoppable:
+        server.stop()

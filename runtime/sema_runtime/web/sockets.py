@@ -1,0 +1,174 @@
+"""WebSockets: the connection map of a handler, between its task and the coroutines that read and write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from sema_runtime.lib.http_responses import WEBSOCKET, WS_HANDLER, WS_REQUEST
+from sema_runtime.tasks.promises import CANCELLED
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.maps import Map
+from sema_runtime.web.app import BROKEN, Gone, special
+from sema_runtime.web.messages import Refused, request_map, response_parts, text_response
+from sema_runtime.web.reports import report
+from sema_runtime.web.streams import LIMIT, Closed, Outbox
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sema_runtime.tasks.scheduler import Scheduler, Waiter
+    from sema_runtime.web.app import Application, Receive, Scope, Send
+    from sema_runtime.web.messages import Headers
+
+SEND, RECV, CLOSE, REQUEST = keyword("send"), keyword("recv"), keyword("close"), keyword("request")
+NORMAL, FAILED = 1000, 1011  # status codes of closing
+
+
+class Socket:
+    """An accepted connection. Messages are strings and bytevectors."""
+
+    def __init__(self, scheduler: Scheduler, receive: Receive, send: Send) -> None:
+        self.scheduler = scheduler
+        self.receive = receive
+        self.sending = send
+        self.outbox = Outbox(scheduler, "WebSocket closed")
+        self.inbox: deque[Any] = deque()
+        self.receiving: deque[Waiter] = deque()
+        self.room: asyncio.Future[None] | None = None  # set while reading waits until the inbox is emptier
+        self.ended = False  # nothing more will come
+        self.gone = False  # the client has closed, or is lost
+        self.code = NORMAL  # to close with
+
+    def as_map(self, request: Map) -> Map:
+        """What the handler gets."""
+        return Map({SEND: self.send, RECV: self.recv, CLOSE: self.close, REQUEST: request})
+
+    # Called by tasks
+
+    def send(self, message: Any) -> None:
+        """Sends a string as text, a bytevector as binary message."""
+        if type(message) is str:
+            frame: dict[str, Any] = {"type": "websocket.send", "text": message}
+        elif isinstance(message, (bytes, bytearray)):
+            frame = {"type": "websocket.send", "bytes": bytes(message)}
+        else:
+            type_error("string or bytevector", message)
+        self.outbox.put(frame)
+
+    def recv(self) -> Any:
+        """The next message; nil when the connection is closed."""
+        while not self.inbox:
+            if self.ended:
+                return None
+            waiter = self.scheduler.waiter()
+            self.receiving.append(waiter)
+            self.scheduler.wait(waiter)
+        message = self.inbox.popleft()
+        if self.room is not None and len(self.inbox) < LIMIT:
+            self.room.set_result(None)
+            self.room = None
+        return message
+
+    def close(self) -> None:
+        """Closes the connection, after what was sent."""
+        self.end()
+        self.inbox.clear()
+        self.outbox.close()
+
+    # Called by the loop
+
+    def end(self) -> None:
+        """Nothing more will be received."""
+        self.ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        """Lets all who receive look into the inbox again."""
+        while self.receiving:
+            self.receiving.popleft().wake()
+        self.scheduler.pump_soon()
+
+    async def read(self) -> None:
+        """Takes messages in until the client goes away."""
+        try:
+            while True:
+                message = await self.receive()
+                if message["type"] != "websocket.receive":
+                    return
+                if self.ended:
+                    continue
+                text = message.get("text")
+                self.inbox.append(message["bytes"] if text is None else text)
+                self._wake()
+                if len(self.inbox) >= LIMIT:
+                    self.room = asyncio.get_running_loop().create_future()
+                    await self.room
+        finally:
+            self.room = None
+            self.gone = True
+            self.end()
+            self.outbox.abandon()
+
+    async def write(self) -> None:
+        """Sends what is in the outbox until it is closed, then closes the connection."""
+        try:
+            await self.outbox.pour(self.sending)
+            if not self.gone:
+                await self.sending({"type": "websocket.close", "code": self.code})
+        except (OSError, RuntimeError):  # closed meanwhile; reading notices it too
+            self.outbox.abandon()
+
+
+async def serve_socket(app: Application, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers a WebSocket request: accepts it when the application's handler gives a WebSocket, else refuses it."""
+    await receive()  # websocket.connect
+    try:
+        request, _ = request_map(scope)
+        value = await app.result(app.start(lambda: app.handler(request)), None, scope)
+        if special(value) is not WEBSOCKET:
+            parts = text_response(404, "Not Found") if special(value) else response_parts(value)
+            await _refuse(scope, send, *parts)
+            return
+    except Gone:
+        return
+    except Refused as refused:
+        await _refuse(scope, send, *text_response(refused.status, refused.text))
+        return
+    except Exception as error:
+        report(scope, error)
+        await _refuse(scope, send, *BROKEN)
+        return
+    await send({"type": "websocket.accept"})
+    connection = Socket(app.tasks(), receive, send)
+    await _converse(app, scope, connection, value.d[WS_HANDLER], value.d.get(WS_REQUEST, request))
+
+
+async def _converse(
+    app: Application, scope: Scope, connection: Socket, handler: Callable[[Any], Any], request: Map
+) -> None:
+    reading = asyncio.ensure_future(connection.read())
+    writing = asyncio.ensure_future(connection.write())
+    try:
+        task = app.start(lambda: handler(connection.as_map(request)))
+        await app.finish(task, None, scope)
+        error = task.promise.error
+        if error is not None and task.promise.state is not CANCELLED and not isinstance(error, Closed):
+            report(scope, error)
+            connection.code = FAILED
+        connection.outbox.close()
+        await writing
+    finally:
+        reading.cancel()
+        writing.cancel()
+
+
+async def _refuse(scope: Scope, send: Send, status: int, headers: Headers, data: bytes) -> None:
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close"})
+        return
+    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": data})
