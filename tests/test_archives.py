@@ -132,7 +132,7 @@ CREATE_ERRORS = [
     ((5, List(["a.txt"])), "expected string, got int"),
     (("no/out", List(["a.txt"])), "{} no/out: No such file"),
     (("sub", List(["a.txt"])), "{} sub: Is a directory (os error 21)"),
-    (("o\0", List(["a.txt"])), "{} 'o\\x00': no file can have that name"),
+    (("o\0", List(["a.txt"])), "{} o\0: file name contained an unexpected NUL byte"),
 ]
 
 

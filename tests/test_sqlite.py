@@ -150,7 +150,7 @@ ERRORS = [
     ("(db/open-memory nil)", "expected string, got nil"),
     ('(db/open "a" nil)', "expected string, got nil"),
     ('(db/open "no/such/folder/a.db")', "db/open: unable to open database file: no/such/folder/a.db"),
-    ('(db/open "a\\u0000b")', "I/O error: db/open 'a\\x00b': no file can have that name"),
+    ('(db/open "a\\u0000b")', "I/O error: db/open a\0b: file name contained an unexpected NUL byte"),
 ]
 
 

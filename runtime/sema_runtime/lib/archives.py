@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.extraction import CHUNK, LIMIT_HINT, MAX_ENTRIES, MAX_LINK, MAX_OUTPUT, Extraction, damaged
-from sema_runtime.lib.files import failed
+from sema_runtime.lib.file_access import failed
 from sema_runtime.lib.input_files import MAX_INPUT, check_limit, open_input, path_of
 from sema_runtime.lib.replacing import replacing
 from sema_runtime.lib.text_args import text_of

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from sema_runtime.capabilities import check_path
-from sema_runtime.lib.files import failed
+from sema_runtime.lib.file_access import failed
 from sema_runtime.lib.input_files import check_limit
 from sema_runtime.values.errors import SemaError
 

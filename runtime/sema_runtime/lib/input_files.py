@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 
-from sema_runtime.lib.files import checked, failed
-from sema_runtime.lib.text_args import text_of
-from sema_runtime.values.errors import IoError, SemaError
+from sema_runtime.lib.file_access import checked, failed, opened
+from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 MAX_INPUT = 256 << 20  # bytes
-READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe without a writer must not hang
 
 
 def check_limit(function: str, what: str, actual: int, limit: int, hint: str) -> None:
@@ -23,14 +21,14 @@ def check_limit(function: str, what: str, actual: int, limit: int, hint: str) ->
 
 
 def path_of(function: str, path: Any) -> str:
-    """The path, checked to be a string, to be one that a file can have, and to be allowed."""
+    """The path, checked to be a string, to be allowed, and to be one that a file can have."""
+    found = checked(function, path)
     try:
-        found = os.fsencode(text_of(path))
-    except UnicodeEncodeError:
-        found = b"\0"
-    if b"\0" in found:
-        raise IoError(f"{function} {path!a}: no file can have that name")
-    return checked(function, path)
+        if b"\0" in os.fsencode(found):
+            raise ValueError("embedded null byte")
+    except ValueError as error:
+        raise failed(function, found, error) from None
+    return found
 
 
 def open_input(function: str, path: Any, kind: str) -> BinaryIO:
@@ -39,7 +37,7 @@ def open_input(function: str, path: Any, kind: str) -> BinaryIO:
 
     found = path_of(function, path)
     try:
-        descriptor = os.open(found, READ)
+        descriptor = opened(found)
     except OSError as error:
         raise failed(function, path, error) from None
     info = os.fstat(descriptor)

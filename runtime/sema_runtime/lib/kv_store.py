@@ -10,7 +10,7 @@ import os
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.files import failed
+from sema_runtime.lib.file_access import failed
 from sema_runtime.lib.input_files import path_of
 from sema_runtime.lib.replacing import remove_leftovers, replacing
 from sema_runtime.lib.text_args import text_of

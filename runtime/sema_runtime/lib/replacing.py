@@ -1,4 +1,7 @@
-"""Files that are replaced as a whole: whoever reads sees the old one or the new one, also after a crash."""
+"""Files that are replaced as a whole or not at all: whoever reads sees the old one or the new one, also after a crash.
+
+`file_access.Replacement` writes into the old file where no new one can be made; here that is an error.
+"""
 
 from __future__ import annotations
 
