@@ -45,6 +45,7 @@ class Witness:
 
     def ended(self) -> None:
         """Waits until nobody is left who holds the pipe."""
+        os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))  # if nobody ever did, its end must be seen too
         while self._read():
             pass
 

@@ -77,9 +77,9 @@ def test_a_conversation() -> None:
     pty.pty_resize(terminal, 50, 200)
     pty.pty_write(terminal, "stty size\n")
     reader.until("\n50 200\r\n")
-    pty.pty_write(terminal, "cat\n")
-    reader.until("cat\r\n")
-    pty.pty_write(terminal, "\x03")  # goes to cat, not to the shell
+    pty.pty_write(terminal, "tr a-z A-Z\nmeow\n")
+    reader.until("MEOW")
+    pty.pty_write(terminal, "\x03")  # goes to tr, not to the shell
     reader.until("ready> ")
     pty.pty_write(terminal, "exit 3\n")
     assert pty.pty_wait(terminal) == 3

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 from contextlib import suppress
+from time import monotonic
 
 from sema_runtime.lib.files import checked
 from sema_runtime.lib.text_args import text_of
@@ -69,7 +70,19 @@ class Child:
     collects the output, where Ctrl-C can't leave a process behind that nobody knows of. What it raises is raised here.
     """
 
-    __slots__ = ("abandoned", "alone", "closed", "error", "exceeded", "handle", "limit", "outputs", "started", "thread")
+    __slots__ = (
+        "abandoned",
+        "alone",
+        "closed",
+        "error",
+        "exceeded",
+        "handle",
+        "limit",
+        "noticed",
+        "outputs",
+        "started",
+        "thread",
+    )
 
     handle: Popen[bytes]
     outputs: list[Output]
@@ -81,6 +94,7 @@ class Child:
         self.limit = limit
         self.exceeded = False  # has been ended because it wrote more than anybody would read
         self.closed = False  # nobody will take its output any more
+        self.noticed = 0.0  # when its end was seen first
         self.error: BaseException | None = None  # why it could not be started
         self.abandoned = False  # Ctrl-C came while it was started
         self.started = Event()
@@ -145,6 +159,14 @@ class Child:
         """The status that it ended with, -1 when a signal ended it; None while it runs."""
         code = self.handle.poll()
         return -1 if code is not None and code < 0 else code
+
+    def is_over(self) -> bool:
+        """Whether the program has ended and all that it wrote is there."""
+        if self.status() is None:
+            return False
+        if self.noticed == 0.0:
+            self.noticed = monotonic()
+        return self.ended or monotonic() - self.noticed > GRACE
 
     def ends_within(self, seconds: float | None) -> bool:
         """Waits until the program has ended and everybody has closed its streams. False when that takes longer."""

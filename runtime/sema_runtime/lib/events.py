@@ -37,8 +37,9 @@ def event_select(sources: Any, timeout: Any = None) -> Map | None:
     """Waits until one of the sources is ready and gives `{:type t :source s}` for the first one; other tasks go on.
 
     Sources: `{:type :key}`, a key, which stands in :value as io/read-key gives it; `{:type :proc :handle p}`, a process
-    that has written something (:output?) or has ended (:exited?); `(time/tick ms)`. timeout: milliseconds after which
-    the result is nil; without it the shortest timer counts, or 10 seconds.
+    that has written something (:output?) or has ended (:exited?), when the rest of its output can be read as well;
+    `(time/tick ms)`. timeout: milliseconds after which the result is nil; without it the shortest timer counts, or 10
+    seconds.
 
     (event/select (list (time/tick 60000) (time/tick 1))) => {:source {:ms 1 :type :timer} :type :timer}
     (event/select '() 1) => nil
@@ -93,7 +94,7 @@ def _news_of_process(handle: Any) -> dict[Keyword, Any] | None:
     process = processes.open.get(handle) if type(handle) is int else None
     if process is None:
         return None
-    exited = process.child.status() is not None  # asked first: what it wrote before is there then, or comes as news
+    exited = process.child.is_over()  # asked first: what it wrote is there then
     written = any(output.size for output in process.child.outputs)
     return {keyword("output?"): written, keyword("exited?"): exited} if written or exited else None
 
