@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from child_support import Witness, program
+from child_support import ROOT, Witness, program
 
 from sema_runtime import capabilities
-from sema_runtime.lib import children, events, output, processes, system
+from sema_runtime.lib import children, events, output, processes, pty, system
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_map
 from sema_runtime.values.errors import PermissionDenied, SemaError
@@ -334,3 +335,33 @@ def test_signals_are_handled_when_the_program_asks(monkeypatch: pytest.MonkeyPat
         signal.signal(signal.SIGTERM, before[1])
     with pytest.raises(SemaError, match="sys/on-signal: unknown signal :hup; use :winch, :int, or :term"):
         system.sys_on_signal(keyword("hup"), lambda: None)
+
+
+# At a terminal
+
+
+def at_terminal(source: str) -> int:
+    """A Sema program in a terminal."""
+    command = List([sys.executable, "-m", "semac.entry", "-e", source])
+    return pty.pty_spawn(command, options(env=Map({"PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"})))
+
+
+def test_a_command_may_ask_at_the_terminal() -> None:
+    terminal = at_terminal("""(println (:stdout (shell "read -r word < /dev/tty; echo got $word")))""")
+    pty.pty_write(terminal, "secret\n")
+    assert pty.pty_wait(terminal) == 0
+    assert "got secret" in pty.pty_read(terminal)
+
+
+def test_in_a_task_there_is_no_terminal_that_a_command_could_wait_for() -> None:
+    terminal = at_terminal("""(println (await (async (:exit-code (shell "read -r word < /dev/tty")))))""")
+    assert pty.pty_wait(terminal) == 0
+    assert pty.pty_read(terminal).strip() in ("1", "2")
+
+
+def test_ctrl_c_at_the_terminal(witness: Witness) -> None:
+    terminal = at_terminal(f"""(shell "{witness.command()}")""")
+    witness.runs()
+    pty.pty_write(terminal, "\x03")
+    assert pty.pty_wait(terminal) != 0
+    witness.ended()
