@@ -210,7 +210,8 @@ def _read(descriptor: int) -> bytes | None:
 
 def _end_all() -> None:
     for child in list(_running):
-        child.kill()
+        if not child.ended:  # in a fork of this process nobody collects any more: they are not its children
+            child.kill()
 
 
 atexit.register(_end_all)
