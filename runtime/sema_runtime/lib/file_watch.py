@@ -11,7 +11,7 @@ import os
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.files import checked
 from sema_runtime.lib.handles import Handles
-from sema_runtime.lib.system import in_background
+from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.children import Child, Settings, arguments, piped, refusal, write_all
 from sema_runtime.lib.handles import Handles
-from sema_runtime.lib.system import in_background
 from sema_runtime.lib.text_args import text_of
+from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.errors import IoError, SemaError
 
 TYPE_CHECKING = False

@@ -9,8 +9,8 @@ from contextlib import suppress
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.children import GRACE, Child, Settings, arguments, opened, refusal
 from sema_runtime.lib.handles import Handles
-from sema_runtime.lib.system import in_background
 from sema_runtime.lib.text_args import text_of
+from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.maps import Map

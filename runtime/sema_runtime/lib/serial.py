@@ -12,8 +12,8 @@ import time
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.extras import extra_missing
 from sema_runtime.lib.handles import Handles
-from sema_runtime.lib.system import in_background
 from sema_runtime.lib.text_args import text_of
+from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 

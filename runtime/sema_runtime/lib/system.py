@@ -11,6 +11,7 @@ from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.file_access import readable_name, reason
 from sema_runtime.lib.text_args import text_of
+from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -385,25 +386,6 @@ def _at_terminal() -> bool:
         return False
     finally:
         os.close(terminal)
-
-
-def in_background(work: Callable[[], Any], stop: Callable[[], Any] | None = None) -> Any:
-    """The result of blocking work; when there are tasks, it is done in a thread so that they go on.
-
-    stop: ends the work early. Called when it fails or the wait for it is broken off, by cancelling the task or Ctrl-C;
-    without it the thread is left alone then.
-    """
-    try:
-        if "sema_runtime.tasks.scheduler" not in sys.modules:
-            return work()
-        from sema_runtime.tasks import suspend
-        from sema_runtime.tasks.threads import in_thread
-
-        return suspend(in_thread(work))
-    except BaseException:
-        if stop is not None:
-            stop()
-        raise
 
 
 # Signals

@@ -1,4 +1,5 @@
-"""Blocking work in a thread, so that tasks go on meanwhile; it ends early when nobody waits for it any more."""
+"""Work that computes or reads files, in a pool of threads, so that tasks go on meanwhile; it looks now and then whether
+anybody still waits for it. What may wait for ever belongs in a thread of its own: `threads.py`."""
 
 from __future__ import annotations
 
