@@ -35,7 +35,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 PAGES = (
     ("special-forms", "Special forms", ("special-forms",)),
     ("macros", "Macros", ("macros",)),
-    ("numbers", "Numbers", ("arithmetic", "math", "math-functions")),
+    ("numbers", "Numbers", ("arithmetic", "math", "integers", "math-functions")),
     ("values", "Names of values", ("values",)),
     ("predicates", "Types and equality", ("predicates", "truth", "convert")),
     ("strings", "Strings", ("strings", "string-search", "string-case", "string-pad", "format")),
