@@ -133,11 +133,12 @@ def http_file(path: Any, content_type: Any = None) -> Map:
     (http/file "missing.html") ! I/O error: http/file missing.html: No such file
     """
     given = checked("http/file", path)
+    kind = None if content_type is None else text_of(content_type)
     try:
         real = os.path.realpath(given, strict=True)
     except (OSError, ValueError) as error:
         raise failed("http/file", given, error) from None
-    return file_response(real, None if content_type is None else text_of(content_type))
+    return file_response(real, kind)
 
 
 def file_response(path: str, content_type: str | None = None) -> Map:

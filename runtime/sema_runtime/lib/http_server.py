@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.extras import extra_missing
 from sema_runtime.lib.http_responses import function_of
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -67,7 +68,7 @@ def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, l
     try:
         from sema_runtime.web.server import TRIES, Server, listen
     except ImportError as error:
-        raise SemaError(f"http/serve needs the package {error.name}", "pip install 'semac[web]'") from None
+        raise extra_missing("http/serve", error.name or "uvicorn", "web") from None
     from sema_runtime.web.reports import say
 
     listener = listen(host, port, TRIES if fallback else 1)
@@ -78,5 +79,18 @@ def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, l
     else:
         shown = f"[{host}]" if ":" in host else host
         info = Map({HOST: host, PORT: bound, URL: f"http://{shown}:{bound}", STOP: server.stop})
-        server.tasks.spawn(lambda: on_listen(info))
+        server.tasks.spawn(lambda: _tell(on_listen, info))
     server.run()
+
+
+def _tell(on_listen: Any, info: Map) -> None:
+    """Calls the function; the server goes on if it fails."""
+    from sema_runtime.tasks.promises import Cancelled
+    from sema_runtime.web.reports import report
+
+    try:
+        on_listen(info)
+    except Cancelled:
+        raise
+    except Exception as error:
+        report("http/serve on-listen handler error", error)

@@ -27,7 +27,7 @@ from sema_runtime.web.messages import (
     text_response,
     with_body,
 )
-from sema_runtime.web.reports import report
+from sema_runtime.web.reports import report_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Application:
         except Gone:
             raise
         except Exception as error:
-            report(scope, error)
+            report_request(scope, error)
             parts = BROKEN
         if parts is not None:
             await send_parts(send, *parts)

@@ -88,10 +88,10 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self.lost is not None:
+            self.lost(None)  # first: what waits for the client to read is to be cancelled, not to go on
         super().connection_lost(exc)
         self.app_state = {}
-        if self.lost is not None:
-            self.lost(None)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if app is self.app and not self.pipeline:

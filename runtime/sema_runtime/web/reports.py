@@ -16,11 +16,16 @@ def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def report(scope: Any, error: BaseException) -> None:
+def report_request(scope: Any, error: BaseException) -> None:
     """Says that the handler of a request has failed, and where."""
+    report(f"http/serve handler error: {scope.get('method', 'WebSocket')} {scope['path']}", error)
+
+
+def report(what: str, error: BaseException) -> None:
+    """Says what went wrong, and where."""
     from sema_runtime.values.conditions import describe
 
     described = describe(error)
-    lines = [f"http/serve handler error: {scope.get('method', 'WebSocket')} {scope['path']}: {described.message}"]
+    lines = [f"{what}: {described.message}"]
     lines += [f"  at {frame.name} ({frame.file}:{frame.line}:{frame.col})" for frame in described.frames[:5]]
     say("\n".join(lines))

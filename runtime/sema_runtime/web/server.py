@@ -89,7 +89,7 @@ class Server:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=max_connections,
+            limit_concurrency=None if max_connections is None else max_connections + 1,  # it counts the one that asks
             timeout_notify=read_timeout,  # type: ignore[arg-type]
             timeout_graceful_shutdown=grace,  # type: ignore[arg-type]
         )
@@ -113,7 +113,7 @@ class Server:
     def fail(self, error: BaseException) -> None:
         """Ends the server with an error."""
         self.failure = error
-        self.app.cancel_all()
+        self.uvicorn.force_exit = True
         self.uvicorn.stop()
 
     def _abort(self) -> None:

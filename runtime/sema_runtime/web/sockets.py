@@ -12,7 +12,7 @@ from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
 from sema_runtime.web.app import BROKEN, Gone, special
 from sema_runtime.web.messages import Refused, request_map, response_parts, text_response
-from sema_runtime.web.reports import report
+from sema_runtime.web.reports import report_request
 from sema_runtime.web.streams import LIMIT, Closed, Outbox
 
 TYPE_CHECKING = False
@@ -139,7 +139,7 @@ async def serve_socket(app: Application, scope: Scope, receive: Receive, send: S
         await _refuse(scope, send, *text_response(refused.status, refused.text))
         return
     except Exception as error:
-        report(scope, error)
+        report_request(scope, error)
         await _refuse(scope, send, *BROKEN)
         return
     await send({"type": "websocket.accept"})
@@ -157,7 +157,7 @@ async def _converse(
         await app.finish(task, None, scope)
         error = task.promise.error
         if error is not None and task.promise.state is not CANCELLED and not isinstance(error, Closed):
-            report(scope, error)
+            report_request(scope, error)
             connection.code = FAILED
         connection.outbox.close()
         await writing

@@ -8,7 +8,7 @@ from collections import deque
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.tasks.promises import CANCELLED
 from sema_runtime.values.errors import SemaError
-from sema_runtime.web.reports import report
+from sema_runtime.web.reports import report_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ async def send_events(
         if task.promise.state is CANCELLED or isinstance(error, Closed):
             return
         if error is not None:
-            report(scope, error)
+            report_request(scope, error)
         outbox.close()
         await pouring
         await send({"type": "http.response.body", "body": b""})
