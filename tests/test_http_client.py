@@ -422,11 +422,30 @@ def test_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
             run(f"({call})")
 
 
+# Connections
+
+
+def test_what_is_idle_for_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "IDLE_SECONDS", 0.0)
+    ended = Happening()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await received(reader)
+        writer.write(reply("ok"))
+        await reader.read()
+        ended.happens()
+
+    with serving(handler) as first, serving(handler) as second:
+        run(f'(http/get "{first}")')
+        run(f'(http/get "{second}")')
+        assert ended.happened()
+
+
 # Tasks
 
 
 def test_many_requests_wait_side_by_side() -> None:
-    count = 300
+    count = 100
     waiting: list[asyncio.StreamWriter] = []
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

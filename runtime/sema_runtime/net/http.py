@@ -16,6 +16,8 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from math import inf
+from time import monotonic
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -24,6 +26,7 @@ IDLE_MS = 120_000  # the longest wait for the next piece of a reply
 MAX_BYTES = 256 << 20  # of a body, after decompression
 MAX_REDIRECTS = 10
 MAX_IDLE = 512  # connections that are kept for later
+IDLE_SECONDS = 5.0  # for which they are kept
 MOST_REQUESTS = 2048  # that wait for a reply at once, streams apart; the others wait for their turn
 USER_AGENT = "semac"
 METHOD_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")
@@ -243,10 +246,10 @@ def _too_large(limit: int) -> Failure:
 
 class Connections:
     """The connections of one event loop, each an httpx client that holds one. Those of an origin are used last in,
-    first out; httpx closes one that has been idle for 5 seconds when it is used again."""
+    first out; what was idle for long is closed when another request ends."""
 
     def __init__(self) -> None:
-        self.idle: dict[Any, list[Any]] = {}
+        self.idle: dict[Any, list[tuple[float, Any]]] = {}  # origin → since when, and the client; the oldest first
         self.count = 0
         self.turns = asyncio.Semaphore(_most_requests())
 
@@ -254,25 +257,30 @@ class Connections:
         clients = self.idle.get(origin)
         if not clients:
             return _new_client()
-        client = clients.pop()
+        _, client = clients.pop()
         self.count -= 1
         if not clients:
             del self.idle[origin]
         return client
 
     async def give_back(self, origin: Any, client: Any, reusable: bool) -> None:
+        now = monotonic()
         if reusable and self.count < MAX_IDLE:
-            self.idle.setdefault(origin, []).append(client)
+            self.idle.setdefault(origin, []).append((now, client))
             self.count += 1
         else:
             await client.aclose()
+        await self.close(now - IDLE_SECONDS)
 
-    async def close(self) -> None:
-        clients = [client for idle in self.idle.values() for client in idle]
-        self.idle.clear()
-        self.count = 0
-        for client in clients:
-            await client.aclose()
+    async def close(self, before: float = inf) -> None:
+        """Closes the connections that have been idle since before that time."""
+        for origin, clients in list(self.idle.items()):
+            while clients and clients[0][0] <= before:
+                _, client = clients.pop(0)
+                self.count -= 1
+                await client.aclose()
+            if not clients and self.idle.get(origin) is clients:
+                del self.idle[origin]
 
 
 _connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connections] = WeakKeyDictionary()
