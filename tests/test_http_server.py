@@ -134,6 +134,9 @@ ROUTES = """
                                                     (catch e (channel/send news "flood ended"))))))]
    [:get "/big" (fn (r) (http/text (string/repeat "x" 3000000)))]
    [:get "/file" (fn (r) (http/file "big.bin"))]
+   [:get "/page" (fn (r) (assoc (http/file "big.bin" "text/html") :headers {"Cache-Control" "no-store"}))]
+   [:get "/bad-type" (fn (r) (http/file "big.bin" "a\\nb"))]
+   [:get "/gone" (fn (r) (assoc (http/file "big.bin") :__file_path "/nowhere"))]
    [:ws "/echo/:room" echo]
    [:get "/dynamic" (fn (r) (http/websocket (fn (conn) ((:send conn) (:path (:request conn))))))]
    [:ws "/close" (fn (conn) ((:send conn) "bye") ((:close conn)) (channel/recv gate)
@@ -227,7 +230,17 @@ def test_responses(shared: Program) -> None:
     assert (empty.status_code, empty.content, "content-length" in empty.headers) == (204, b"", False)
     big = shared.get("/big")
     assert (len(big.content), big.headers["content-length"]) == (3_000_000, "3000000")
-    assert shared.get("/file").content == bytes(range(256)) * 5000
+    file = shared.get("/file")
+    assert file.content == bytes(range(256)) * 5000
+    assert (file.headers["content-type"], file.headers["cache-control"]) == (
+        "application/octet-stream",
+        "public, max-age=3600",
+    )
+    page = httpx.head(shared.url("/file"))
+    assert (page.status_code, page.content, page.headers["content-length"]) == (404, b"", "11")
+    page = shared.get("/page")
+    assert (page.headers["content-type"], page.headers.get_list("cache-control")) == ("text/html", ["no-store"])
+    assert shared.get("/gone").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -238,6 +251,7 @@ def test_responses(shared: Program) -> None:
         ("/bad-body", "response :body must be a string or bytevector, got map"),
         ("/bad-status", "response :status must be an integer from 200 to 599, got 42"),
         ("/bad-header", "header x must be one line"),
+        ("/bad-type", "header content-type must be one line"),
     ],
 )
 def test_a_failing_handler_tells_the_client_nothing(shared: Program, path: str, said: str) -> None:
@@ -305,6 +319,18 @@ def test_events_arrive_when_they_are_sent(shared: Program) -> None:
         assert [next(lines) for _ in range(3)] == ["data: one", "data: two", ""]
         shared.get("/release")
         assert list(lines) == ["data: ", "", "data: é", ""]
+
+
+def test_an_event_is_sent_before_the_handler_computes_on(tmp_path: Path) -> None:
+    handler = """(fn (r) (http/stream (fn (send)
+      (send "one")
+      (let compute () (unless (file/exists? "seen") (compute)))
+      (send "two"))))"""
+    with serving(tmp_path, handler) as program, httpx.stream("GET", program.url(), timeout=30) as events:
+        lines = events.iter_lines()
+        assert next(lines) == "data: one"
+        (tmp_path / "seen").touch()
+        assert list(lines) == ["", "data: two", ""]
 
 
 def test_a_stream_that_fails_ends(shared: Program) -> None:
@@ -387,8 +413,9 @@ def test_clients_that_stall_are_closed(tmp_path: Path) -> None:
         silent = program.connect()
         body = program.connect(b"POST /map HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab")
         deaf = program.connect(b"GET /flood HTTP/1.1\r\nhost: x\r\n\r\n")
-        for client in (head, silent, body):
+        for client in (head, body):
             assert client.recv(100).startswith(b"HTTP/1.1 408 ")
+        assert silent.recv(100) == b""
         assert program.get("/news").text == "flood ended"
         assert program.get("/text").status_code == 200
         for client in (head, silent, body, deaf):
@@ -502,6 +529,32 @@ def test_ports(tmp_path: Path) -> None:
             program.close()
 
 
+def test_what_the_server_says_on_stderr(tmp_path: Path) -> None:
+    """Where it listens, unless the program says it; that the function for that has failed."""
+    source = '(async (http/serve car {:port 0 :host "127.0.0.1"})) (async/sleep 1) (println 0) (exit 0)'
+    program = Program(source, tmp_path)
+    assert program.process.wait() == 0
+    assert program.stderr().startswith("Listening on 127.0.0.1:")
+    program.close()
+    with serving(tmp_path, '(fn (r) (http/text "on"))') as program:
+        assert program.stderr() == ""
+    source = """
+    (define (told info) (println (:port info)) (error "not told"))
+    (http/serve (fn (r) (http/text "on")) {:port 0 :host "127.0.0.1" :on-listen told})
+    """
+    program = Program(source, tmp_path)
+    assert program.get("/").text == "on"
+    assert program.stderr().startswith("http/serve on-listen handler error: not told\n")
+    program.close()
+
+
+def test_connections_over_the_limit(tmp_path: Path) -> None:
+    with serving(tmp_path, '(fn (r) (http/text "on"))', ":max-connections 1") as program, httpx.Client() as client:
+        assert client.get(program.url()).text == "on"
+        assert program.get("/").status_code == 503
+        assert client.get(program.url()).text == "on"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -524,6 +577,14 @@ def test_bad_arguments() -> None:
         http_serve(5)
     with pytest.raises(SemaError, match="expected map, got int"):
         http_serve(lambda request: request, 8080)
+
+
+def test_without_the_packages_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "sema_runtime.web.server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(SemaError, match="http/serve needs the package uvicorn") as failed:
+        http_serve(lambda request: request, Map({keyword("port"): 0}))
+    assert failed.value.hint == "pip install 'semac[web]'"
 
 
 # The ASGI application

@@ -27,8 +27,10 @@ THIRD_PARTY = {
     "semac/coverage_plugin.py": {"coverage"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},
+    "runtime/sema_runtime/web/protocol.py": {"uvicorn"},
+    "runtime/sema_runtime/web/server.py": {"uvicorn"},
 }
-EFFECTFUL = {"lib", "llm", "tasks", "seam"}  # of the runtime, which the compiler doesn't load
+EFFECTFUL = {"lib", "llm", "tasks", "web", "seam"}  # of the runtime, which the compiler doesn't load
 DOOR = "runtime/sema_runtime/seam.py"  # the only way from the runtime to the compiler
 OUTPUT_CAPTURE = "semac/eval_worker.py"  # collects what programs print
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]

@@ -9,6 +9,7 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
+from sema_runtime.web import MAX_BODY, READ_TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def http_serve(handler: Any, *options: Any) -> None:
     if on_listen is not None:
         function_of(on_listen)
     limits: dict[str, Any] = {
-        "max_body": _number(given, "max-body", 16 * 1024 * 1024),
+        "max_body": _number(given, "max-body", MAX_BODY),
         "max_connections": _number(given, "max-connections", None),
-        "read_timeout": _number(given, "read-timeout", 30_000) / 1000,
+        "read_timeout": _number(given, "read-timeout", int(READ_TIMEOUT * 1000)) / 1000,
         "grace": _number(given, "grace", 10_000) / 1000,
     }
     fallback = given.lookup(PORT_FALLBACK)

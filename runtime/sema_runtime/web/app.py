@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 BROKEN = text_response(500, "Handler did not respond")
 CLOSE = (b"connection", b"close")
-
-
 LINK = "sema.link"  # in the state of a scope: its Connection, in our own server
 NO_STATE: dict[str, Any] = {}
 
@@ -85,14 +83,15 @@ class Application:
         elif kind == "websocket":
             from sema_runtime.web.sockets import serve_socket
 
-            await serve_socket(self, scope, receive, send)
+            await self._guarded(serve_socket(self, scope, receive, send))
         elif kind == "lifespan":
             await _lifespan(receive, send)
 
     # Requests
 
     async def _guarded(self, work: Awaitable[None]) -> None:
-        with suppress(Gone, asyncio.CancelledError):  # the server closes the connection: the response is incomplete
+        """Does the work, up to where nobody waits for it: then the server closes the connection."""
+        with suppress(Gone, OSError, asyncio.CancelledError):
             await work
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +114,7 @@ class Application:
         try:
             value = await self.result(task, receive, scope)
             kind = special(value)
-            headers = header_list(value.d.get(HEADERS)) if kind else []
+            headers = special_headers(value, kind) if kind else []
             parts = None if kind else response_parts(value)
         except Gone:
             raise
@@ -131,7 +130,7 @@ class Application:
         elif kind is FILE:
             from sema_runtime.web.files import send_file
 
-            await send_file(value.d[FILE_PATH], value.d[FILE_TYPE], headers, send)
+            await send_file(value.d[FILE_PATH], headers, send)
         else:
             await send_parts(send, *text_response(400, "WebSocket upgrade required"))
 
@@ -177,9 +176,7 @@ class Application:
         context = copy_context() if self.context is None else self.context.copy()
         try:
             return scheduler.start_in_loop(function, context)
-        except Exception:
-            raise
-        except BaseException as error:
+        except (SystemExit, KeyboardInterrupt) as error:
             if self.on_exit is None:
                 raise
             self.on_exit(error)
@@ -239,6 +236,17 @@ def special(value: Any) -> Keyword | None:
         if STREAM in d or FILE in d or WEBSOCKET in d:
             return next((key for key in (STREAM, FILE, WEBSOCKET) if d.get(key)), None)
     return None
+
+
+def special_headers(value: Map, kind: Keyword) -> Headers:
+    """The headers of what isn't an ordinary response: those of the map, and ours where it has none."""
+    given = header_list(value.d.get(HEADERS))
+    if kind is STREAM:
+        ours = {"content-type": "text/event-stream", "cache-control": "no-cache"}
+    else:
+        ours = {"content-type": value.d.get(FILE_TYPE, ""), "cache-control": "public, max-age=3600"}
+    names = {name for name, _ in given}
+    return [*given, *[one for one in header_list(Map(ours)) if one[0] not in names]]
 
 
 def cancel(task: Task) -> None:

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from sema_runtime.web.messages import Headers
 
 PIECE = 1 << 18  # bytes read at a time
-CACHED = (b"cache-control", b"public, max-age=3600")
 
 
-async def send_file(path: str, content_type: str, headers: Headers, send: Send) -> None:
-    """Sends a file, or 404 where it can't be read. headers: added to, or in place of, those that are ours."""
+async def send_file(path: str, headers: Headers, send: Send) -> None:
+    """Sends a file, or 404 where it can't be read."""
     from sema_runtime.web.app import send_parts
     from sema_runtime.web.messages import text_response
 
@@ -31,10 +30,8 @@ async def send_file(path: str, content_type: str, headers: Headers, send: Send) 
         await send_parts(send, *text_response(404, "Not Found"))
         return
     with file:
-        given = {name for name, _ in headers}
-        ours = [(b"content-type", content_type.encode()), CACHED]
-        all_headers = [*headers, *[one for one in ours if one[0] not in given], (b"content-length", b"%d" % size)]
-        await send({"type": "http.response.start", "status": 200, "headers": all_headers})
+        headers = [*headers, (b"content-length", b"%d" % size)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         left = size - len(piece)
         await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
         while left > 0:

@@ -129,16 +129,15 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        cycle = self.cycle
-        if cycle is None or cycle.scope is not self.scope:
+        if self.in_head():
             self.head_size += len(data)
             if self.head_size > MAX_HEAD and not self.transport.is_closing():
                 self.refuse(431)
         else:
             self.head_size = 0
 
-    def awaits_head(self) -> bool:
-        """Whether the client has begun a request, or just connected, and its head isn't complete."""
+    def in_head(self) -> bool:
+        """Whether the client has begun a request whose head isn't complete."""
         return self.cycle is None or self.cycle.scope is not self.scope
 
     def refuse(self, status: int) -> None:
@@ -173,8 +172,10 @@ class Watch:
             now[connection] = (mark, seconds)
             if seconds < self.limit:
                 continue
-            if isinstance(connection, Connection) and mark[0] == "head":
+            if mark[0] == "head":
                 connection.refuse(408)
+            elif mark[0] == "connected":
+                connection.transport.close()
             else:
                 connection.transport.abort()
         self.before = now
@@ -186,6 +187,10 @@ def waits_for(connection: Any) -> tuple[str, int] | None:
     unsent = transport.get_write_buffer_size()
     if unsent:
         return "reading", unsent
-    if isinstance(connection, Connection) and connection.awaits_head():
+    if not isinstance(connection, Connection):  # a WebSocket, which uvicorn pings
+        return None
+    if connection.scope is None:
+        return "connected", 0
+    if connection.in_head() and (connection.cycle is None or connection.cycle.response_complete):
         return "head", id(connection.scope)
     return None

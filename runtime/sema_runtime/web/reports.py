@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 
 def say(text: str) -> None:
     """Writes a line to stderr, if there is one."""
-    with suppress(OSError, ValueError, AttributeError):
+    with suppress(OSError, ValueError, AttributeError, RuntimeError):  # closed, absent, in the middle of a line
         print(text, file=sys.stderr, flush=True)
 
 
 def report_request(scope: Any, error: BaseException) -> None:
     """Says that the handler of a request has failed, and where."""
-    report(f"http/serve handler error: {scope.get('method', 'WebSocket')} {scope['path']}", error)
+    from sema_runtime.web.messages import path_of
+
+    report(f"http/serve handler error: {scope.get('method', 'WebSocket')} {path_of(scope)}", error)
 
 
 def report(what: str, error: BaseException) -> None:

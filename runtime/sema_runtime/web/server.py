@@ -33,9 +33,10 @@ BACKLOG = 2048
 class Uvicorn(uvicorn.Server):
     """uvicorn's server without its own handling of signals, stopped by `stop` at once instead of at the next tick."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, read_timeout: float) -> None:
         super().__init__(config)
         self.stopping = asyncio.Event()
+        self.watch = Watch(read_timeout)
 
     def stop(self) -> None:
         self.should_exit = True
@@ -46,9 +47,8 @@ class Uvicorn(uvicorn.Server):
         yield
 
     async def main_loop(self) -> None:
-        watch = Watch(self.config.timeout_notify)
         while not await self.on_tick(0):  # sets the date header
-            watch.look(self.server_state.connections)
+            self.watch.look(self.server_state.connections)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.stopping.wait(), Watch.INTERVAL)
 
@@ -90,10 +90,9 @@ class Server:
             proxy_headers=False,
             server_header=False,
             limit_concurrency=None if max_connections is None else max_connections + 1,  # it counts the one that asks
-            timeout_notify=read_timeout,  # type: ignore[arg-type]
             timeout_graceful_shutdown=grace,  # type: ignore[arg-type]
         )
-        self.uvicorn = Uvicorn(config)
+        self.uvicorn = Uvicorn(config, read_timeout)
 
     def run(self) -> None:
         """Serves until `stop` is called, which leaves requests their grace, or the task is cancelled."""

@@ -68,16 +68,20 @@ class Socket:
             self.receiving.append(waiter)
             self.scheduler.wait(waiter)
         message = self.inbox.popleft()
-        if self.room is not None and len(self.inbox) < LIMIT:
-            self.room.set_result(None)
-            self.room = None
+        self._make_room()
         return message
 
     def close(self) -> None:
         """Closes the connection, after what was sent."""
         self.end()
         self.inbox.clear()
+        self._make_room()
         self.outbox.close()
+
+    def _make_room(self) -> None:
+        if self.room is not None and len(self.inbox) < LIMIT:
+            self.room.set_result(None)
+            self.room = None
 
     # Called by the loop
 
@@ -134,7 +138,7 @@ async def serve_socket(app: Application, scope: Scope, receive: Receive, send: S
             await _refuse(scope, send, *parts)
             return
     except Gone:
-        return
+        raise
     except Refused as refused:
         await _refuse(scope, send, *text_response(refused.status, refused.text))
         return
@@ -152,6 +156,7 @@ async def _converse(
 ) -> None:
     reading = asyncio.ensure_future(connection.read())
     writing = asyncio.ensure_future(connection.write())
+    await asyncio.sleep(0)  # both are ready before the first message
     try:
         task = app.start(lambda: handler(connection.as_map(request)))
         await app.finish(task, None, scope)

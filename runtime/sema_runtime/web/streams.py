@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sema_runtime.web.messages import Headers
 
 LIMIT = 256  # messages that wait for a client before whoever sends more must wait too
-EVENTS: Headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
 
 
 class Closed(SemaError):
@@ -91,9 +90,7 @@ async def send_events(
     app: Application, handler: Callable[[Any], Any], headers: Headers, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Sends what the handler sends, each text as one event, until it returns."""
-    given = {name for name, _ in headers}
-    ours = [one for one in EVENTS if one[0] not in given]
-    await send({"type": "http.response.start", "status": 200, "headers": [*headers, *ours]})
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
     outbox = Outbox(app.tasks(), "SSE stream closed")
 
     async def send_event(text: str) -> None:
@@ -103,6 +100,7 @@ async def send_events(
         outbox.put(text_of(text))
 
     pouring = asyncio.ensure_future(outbox.pour(send_event))
+    await asyncio.sleep(0)  # it is ready before the first message
     try:
         task = app.start(lambda: handler(send_text))
         await app.finish(task, receive, scope)
