@@ -1,9 +1,10 @@
-"""Feeds broken and unusual programs to the reader, the expander and the compiler.
+"""Feeds broken and unusual programs to the reader, the expander and the compiler, and broken texts to the library.
 
-    python scripts/fuzz.py [--inputs N] [--seed S] [--part reader|compiler] [--corpus FOLDER]
+    python scripts/fuzz.py [--inputs N] [--seed S] [--part reader|compiler|library] [--corpus FOLDER]
 
-Every input must end in forms or code, or in a Sema error with a place in the text. Anything else is a finding; the
-shortest input of each kind of finding is printed, and the exit status is 1.
+Every input must end in forms or code, or in a Sema error with a place in the text; for the library, in a value or a
+Sema error, soon. Anything else is a finding; the shortest input of each kind of finding is printed, and the exit
+status is 1.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "runtime")]
 
+from library_inputs import DECODERS, changed_text  # noqa: E402
+
 from sema_runtime.values.atoms import symbol  # noqa: E402
 from sema_runtime.values.errors import ReaderError, SemaError  # noqa: E402
 from sema_runtime.values.lists import List  # noqa: E402
@@ -30,6 +33,7 @@ from sema_runtime.values.printer import to_text  # noqa: E402
 from semac.driver import compile_source  # noqa: E402
 from semac.reader import read_program, read_recovering  # noqa: E402
 
+SOON = 2  # seconds
 PIECES = [
     "(", ")", "[", "]", "{", "}", "'", "`", ",", ",@", "@", '"', 'f"', "${", "}", "#(", "#u8(", "#\\", "#\\a", "#",
     ".", "%", "%2", "%&", ":", ":k", "a", "b", "1", "-1", "1/2", "1.5", "1e9", "2i", "+", "-", ";", "|", "\\", "é",
@@ -207,6 +211,33 @@ def changed(form: Any, source: random.Random, spare: list[Any]) -> Any:
     return List(items) if type(form) is List else tuple(items)
 
 
+def check_library(text: str) -> str | None:
+    """Gives a text to the decoder whose name it begins with."""
+    name, _, given = text.partition("\0")
+    start = time.perf_counter()
+    try:
+        DECODERS[name][0](given)
+    except SemaError as error:
+        if not error.message:
+            return f"{name}: an error without a message"
+    except Exception as error:
+        return f"{name}: {kind_of(error)}"
+    return f"{name}: slow" if time.perf_counter() - start > SOON else None
+
+
+def library_text(source: random.Random, _: list[str]) -> str:
+    """A text for one of the decoders: one it understands, with a few random changes."""
+    name = source.choice(list(DECODERS))
+    return name + "\0" + changed_text(source, DECODERS[name][1])
+
+
+PARTS: dict[str, tuple[Callable[[str], str | None], Callable[[random.Random, list[str]], str]]] = {
+    "reader": (check_reader, random_text),
+    "compiler": (check_compiler, random_program),
+    "library": (check_library, library_text),
+}
+
+
 def corpus_programs(folder: str | None) -> list[str]:
     programs = list(SEEDS)
     for path in sorted(Path(folder).glob("*.jsonl")) if folder else ():
@@ -220,7 +251,7 @@ def corpus_programs(folder: str | None) -> list[str]:
 
 
 def run(part: str, inputs: int, seed: int, programs: list[str]) -> Findings:
-    check, make = (check_reader, random_text) if part == "reader" else (check_compiler, random_program)
+    check, make = PARTS[part]
     findings = Findings()
     source = random.Random(seed)
     start = time.process_time()
@@ -242,11 +273,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=20_000, help="how many texts a part gets (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--part", choices=("reader", "compiler"), help="only this part")
+    parser.add_argument("--part", choices=list(PARTS), help="only this part")
     parser.add_argument("--corpus", help="a folder of .jsonl files whose `src` programs are mutated too")
     options = parser.parse_args()
     programs = corpus_programs(options.corpus)
-    parts = [options.part] if options.part else ["reader", "compiler"]
+    parts = [options.part] if options.part else list(PARTS)
     found = [run(part, options.inputs, options.seed, programs) for part in parts]
     return 1 if any(findings.count for findings in found) else 0
 

@@ -1,4 +1,4 @@
-"""A short run of the fuzz driver: any text gives forms and code, or a Sema error with a place."""
+"""A short run of the fuzz driver: any text gives forms and code, or a Sema error with a place; and a value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semac.driver import compile_source
 DRIVER = Path(__file__).resolve().parent.parent / "scripts" / "fuzz.py"
 
 
-@pytest.mark.parametrize("part", ["reader", "compiler"])
+@pytest.mark.parametrize("part", ["reader", "compiler", "library"])
 def test_no_internal_errors(part: str) -> None:
     command = [sys.executable, str(DRIVER), "--inputs", "3000", "--seed", "5", "--part", part]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -37,6 +37,8 @@ def diff_unified(old: Any, new: Any, context: Any = 3) -> str:
     """
     from difflib import SequenceMatcher
 
+    from sema_runtime.lib.diff_edits import opcodes
+
     strings(old, new)
     if not is_int(context):
         type_error("int", context)
@@ -44,7 +46,9 @@ def diff_unified(old: Any, new: Any, context: Any = 3) -> str:
         raise SemaError("diff/unified: context must be >= 0")
     before, after = _lines(old), _lines(new)
     out: list[str] = []
-    for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(context):
+    matcher: Any = SequenceMatcher(None, "", "")
+    matcher.opcodes = opcodes(before, after)  # difflib only makes the groups
+    for group in matcher.get_grouped_opcodes(context):
         if all(tag == "equal" for tag, *_ in group):
             continue
         old_range = _range(group[0][1], group[-1][2])

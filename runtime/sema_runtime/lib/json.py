@@ -24,7 +24,7 @@ DEEPEST = 127
 CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
 
 
-# Decoding: Python's C scanner reads into dicts and lists; what a program looks at becomes maps and lists, level by level
+# Decoding: Python's C scanner makes dicts and lists; what a program looks at becomes maps and lists, level by level
 
 _keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
 _FINAL = frozenset((str, int, bool, type(None)))  # what the scanner makes that is a Sema value as it stands
@@ -78,9 +78,9 @@ def json_decode(text: Any) -> Any:
         _check(text)
     try:
         return _lifted(_decoder().decode(text))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         _check(text)
-        raise
+        raise SemaError(f"json/decode: {error}", DECODE_HINT) from None  # an integer with too many digits for Python
 
 
 def _suspicious(text: str) -> bool:
@@ -196,7 +196,7 @@ def _has_small_float(text: str) -> bool:
 
 def _not_encodable(function: str, error: Exception) -> SemaError:
     reason = str(error)
-    if not reason.startswith("cannot encode"):
+    if not reason.startswith(("cannot encode", "Exceeds the limit")):
         reason = "cannot encode NaN/Infinity as JSON"
     return SemaError(f"{function}: Eval error: {reason}")
 

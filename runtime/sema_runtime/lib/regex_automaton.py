@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from functools import lru_cache
 
+from sema_runtime.lib.regex_errors import too_large
 from sema_runtime.lib.regex_tree import Choice, Group, One, Place, Repeat, Sequence, is_empty, shortest
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     Path = tuple[int, tuple[int, ...]]  # a way that reads nothing: the step it leads to or MATCH, and the slots it sets
 
 MATCH = -1  # where the automaton ends, in place of a step
+MOST_PASSED = 300_000  # points on all paths: those of `(a*){1000}` are half a million
 END = -(1 << 60)  # the same, in place of a point
 
 compiled_piece = lru_cache(2048)(re.compile)
@@ -31,6 +33,7 @@ class Program:
         self.jumps: list[tuple[str, tuple[int, ...], list[int]]] = []
         self.pieces: list[str] = []  # of the steps
         self.after: list[int] = []  # the point behind each step
+        self.passed = 0  # points, on the search for paths
         self.start = self.built(tree, END)
 
     def point(self, targets: list[int], piece: str = "", slots: tuple[int, ...] = ()) -> int:
@@ -101,6 +104,9 @@ class Program:
                 piece, more, targets = self.jumps[here]
                 if piece not in blocked:
                     waiting += [(target, slots + more) for target in reversed(targets)]
+        self.passed += len(seen)
+        if self.passed > MOST_PASSED:
+            raise too_large()
         return found
 
 

@@ -15,6 +15,8 @@ from sema_runtime.values.typenames import type_name
 
 HINT = "toml/decode expects a TOML document (keys use = not :, strings use double quotes)"
 BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+DEEPEST = 80  # tables and arrays in one another
+LONGEST_KEY = 500  # parts
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
@@ -27,24 +29,50 @@ def toml_decode(text: Any) -> Map:
     from tomllib import TOMLDecodeError, loads
 
     strings(text)
+    text = text.removeprefix("\ufeff")
+    if text.count(".") > LONGEST_KEY:
+        _refuse_endless_keys(text)
     try:
-        found = loads(text)
+        found = loads(text, parse_float=_float)
+        return Map({keyword(key): _decoded(item, 1) for key, item in found.items()})
     except TOMLDecodeError as error:
         raise _refused(text, str(error)) from None
-    try:
-        return Map({keyword(key): _decoded(item) for key, item in found.items()})
-    except OverflowError as error:
-        raise _too_large(text, str(error)) from None
+    except TooLarge as error:
+        raise _too_large(text, *error.args) from None
+    except RecursionError:
+        raise SemaError("toml/decode: parse error: recursion limit", HINT) from None
 
 
-def _decoded(value: Any) -> Any:
+def _refuse_endless_keys(text: str) -> None:
+    """Python's reader takes time with the square of the number of a key's parts."""
+    import re
+
+    part = rf"(?:{KEY})[ \t]*\.[ \t]*"
+    if re.search(rf"(?m)(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*(?:{part}){{{LONGEST_KEY}}}", text):
+        raise SemaError("toml/decode: parse error: recursion limit", HINT)
+
+
+class TooLarge(Exception):
+    """A number: what it is too large for, and its text."""
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value - value != 0 and text[-3:] not in ("inf", "nan"):
+        raise TooLarge("floating-point number", text)
+    return value
+
+
+def _decoded(value: Any, depth: int) -> Any:
     kind = type(value)
+    if depth > DEEPEST:
+        raise RecursionError
     if kind is dict:
-        return Map({keyword(key): _decoded(item) for key, item in value.items()})
+        return Map({keyword(key): _decoded(item, depth + 1) for key, item in value.items()})
     if kind is list:
-        return List([_decoded(item) for item in value])
+        return List([_decoded(item, depth + 1) for item in value])
     if kind is int and not -INT_LIMIT <= value < INT_LIMIT:
-        raise OverflowError(str(value))
+        raise TooLarge("u64 value", str(value))
     if kind in (str, int, float, bool):
         return value
     return _moment_text(value.isoformat())
@@ -57,13 +85,14 @@ def _moment_text(text: str) -> str:
     return f"{head}{dot}{digits}{fraction[6:]}" if dot else head
 
 
-def _too_large(text: str, number: str) -> SemaError:
+def _too_large(text: str, kind: str, number: str) -> SemaError:
     before = text[: max(text.replace("_", "").find(number), 0)]
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return _error(text, line, column, "u64 value was too large", len(number))
+    return _error(text, line, column, f"{kind} was too large", len(number))
 
 
 REASONS = {"Expected '=' after a key in a key/value pair": "key with no value, expected `=`"}
+WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+:."
 TAKEN = ("Cannot overwrite", "Cannot declare", "Cannot mutate")  # how Python begins to say that a key is there already
 KEY = r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[A-Za-z0-9_-]+'
 
@@ -83,8 +112,20 @@ def _refused(text: str, reason: str) -> SemaError:
     elif what == "Invalid statement" and shown[column - 1 : column] not in "=}],":
         rest = shown[column - 1 :].partition(" ")[2].lstrip()
         column = column if rest.startswith("=") else len(shown) - len(rest) + 1  # where `=` should be
-    elif shown[column - 2 : column - 1] == "0" and shown[column - 1 : column].isdigit():
-        column -= 1  # a leading zero: the number is what is wrong
+    elif what.startswith("Unescaped"):
+        column -= 1
+    elif what.startswith("Escaped character"):
+        column -= 4 if shown[column - 7 : column - 5] == "\\u" else 8
+    elif what == "Invalid hex value":
+        column += len(shown[column - 1 :]) - len(shown[column - 1 :].lstrip("0123456789abcdefABCDEF"))
+    elif shown[column - 1 : column] == "\r":
+        column += 1
+    elif (
+        what.startswith("Expected newline")
+        and shown[column - 2 : column - 1] not in "\"'}]"
+        and shown[column - 1] != " "
+    ):
+        column = len(shown[: column - 1].rstrip(WORD)) + 1  # a date that is none, a leading zero: all of it is wrong
     return _error(text, line, column, REASONS.get(what, what), 1)
 
 
