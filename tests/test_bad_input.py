@@ -11,6 +11,7 @@ from sema_runtime.lib import csv, json, security
 from sema_runtime.values.errors import SemaError
 
 JSON = [
+    ('(json/decode "[1e400, -1e400, 1e-400, -0.0]")', "(nil nil 0.0 -0.0)"),
     (r'(json/decode "\"\\ud83d\\ude00\"")', '"😀"'),
     (r'(json/decode "\"\\ud800\"")', "! json/decode: parse error at line 1 column 8: unexpected end of hex escape at line 1 column 8"),
     (r'(json/decode "\"\\ude00x\"")', "! json/decode: parse error at line 1 column 7: lone leading surrogate in hex escape at line 1 column 7"),
@@ -18,7 +19,6 @@ JSON = [
     ('(json/decode "NaN")', "! json/decode: parse error at line 1 column 1: expected value at line 1 column 1"),
     ('(json/decode "[-Infinity]")', "! json/decode: parse error at line 1 column 3: invalid number at line 1 column 3"),
     ('(json/decode "{\\"a\\":1,\\"a\\":2}")', "{:a 2}"),
-    ('(json/decode "[1e400 , -1e400, 1e-400]")', "! json/decode: parse error at line 1 column 7: expected `,` or `]` at line 1 column 7"),
     ('(json/decode "[1] 2")', "! json/decode: parse error at line 1 column 5: trailing characters at line 1 column 5"),
     ('(json/decode (string/repeat "[" 100000))', "! json/decode: parse error at line 1 column 128: recursion limit exceeded at line 1 column 128"),
     ('(json/decode (str (string/repeat "[" 128) (string/repeat "]" 128)))',
@@ -31,7 +31,7 @@ CSV = [
     ('(csv/parse "\\n\\n")', "()"),
     ('(csv/parse-maps "a,a\\n1,2")', '({:a "2"})'),
     ('(csv/parse "a,b\\n\\n1")',
-     "! csv/parse: parse error: CSV error: record 1 (line: 3, byte: 5): found record with 1 fields, but the previous record has 2 fields"),
+     "! csv/parse: parse error: CSV error: record 1 (line: 2, byte: 4): found record with 1 fields, but the previous record has 2 fields"),
 ]  # fmt: skip
 TOML = [
     ('(toml/decode "\\ufeffa = 1")', "{:a 1}"),

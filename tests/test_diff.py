@@ -9,7 +9,7 @@ import pytest
 from sema_runtime.lib import diff, diff_edits
 
 EDITS = [
-    ("jdkngjjpmb", "jddknglj", "  j d +d k n g +l j -j -p -m -b"),
+    ("jdkngjjpmb", "jddkngljfjpmb", "j d +d k n g +l j +f j p m b"),
     ("mffhaghmllo", "amegnbplgn", "-m -f -f -h a -g -h m -l +e +g +n +b +p l -o +g +n"),
     ("hcbceffg", "lcbcefg", "-h +l c b c e -f f g"),
     ("aa", "a", "a -a"),
@@ -36,7 +36,7 @@ def test_edits(old: str, new: str, expected: str) -> None:
 def test_a_diff_applied_gives_the_new_text() -> None:
     source = random.Random(5)
     for _ in range(300):
-        old, new = ("".join(source.choice("abcd\n") for _ in range(source.randrange(40))) for _ in range(2))
+        old, new = (lines("".join(source.choice("abcd") for _ in range(source.randrange(1, 30)))) for _ in range(2))
         patch = diff.diff_unified(old, new, source.randrange(4))
         assert diff.diff_apply(old, patch) == new
 
