@@ -16,7 +16,17 @@ from sema_runtime.values.printer import to_text
 from semac.session import Session
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ("language.md", "macros.md", "python.md", "data.md", "terminal.md", "markup.md", "processes.md", "http.md")
+PAGES = (
+    "language.md",
+    "macros.md",
+    "python.md",
+    "data.md",
+    "terminal.md",
+    "markup.md",
+    "processes.md",
+    "http.md",
+    "files.md",
+)
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
 EXPECTED = re.compile(r"^(.*?)  ; (=>|error:) (.*)$")
