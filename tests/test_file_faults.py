@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outcomes import outcome
 
 from sema_runtime import capabilities
 from sema_runtime.lib import file_access, files, paths, streams
@@ -409,6 +410,14 @@ def test_globbing_in_allowed_directories(monkeypatch: pytest.MonkeyPatch) -> Non
     for pattern in ("*", "outside/*", "inside/../outside/*", "/*"):
         with pytest.raises(PermissionDenied):
             files.file_glob(pattern)
+
+
+def test_loops_over_lines_that_the_compiler_writes_out_are_guarded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    files.file_write("a", "x\n")
+    source = '(file/fold-lines "a" (fn (n line) (+ n 1)) 0)'
+    assert outcome(source) == "1"
+    monkeypatch.setattr(capabilities, "denied", {"fs-read"})
+    assert outcome(source) == "! Permission denied: file/fold-lines requires 'fs-read' capability"
 
 
 def test_paths_are_resolved() -> None:

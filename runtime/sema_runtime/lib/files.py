@@ -6,6 +6,7 @@ import os
 from itertools import chain
 from stat import S_ISDIR, S_ISREG
 
+from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.file_access import (
     FAILURES,
@@ -156,6 +157,7 @@ def _line_blocks(path: Any, function: str, end: AnyStr, carriage_return: AnyStr)
 
 def _line_source(function: str, path: Any, as_text: bool) -> Any:
     """A file to read blocks from; one that keeps its reader waiting, such as a pipe, suspends only the task."""
+    require(function, "fs-read")  # emitted loops come here without the guard of the builtin
     found = checked(function, path)
     try:
         descriptor = opened(found)
