@@ -26,6 +26,7 @@ THIRD_PARTY = {
     "semac/compile_command.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
+    "runtime/sema_runtime/tasks/loops.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},
     "runtime/sema_runtime/web/protocol.py": {"uvicorn"},
     "runtime/sema_runtime/web/server.py": {"uvicorn"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from fractions import Fraction
 
@@ -10,7 +9,6 @@ import pytest
 from outcomes import outcome
 
 from sema_runtime.interop import keyword, to_python, to_sema
-from sema_runtime.lib import python as library
 from sema_runtime.values.conditions import condition_map
 from sema_runtime.values.printer import to_text
 from semac.driver import compile_source
@@ -270,18 +268,6 @@ def test_emitted_code_is_what_one_would_write() -> None:
     assert (
         "    with path.open('w', encoding='utf-8') as f:\n        return json.dump(rows[0], f, sort_keys=True)" in text
     )
-
-
-def test_examples_in_the_documentation_of_the_builtins() -> None:
-    seen = 0
-    for function in vars(library).values():
-        if getattr(function, "__sema_name__", "").startswith("py/"):
-            for line in inspect.getdoc(function).splitlines():  # type: ignore[union-attr]
-                if line.startswith("(") and " => " in line:
-                    source, _, expected = line.rpartition(" => ")
-                    assert outcome(source) == expected, line
-                    seen += 1
-    assert seen > 15
 
 
 # Conversions

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from greenlet import getcurrent  # type: ignore[import-untyped]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,13 +24,56 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def run(loop: asyncio.AbstractEventLoop) -> None:
-    """Runs the loop until somebody stops it."""
+    """Runs the loop until somebody stops it. Raises KeyboardInterrupt after Ctrl-C."""
     outer = asyncio._get_running_loop()
-    if outer is None:
-        loop.run_forever()
-    else:  # a synchronous call below a running loop blocks it anyway
-        with Hiding(outer):
+    with _interrupts(loop):
+        if outer is None:
             loop.run_forever()
+        else:  # a synchronous call below a running loop blocks it anyway
+            with Hiding(outer):
+                loop.run_forever()
+
+
+@contextmanager
+def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Has Ctrl-C stop the loop between two callbacks: raised inside of one, it would leave connections half handled.
+
+    In a task, which runs code of the program, it is raised at once. A handler of the program's own is left alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    if not is_unhandled(signal.SIGINT):
+        yield
+        return
+    hub, came = getcurrent(), False
+
+    def interrupt(number: int, frame: Any) -> None:
+        nonlocal came
+        if getcurrent() is not hub:
+            signal.default_int_handler(number, frame)
+        came = True
+        loop.call_soon_threadsafe(loop.stop)
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    _ours.add(interrupt)
+    try:
+        yield
+    finally:
+        _ours.discard(interrupt)
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
+
+
+_ours: set[Any] = set()  # handlers that stop a loop
+
+
+def is_unhandled(number: int) -> bool:
+    """Whether nothing but Python, or a running loop of ours, handles a signal."""
+    handler = signal.getsignal(number)
+    return handler is signal.default_int_handler or handler is signal.SIG_DFL or handler in _ours
 
 
 class Hiding:

@@ -14,6 +14,7 @@ from contextvars import copy_context
 import uvicorn
 
 from sema_runtime.tasks.hosted import HostedScheduler
+from sema_runtime.tasks.loops import is_unhandled
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
@@ -171,8 +172,9 @@ def stopped_by_signals(server: Server) -> Iterator[None]:
         yield
         return
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
-        if signal.getsignal(number) is default:
-            _replaced[number] = signal.signal(number, _stop_all)
+        if is_unhandled(number):
+            signal.signal(number, _stop_all)
+            _replaced[number] = default
     _stoppable.add(server)
     try:
         yield
