@@ -1,4 +1,4 @@
-"""Texts from elsewhere that are malformed, deep, huge or hostile: values as in the reference, or conditions, and soon."""
+"""Texts from elsewhere that are malformed, deep, huge or hostile: the reference's values or conditions, and soon."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from sema_runtime.values.errors import SemaError
 JSON = [
     ('(json/decode "[1e400, -1e400, 1e-400, -0.0]")', "(nil nil 0.0 -0.0)"),
     (r'(json/decode "\"\\ud83d\\ude00\"")', '"😀"'),
-    (r'(json/decode "\"\\ud800\"")', "! json/decode: parse error at line 1 column 8: unexpected end of hex escape at line 1 column 8"),
-    (r'(json/decode "\"\\ude00x\"")', "! json/decode: parse error at line 1 column 7: lone leading surrogate in hex escape at line 1 column 7"),
+    (r'(json/decode "\"\\ud800\"")',
+     "! json/decode: parse error at line 1 column 8: unexpected end of hex escape at line 1 column 8"),
+    (r'(json/decode "\"\\ude00x\"")',
+     "! json/decode: parse error at line 1 column 7: lone leading surrogate in hex escape at line 1 column 7"),
     ('(json/decode "\\ufeff1")', "! json/decode: parse error at line 1 column 1: expected value at line 1 column 1"),
     ('(json/decode "NaN")', "! json/decode: parse error at line 1 column 1: expected value at line 1 column 1"),
     ('(json/decode "[-Infinity]")', "! json/decode: parse error at line 1 column 3: invalid number at line 1 column 3"),
     ('(json/decode "{\\"a\\":1,\\"a\\":2}")', "{:a 2}"),
     ('(json/decode "[1] 2")', "! json/decode: parse error at line 1 column 5: trailing characters at line 1 column 5"),
-    ('(json/decode (string/repeat "[" 100000))', "! json/decode: parse error at line 1 column 128: recursion limit exceeded at line 1 column 128"),
+    ('(json/decode (string/repeat "[" 100000))',
+     "! json/decode: parse error at line 1 column 128: recursion limit exceeded at line 1 column 128"),
     ('(json/decode (str (string/repeat "[" 128) (string/repeat "]" 128)))',
      "! json/decode: parse error at line 1 column 128: recursion limit exceeded at line 1 column 128"),
 ]  # fmt: skip
@@ -31,7 +34,8 @@ CSV = [
     ('(csv/parse "\\n\\n")', "()"),
     ('(csv/parse-maps "a,a\\n1,2")', '({:a "2"})'),
     ('(csv/parse "a,b\\n\\n1")',
-     "! csv/parse: parse error: CSV error: record 1 (line: 2, byte: 4): found record with 1 fields, but the previous record has 2 fields"),
+     "! csv/parse: parse error: CSV error: record 1 (line: 2, byte: 4): found record with 1 fields, but the previous "
+     "record has 2 fields"),
 ]  # fmt: skip
 TOML = [
     ('(toml/decode "\\ufeffa = 1")', "{:a 1}"),
@@ -99,7 +103,10 @@ def test_redaction_of_long_texts_is_linear(text: str) -> None:
 
 
 def test_secrets_in_mixed_texts() -> None:
-    text = 'é key AKIAABCDEFGHIJKLMNOPQ, "password" : "Abcdefgh1234567890XyZ" xoxb-1 x eyJa.b.c.d -----BEGIN RSA PRIVATE KEY-----'
+    text = (
+        'é key AKIAABCDEFGHIJKLMNOPQ, "password" : "Abcdefgh1234567890XyZ" xoxb-1 x eyJa.b.c.d '
+        "-----BEGIN RSA PRIVATE KEY-----"
+    )
     assert security.secret_redact(text) == (
         'é key «redacted:aws-access-key»Q, "password" : "Abcdefgh1234567890XyZ" «redacted:slack-token» x '
         "«redacted:jwt».d «redacted:private-key»"

@@ -33,7 +33,7 @@ def reason(error: OSError | ValueError) -> str:
         return "stream did not contain valid UTF-8"
     if isinstance(error, UnicodeEncodeError):
         return "a lone surrogate is no Unicode character"
-    return "file name contained an unexpected NUL byte" if "null byte" in str(error) else str(error)
+    return "file name contained an unexpected NUL byte" if "embedded null" in str(error) else str(error)
 
 
 def failed(function: str, path: str, error: OSError | ValueError) -> IoError:
