@@ -270,7 +270,7 @@ def test_a_process_killed_at_any_moment_loses_nothing_it_was_told_is_written() -
     assert sorted(os.listdir()) == ["s.json", "writer.sema"]  # what the dead left behind is gone
 
 
-@pytest.mark.parametrize("step", ["chmod", "fsync", "replace"])
+@pytest.mark.parametrize("step", ["fchmod", "fsync", "replace"])
 def test_a_process_killed_before_a_step_of_writing_leaves_the_old_file(step: str) -> None:
     run(opened('(kv/set "s" "a" 1)'))
     before = Path("s.json").read_bytes()

@@ -9,7 +9,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.lib.extraction import CHUNK, LIMIT_HINT, MAX_ENTRIES, MAX_LINK, MAX_OUTPUT, Extraction, damaged
 from sema_runtime.lib.file_access import failed
 from sema_runtime.lib.input_files import MAX_INPUT, check_limit, open_input, path_of
-from sema_runtime.lib.replacing import replacing
+from sema_runtime.lib.replacing import Replacement
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.tasks.background import run
 from sema_runtime.values.errors import SemaError, type_error
@@ -245,7 +245,7 @@ def _create(function: str, out_path: Any, paths: Any, write: Callable[..., None]
                         raise failed(function, path, error) from None
 
         try:
-            with replacing(target) as file:
+            with Replacement(target) as file:
                 write(target, file, add_all)
         except OSError as error:
             raise failed(function, target, error) from None

@@ -1,4 +1,4 @@
-"""Opening and replacing files without waiting for ever or leaving halves behind, and what failures are called."""
+"""Opening and reading files without waiting for ever, and what failures are called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sema_runtime.values.errors import IoError, SemaError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import Any
 
 READ_LIMIT = 256 << 20  # bytes of a file that is read as a whole
 FAILURES = (OSError, ValueError)  # what Python raises for files, names and bytes that don't work
@@ -115,81 +115,6 @@ def contents(function: str, path: Any) -> bytes:
             "read it a part at a time, with file/fold-lines or stream/read",
         )
     return data
-
-
-# Replacing
-
-
-class Replacement:
-    """A context in which a file is written anew; it is a binary file. Readers see the old contents or the new ones.
-
-    The text goes into a new file beside the old one, which takes its name, owner and permissions when all is written.
-    Where that can't be done (no new file can be made there, the owner can't be kept, other names are linked to the
-    file) the file itself is written. permissions: of the new file; as before, or as usual, when None.
-    """
-
-    def __init__(self, path: str, permissions: int | None = None) -> None:
-        name = path.rstrip("/") or path
-        self.target = os.path.realpath(name) if os.path.islink(name) else name
-        self.permissions = permissions
-        self.temporary = ""
-
-    def __enter__(self) -> BinaryIO:
-        try:
-            before = os.stat(self.target)
-        except FileNotFoundError:
-            before = None
-        descriptor = self._new_file(before) if before is None or before.st_nlink == 1 else None
-        if descriptor is None:
-            descriptor = opened(self.target, os.O_WRONLY | os.O_TRUNC)
-            if self.permissions is not None:
-                os.fchmod(descriptor, self.permissions)
-        self.file = open(descriptor, "wb", buffering=0)
-        return self.file
-
-    def _new_file(self, before: os.stat_result | None) -> int | None:
-        """A descriptor of the file that shall take the name of the old one; None when that can't be."""
-        if before is not None and not S_ISREG(before.st_mode):
-            return None
-        temporary = os.path.join(os.path.dirname(self.target), f".sema-{os.urandom(8).hex()}.tmp")
-        try:
-            private = 0o666 if before is None else 0o600
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, private)
-        except OSError:
-            if before is None:
-                raise
-            return None
-        try:
-            permissions = self.permissions
-            if before is not None:
-                made = os.fstat(descriptor)
-                if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
-                    os.fchown(descriptor, before.st_uid, before.st_gid)
-                permissions = before.st_mode & 0o7777 if permissions is None else permissions
-            if permissions is not None:
-                os.fchmod(descriptor, permissions)
-        except OSError:
-            os.close(descriptor)
-            os.remove(temporary)
-            return None
-        self.temporary = temporary
-        return descriptor
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            self.file.close()
-            if self.temporary and kind is None:
-                os.replace(self.temporary, self.target)
-                self.temporary = ""
-        finally:
-            if self.temporary:
-                os.remove(self.temporary)
-
-
-def replace_file(path: str, data: bytes | bytearray) -> None:
-    """Writes a file as a whole. Raises OSError, ValueError."""
-    with Replacement(path) as file:
-        write_all(file.fileno(), data)
 
 
 def write_all(descriptor: int, data: bytes | bytearray) -> None:

@@ -10,7 +10,6 @@ from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.file_access import (
     FAILURES,
-    Replacement,
     contents,
     opened,
     opened_regular,
@@ -21,6 +20,7 @@ from sema_runtime.lib.file_access import (
 from sema_runtime.lib.file_access import checked as checked  # other families take these from here
 from sema_runtime.lib.file_access import failed as failed
 from sema_runtime.lib.file_access import reason as reason
+from sema_runtime.lib.replacing import Replacement
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.errors import IoError, type_error
 from sema_runtime.values.lists import List
@@ -240,7 +240,7 @@ def _write(function: str, path: Any, content: str | bytes | bytearray) -> None:
     refuse_special(function, found)
     try:
         data = content.encode() if isinstance(content, str) else content
-        with Replacement(found) as file:
+        with Replacement(found, in_place=True) as file:
             write_all(file.fileno(), data)
     except FAILURES as error:
         raise failed(function, path, error) from None
@@ -296,7 +296,7 @@ def file_copy(source: Any, target: Any) -> None:
             refuse_special("file/copy", new)
             if os.path.exists(new) and os.path.samestat(info, os.stat(new)):
                 return
-            with Replacement(new, info.st_mode & 0o7777) as made:
+            with Replacement(new, info.st_mode & 0o7777, in_place=True) as made:
                 copyfileobj(file, made, BUFFER)
     except FAILURES as error:
         raise failed("file/copy", f"{source} -> {target}", error) from None

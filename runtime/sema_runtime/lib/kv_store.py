@@ -12,7 +12,7 @@ from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.file_access import failed
 from sema_runtime.lib.input_files import path_of
-from sema_runtime.lib.replacing import remove_leftovers, replacing
+from sema_runtime.lib.replacing import Replacement, remove_leftovers
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.tasks.background import Lane
 from sema_runtime.values.errors import IoError, SemaError
@@ -99,7 +99,7 @@ class Store:
         if len(data) > MAX_BYTES:
             raise _too_large(function, f"store {self.path}", len(data))
         try:
-            with replacing(self.target, sync=True) as file:
+            with Replacement(self.target, sync=True) as file:
                 file.write(data)
             self.version = self.version_on_disk()
         except OSError as error:
@@ -132,7 +132,7 @@ def kv_open(store: Any, path: Any) -> str:
     opened = next((one for one in stores.values() if one.target == target), None) or Store(path, target)
 
     def load(_: Any) -> None:
-        remove_leftovers(target)
+        remove_leftovers(os.path.dirname(target))
         opened.load("kv/open")
 
     opened.lane.run(load)

@@ -1,67 +1,123 @@
-"""Files that are replaced as a whole or not at all: whoever reads sees the old one or the new one, also after a crash.
-
-`file_access.Replacement` writes into the old file where no new one can be made; here that is an error.
-"""
+"""Files that are replaced as a whole: whoever reads sees the old contents or the new ones, also after a crash."""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
-from itertools import count
+from contextlib import nullcontext, suppress
+from stat import S_ISREG
+
+from sema_runtime.lib.file_access import opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import BinaryIO
 
-MADE = os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
-_numbers = count(1)
+class Replacement:
+    """A context in which a file is written anew; it is a binary file. After an error the old one is as it was.
 
-
-@contextmanager
-def replacing(path: str, sync: bool = False) -> Iterator[BinaryIO]:
-    """A new file, open for writing, which takes the path's place at the end; after an error nothing is changed.
-
-    Permissions stay; a symbolic link stays one. sync: wait until the disk has it, so that not even a power failure
-    undoes it. Raises OSError.
+    The text goes into a new file beside the old one, which takes its name, owner and permissions when all is written; a
+    symbolic link stays one. Raises OSError.
+    permissions: of the new file; as before, or as usual, when None.
+    in_place: where that can't be done (no new file can be made there, the owner can't be kept, other names are linked
+    to the file, it is a device) the file itself is written. Without, the first is an error, the others are not kept.
+    sync: waits until the disk has it, so that not even a power failure undoes it.
     """
-    target = os.path.realpath(path)
-    temporary = f"{target}.{os.getpid()}-{next(_numbers)}.tmp"
-    with open(os.open(temporary, MADE, 0o666), "w+b") as file:
+
+    def __init__(
+        self, path: str, permissions: int | None = None, *, in_place: bool = False, sync: bool = False
+    ) -> None:
+        name = path.rstrip("/") or path
+        self.target = os.path.realpath(name) if os.path.islink(name) else name
+        self.permissions = permissions
+        self.in_place = in_place
+        self.sync = sync
+        self.temporary = ""
+
+    def __enter__(self) -> BinaryIO:
         try:
-            yield file
-            file.flush()
-            with suppress(FileNotFoundError):
-                os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-            if sync:
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
+            before = os.stat(self.target)
+        except FileNotFoundError:
+            before = None
+        self.file = open(self._descriptor(before), "wb")
+        return self.file
+
+    def _descriptor(self, before: os.stat_result | None) -> int:
+        """Of the new file, or of the old one where it is written itself."""
+        linked = before is not None and (before.st_nlink > 1 or not S_ISREG(before.st_mode))
+        if not (linked and self.in_place):
+            try:
+                return self._new_file(before)
+            except OSError:
+                if before is None or not self.in_place:
+                    raise
+        descriptor = opened(self.target, os.O_WRONLY | os.O_TRUNC)
+        if self.permissions is not None:
+            os.fchmod(descriptor, self.permissions)
+        return descriptor
+
+    def _new_file(self, before: os.stat_result | None) -> int:
+        """A descriptor of the file that shall take the name of the old one."""
+        name = f".sema-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+        temporary = os.path.join(os.path.dirname(self.target), name)
+        private = 0o666 if before is None else 0o600
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, private)
+        try:
+            permissions = self.permissions
+            if before is not None:
+                made = os.fstat(descriptor)
+                if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
+                    with nullcontext() if self.in_place else suppress(OSError):
+                        os.fchown(descriptor, before.st_uid, before.st_gid)
+                permissions = before.st_mode & 0o7777 if permissions is None else permissions
+            if permissions is not None:
+                os.fchmod(descriptor, permissions)
+        except OSError:
+            os.close(descriptor)
             os.remove(temporary)
             raise
-    if sync:
-        _sync_folder(os.path.dirname(target))
+        self.temporary = temporary
+        return descriptor
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            with self.file as file:
+                if kind is None and self.sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+            if self.temporary and kind is None:
+                os.replace(self.temporary, self.target)
+                self.temporary = ""
+                if self.sync:
+                    _sync_folder(os.path.dirname(self.target))
+        finally:
+            if self.temporary:
+                os.remove(self.temporary)
 
 
 def _sync_folder(path: str) -> None:
     """Has the disk note which files a folder holds, where the system can do that."""
     with suppress(OSError):
-        folder = os.open(path, os.O_RDONLY)
+        folder = os.open(path or ".", os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
 
 
-def remove_leftovers(path: str) -> None:
-    """Removes what processes that died while they were replacing the file have left beside it."""
-    folder, name = os.path.split(os.path.realpath(path))
-    for other in os.listdir(folder) if os.path.isdir(folder) else ():
-        owner, dash, number = other.removeprefix(f"{name}.").removesuffix(".tmp").partition("-")
-        if other.endswith(".tmp") and dash and owner.isdecimal() and number.isdecimal() and not _alive(int(owner)):
+def remove_leftovers(folder: str) -> None:
+    """Removes what processes that died while they were replacing a file have left in a folder."""
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        owner, dash, _ = name.removeprefix(".sema-").partition("-")
+        if (
+            name.startswith(".sema-")
+            and name.endswith(".tmp")
+            and dash
+            and owner.isdecimal()
+            and not _alive(int(owner))
+        ):
             with suppress(OSError):
-                os.remove(os.path.join(folder, other))
+                os.remove(os.path.join(folder, name))
 
 
 def _alive(process: int) -> bool:
