@@ -84,8 +84,18 @@ class Compiled:
         return self._with_empty(text) if self.can_be_empty else self.regex.finditer(text)
 
     def _with_empty(self, text: str) -> Iterator[Match]:
+        last = empty = -1  # where the last match ended, the last empty one
+        for match in self.regex.finditer(text):
+            start, end = match.span()
+            if start == empty != end:  # Python's second choice where the empty match is the first
+                yield from self._one_by_one(text, start + 1, start)
+                return
+            if not start == end == last:
+                yield match
+            last, empty = end, end if start == end else -1
+
+    def _one_by_one(self, text: str, at: int, last: int) -> Iterator[Match]:
         search = self.regex.search
-        at, last = 0, -1
         while at <= len(text) and (match := search(text, at)):
             if match.end() == match.start() == last:
                 at = last + 1
