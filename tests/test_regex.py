@@ -106,6 +106,8 @@ EMPTY_MATCHES = [
     ('(regex/find-all #"(?:a|b??)" "ab")', '("a" "")'),
     ('(regex/find-all #"\\B" "")', '("")'),
     ('(regex/split #"|a" "bab")', '("" "b" "a" "b" "")'),
+    ('(regex/find-all #"a?|(?s:.)" "a\\nc\\na")', '("a" "" "" "a")'),
+    ('(regex/find-all #"(?:)|b*|a?" "bab")', '("" "" "" "")'),
     ('(regex/replace-all #"a*?" "-" "aab")', '"-a-a-b-"'),
 ]
 EMPTY_ROUNDS = [
