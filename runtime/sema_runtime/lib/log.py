@@ -21,36 +21,36 @@ def _write(level: str, values: tuple[Any, ...]) -> None:
 
 
 @builtin("log/debug", returns="nil")
-def log_debug(*values: Any) -> None:
+def log_debug(value: Any, *more: Any) -> None:
     """Writes a debug line to the error output.
 
     (log/debug "cache miss" {:key "k"})
     """
-    _write("DEBUG", values)
+    _write("DEBUG", (value, *more))
 
 
 @builtin("log/info", returns="nil")
-def log_info(*values: Any) -> None:
+def log_info(value: Any, *more: Any) -> None:
     """Writes an information line to the error output.
 
     (log/info "started" {:port 8080})
     """
-    _write("INFO", values)
+    _write("INFO", (value, *more))
 
 
 @builtin("log/warn", returns="nil")
-def log_warn(*values: Any) -> None:
+def log_warn(value: Any, *more: Any) -> None:
     """Writes a warning to the error output.
 
     (log/warn "slow answer" {:ms 5000})
     """
-    _write("WARN", values)
+    _write("WARN", (value, *more))
 
 
 @builtin("log/error", returns="nil")
-def log_error(*values: Any) -> None:
+def log_error(value: Any, *more: Any) -> None:
     """Writes an error line to the error output.
 
     (log/error "no connection" {:host "example.com"})
     """
-    _write("ERROR", values)
+    _write("ERROR", (value, *more))
