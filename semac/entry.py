@@ -9,6 +9,7 @@ def main() -> int:
     """`sema`."""
     if sys.stdout is None or sys.stderr is None:
         open_closed_outputs()
+    sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size
     args = sys.argv[1:]
     if len(args) == 1 and args[0].endswith(".sema"):
         from semac.run import run_file

@@ -53,6 +53,11 @@ def test_an_error_shows_snippet_trace_and_hint(tmp_path: Path) -> None:
     assert lines[-2] == "  hint: +: cannot mix strings with other types; use (str a b ...) to build a string"
 
 
+def test_integers_of_any_size_are_read_and_printed() -> None:
+    done = sema("-p", '(let ((n (pow 7 9999))) (list (string-length (str n)) (= n (string->number (str n)))))')
+    assert (done.stdout, done.stderr) == ("(8451 #t)\n", "")
+
+
 def test_files_that_cannot_be_run(tmp_path: Path) -> None:
     missing = sema("nope.sema", cwd=tmp_path)
     assert missing.returncode == 1
