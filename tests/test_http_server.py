@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,12 +41,13 @@ class Program:
 
     def __init__(self, source: str, folder: Path) -> None:
         (folder / "server.sema").write_text(source)
-        self.errors = (folder / "stderr").open("w+")
+        self.errors = folder / "stderr"
         command = [sys.executable, "-m", "semac.entry", "server.sema"]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment
-        )
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+            )
         assert self.process.stdout is not None
         self.output = self.process.stdout
         line = self.output.readline()
@@ -59,8 +61,7 @@ class Program:
         return httpx.get(self.url(path), timeout=30, **options)
 
     def stderr(self) -> str:
-        self.errors.seek(0)
-        return self.errors.read()
+        return self.errors.read_text()
 
     def ask(self, data: bytes) -> bytes:
         """What comes back for these bytes until the connection is closed."""
@@ -77,7 +78,6 @@ class Program:
         self.process.kill()
         self.process.wait()
         self.output.close()
-        self.errors.close()
 
 
 @contextmanager
@@ -458,7 +458,7 @@ def test_a_second_ctrl_c_ends_the_program(tmp_path: Path) -> None:
         assert program.output.readline() == "entered\n"
         program.process.send_signal(signal.SIGINT)
         while "Stopping" not in program.stderr():
-            pass
+            time.sleep(0.01)
         program.process.send_signal(signal.SIGINT)
         assert program.process.wait(30) == 1
         assert program.stderr().endswith("Error: interrupted\n")
