@@ -54,7 +54,7 @@ def test_an_error_shows_snippet_trace_and_hint(tmp_path: Path) -> None:
 
 
 def test_integers_of_any_size_are_read_and_printed() -> None:
-    done = sema("-p", '(let ((n (pow 7 9999))) (list (string-length (str n)) (= n (string->number (str n)))))')
+    done = sema("-p", "(let ((n (pow 7 9999))) (list (string-length (str n)) (= n (string->number (str n)))))")
     assert (done.stdout, done.stderr) == ("(8451 #t)\n", "")
 
 
