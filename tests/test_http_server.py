@@ -632,7 +632,7 @@ def test_another_server_runs_a_handler() -> None:
     """uvicorn as its users start it, with its slower HTTP protocol, in their own asyncio program."""
 
     async def program() -> tuple[int, int]:
-        server = uvicorn.Server(uvicorn.Config(APP, port=0, http="h11", log_level="critical"))
+        server = uvicorn.Server(uvicorn.Config(APP, port=0, http="h11", ws="none", log_level="critical"))
         serving = asyncio.create_task(server.serve())
         while not server.started:
             await asyncio.sleep(0.01)
