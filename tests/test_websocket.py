@@ -333,8 +333,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(SemaError) as caught:
         run('(ws/connect "ws://x/")')
-    assert caught.value.message == "ws/connect needs the package websockets"
-    assert caught.value.hint == "pip install 'semac[web]'"
+    assert caught.value.message == "ws/connect needs the package websockets: pip install 'semac[web]'"
 
 
 def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,4 +7,4 @@ from sema_runtime.values.errors import SemaError
 
 def extra_missing(function: str, package: str, extra: str) -> SemaError:
     """The condition of a function whose package isn't there; it says what to install."""
-    return SemaError(f"{function} needs the package {package}", f"pip install 'semac[{extra}]'")
+    return SemaError(f"{function} needs the package {package}: pip install 'semac[{extra}]'")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext, suppress
 from stat import S_ISREG
 
 from sema_runtime.lib.file_access import opened
@@ -67,8 +66,7 @@ class Replacement:
             if before is not None:
                 made = os.fstat(descriptor)
                 if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
-                    with nullcontext() if self.in_place else suppress(OSError):
-                        os.fchown(descriptor, before.st_uid, before.st_gid)
+                    self._keep_owner(descriptor, before)
                 permissions = before.st_mode & 0o7777 if permissions is None else permissions
             if permissions is not None:
                 os.fchmod(descriptor, permissions)
@@ -78,6 +76,13 @@ class Replacement:
             raise
         self.temporary = temporary
         return descriptor
+
+    def _keep_owner(self, descriptor: int, before: os.stat_result) -> None:
+        try:
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+        except OSError:
+            if self.in_place:
+                raise
 
     def __exit__(self, kind: object, *_: object) -> None:
         try:
@@ -97,12 +102,16 @@ class Replacement:
 
 def _sync_folder(path: str) -> None:
     """Has the disk note which files a folder holds, where the system can do that."""
-    with suppress(OSError):
+    try:
         folder = os.open(path or ".", os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    except OSError:
+        return
+    try:
+        os.fsync(folder)
+    except OSError:
+        pass
+    finally:
+        os.close(folder)
 
 
 def remove_leftovers(folder: str) -> None:
@@ -116,8 +125,10 @@ def remove_leftovers(folder: str) -> None:
             and owner.isdecimal()
             and not _alive(int(owner))
         ):
-            with suppress(OSError):
+            try:
                 os.remove(os.path.join(folder, name))
+            except OSError:
+                continue
 
 
 def _alive(process: int) -> bool:
