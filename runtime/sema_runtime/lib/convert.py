@@ -33,15 +33,27 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
             pass
     if not isinstance(text, str):
         type_error("string", text)
-    from sema_runtime.lib.number_text import parse_number, parse_radix
+    found = _decimal(text) if radix == 10 else None
+    if found is None:
+        from sema_runtime.lib.number_text import parse_number, parse_radix
 
-    found = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
-    found = False if found is None else found
+        found = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
+        found = False if found is None else found
     if radix == 10 and len(text) <= MEMO_LENGTH:
         if len(_recent) >= MEMO_SIZE:
             _recent.clear()
         _recent[text] = found
     return found
+
+
+def _decimal(text: str) -> int | float | None:
+    """The number of digits with perhaps a sign and a point between them: what nearly all texts are; None for others."""
+    whole, point, fraction = text.removeprefix("-").partition(".")
+    if not (text.isascii() and whole.isdecimal()):
+        return None
+    if not point:
+        return int(text)
+    return float(text) if fraction.isdecimal() else None
 
 
 @builtin("string/number?", returns="bool", pure=True)

@@ -31,7 +31,7 @@ from sema_runtime.values.maps import Map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from sema_runtime.llm.tools import Tool
 
@@ -97,8 +97,10 @@ def http_router(routes: Any) -> Callable[[Any], Any]:
     def dispatch(request: Any) -> Any:
         if not isinstance(request, Map):
             type_error("map", request)
-        method = _field(request, METHOD, Keyword, "keyword").name
-        path = path_segments(_field(request, PATH, str, "string"))
+        key, place = request.lookup(METHOD), request.lookup(PATH)
+        if type(key) is not Keyword or type(place) is not str:
+            _bad_request(request)
+        method, path = key.name, path_segments(place)
         for route in table:
             kind = route.method
             if kind != method and kind != "any" and (kind not in ("ws", "static") or method not in READING):
@@ -114,23 +116,25 @@ def http_router(routes: Any) -> Callable[[Any], Any]:
     return dispatch
 
 
-def _field(request: Map, key: Keyword, kind: type, expected: str) -> Any:
-    value = request.lookup(key)
-    if value is None and not request.has(key):
-        raise SemaError(f"http/router: request missing :{key.name}")
-    if type(value) is not kind:
-        type_error(expected, value)
-    return value
+def _bad_request(request: Map) -> NoReturn:
+    """Raises what is wrong with the :method or :path of a request."""
+    for key, kind, expected in ((METHOD, Keyword, "keyword"), (PATH, str, "string")):
+        if not request.has(key):
+            raise SemaError(f"http/router: request missing :{key.name}")
+        if type(request.lookup(key)) is not kind:
+            type_error(expected, request.lookup(key))
+    raise AssertionError("nothing is wrong with the request")
 
 
 def _answer(route: Route, request: Map, found: dict[str, str]) -> Any:
     if route.method == "static":
         return static_file(route.handler, found.get("*", ""))
-    params = {keyword(name): value for name, value in found.items()}
     earlier = request.lookup(PARAMS)
-    if isinstance(earlier, Map) and len(earlier):
-        params = {**earlier.stable(), **params}
-    request = request.assoc(PARAMS, Map(params))
+    if found or not isinstance(earlier, Map):
+        params = {keyword(name): value for name, value in found.items()}
+        if isinstance(earlier, Map) and len(earlier):
+            params = {**earlier.stable(), **params}
+        request = request.assoc(PARAMS, Map(params))
     if route.method == "ws":
         return Map({WEBSOCKET: True, WS_HANDLER: route.handler, WS_REQUEST: request})
     return route.handler(request)
