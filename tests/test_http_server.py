@@ -63,6 +63,15 @@ class Program:
     def stderr(self) -> str:
         return self.errors.read_text()
 
+    def says(self, text: str) -> bool:
+        """Waits until stderr holds a text; False when it doesn't in half a minute."""
+        deadline = time.monotonic() + 30
+        while text not in self.stderr():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
     def ask(self, data: bytes) -> bytes:
         """What comes back for these bytes until the connection is closed."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as client:
@@ -457,8 +466,7 @@ def test_a_second_ctrl_c_ends_the_program(tmp_path: Path) -> None:
         client = program.connect(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
         assert program.output.readline() == "entered\n"
         program.process.send_signal(signal.SIGINT)
-        while "Stopping" not in program.stderr():
-            time.sleep(0.01)
+        assert program.says("Stopping")
         program.process.send_signal(signal.SIGINT)
         assert program.process.wait(30) == 1
         assert program.stderr().endswith("Error: interrupted\n")
