@@ -425,6 +425,22 @@ def test_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 # Connections
 
 
+def test_a_server_that_hangs_up_on_an_idle_connection() -> None:
+    asked: list[str] = []
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await received(reader)).method)
+        writer.write(reply(str(len(asked))))
+        asked.append((await received(reader)).method)  # hangs up without an answer
+
+    with serving(handler) as url:
+        assert [run(f'(:body (http/get "{url}"))') for _ in range(2)] == ["1", "3"]
+        assert asked[:3] == ["GET", "GET", "GET"]
+        with pytest.raises(IoError, match=f"http POST {url}: "):
+            run(f'(http/post "{url}" "twice?")')
+        assert asked[3:] == ["POST"]
+
+
 def test_what_is_idle_for_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "IDLE_SECONDS", 0.0)
     ended = Happening()

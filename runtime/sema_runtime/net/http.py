@@ -27,6 +27,7 @@ MAX_BYTES = 256 << 20  # of a body, after decompression
 MAX_REDIRECTS = 10
 MAX_IDLE = 512  # connections that are kept for later
 IDLE_SECONDS = 5.0  # for which they are kept
+REPEATABLE = frozenset(("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "QUERY"))  # twice is as good as once: RFC 9110, 9.2.2
 MOST_REQUESTS = 2048  # that wait for a reply at once, streams apart; the others wait for their turn
 USER_AGENT = "semac"
 METHOD_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")
@@ -169,10 +170,17 @@ async def _answered(request: Request) -> AsyncIterator[Any]:
     if url.port is not None and not 0 < url.port < 65536:
         raise Failure("url", f"there is no port {url.port}")
     origin = (url.scheme, url.host, url.port)
-    client = here.take(origin)
+    client, used = here.take(origin)
     complete = False
     try:
-        response = await _followed(client, _built(client, request, url), request.redirects)
+        try:
+            response = await _followed(client, _built(client, request, url), request.redirects)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            if not used or request.method not in REPEATABLE:
+                raise
+            await client.aclose()  # the server hung up on what was idle just when it was used again
+            client = _new_client()
+            response = await _followed(client, _built(client, request, url), request.redirects)
         try:
             yield response
             complete = True
@@ -253,15 +261,16 @@ class Connections:
         self.count = 0
         self.turns = asyncio.Semaphore(_most_requests())
 
-    def take(self, origin: Any) -> Any:
+    def take(self, origin: Any) -> tuple[Any, bool]:
+        """A client for an origin, and whether it was used before."""
         clients = self.idle.get(origin)
         if not clients:
-            return _new_client()
+            return _new_client(), False
         _, client = clients.pop()
         self.count -= 1
         if not clients:
             del self.idle[origin]
-        return client
+        return client, True
 
     async def give_back(self, origin: Any, client: Any, reusable: bool) -> None:
         now = monotonic()
