@@ -10,7 +10,7 @@ from sema_runtime.values.typed_arrays import FloatArray, IntArray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from sema_runtime.values.typed_arrays import TypedArray
@@ -192,7 +192,7 @@ def f64_array_sum(array: Any) -> float:
 
     (f64-array/sum (f64-array 1 2.5)) => 3.5
     """
-    return float(sum(_floats(array).items, EMPTY_SUM))
+    return _total(_floats(array).items)
 
 
 @builtin("f64-array/dot", returns="float", pure=True)
@@ -204,7 +204,15 @@ def f64_array_dot(a: Any, b: Any) -> float:
     left, right = _floats(a).items, _floats(b).items
     if len(left) != len(right):
         raise SemaError(f"f64-array/dot: length mismatch ({len(left)} vs {len(right)})")
-    return float(sum((x * y for x, y in zip(left, right, strict=True)), EMPTY_SUM))
+    return _total(x * y for x, y in zip(left, right, strict=True))
+
+
+def _total(numbers: Iterable[float]) -> float:
+    """The sum from left to right, each step rounded. Python's own `sum` corrects its rounding since 3.12."""
+    total = EMPTY_SUM
+    for number in numbers:
+        total += number
+    return total
 
 
 @builtin("f64-array?", returns="bool", pure=True)
