@@ -44,6 +44,14 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
     return call(e.runtime("sema_runtime.values.matching:iterate", loc), [value, const(who, loc)], loc)
 
 
+def source_of(e: Emitter, node: Any, items: Any, who: str) -> ast.expr:
+    """Something that the comprehension made of node can run over: Python forbids `:=` there."""
+    source = iterable(e, items, who)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
+        return e.save(source, "items", e.loc(node))
+    return source
+
+
 def comprehension(e: Emitter, node: Any) -> ast.expr | None:
     """`map` or `filter` with a short lambda as a list comprehension."""
     if node.name not in ("map", "filter") or e.at_module:
@@ -62,10 +70,8 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
     inner = fused_stages(node.args[1], stages) if is_pure(function.body) and node.name == "map" else node.args[1]
     if len(stages) != 1 or stages[0][0] != "filter":
         inner, stages = node.args[1], []
-    source = iterable(e, inner, "filter" if stages else node.name)
+    source = source_of(e, node, inner, "filter" if stages else node.name)
     loc = e.loc(node)
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
-        source = e.save(source, "items", loc)  # Python forbids `:=` there
     var = function.params[0]
     target = e.bind(var)
     tests: list[ast.expr] = []
@@ -93,10 +99,8 @@ def predicate_comprehension(e: Emitter, node: Any) -> ast.expr | None:
     kind = node.args[1].type
     if not only(kind, VECTOR | LIST) or not only(element(kind), INT):
         return None
-    source = iterable(e, node.args[1], node.name)
+    source = source_of(e, node, node.args[1], node.name)
     loc = e.loc(node)
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
-        source = e.save(source, "items", loc)
     var = ir.Var("item", None)
     var.py = e.names.temporary("item")
     var.type = INT
@@ -132,10 +136,8 @@ def map_filter(e: Emitter, node: Any) -> ast.expr | None:
 
 def keyword_comprehension(e: Emitter, node: Any) -> ast.expr:
     """`(map :name maps)` as `[keyword_get(item, kw_name) for item in maps]`."""
-    source = iterable(e, node.args[1], node.name)
+    source = source_of(e, node, node.args[1], node.name)
     loc = e.loc(node)
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
-        source = e.save(source, "items", loc)
     target = e.names.temporary("item")
     got = call(e.runtime(KEYWORD_GET, loc), [name(target, loc), e.expr(node.args[0])], loc)
     item = ast.Name(target, ast.Store(), **loc)
@@ -147,10 +149,8 @@ def keyword_comprehension(e: Emitter, node: Any) -> ast.expr:
 def known_comprehension(e: Emitter, node: Any, function: ir.Function) -> ast.expr:
     """`[f(x) for x in xs]` for a function of the program."""
     head = e.expr(node.args[0])
-    source = iterable(e, node.args[1], node.name)
+    source = source_of(e, node, node.args[1], node.name)
     loc = e.loc(node)
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
-        source = e.save(source, "items", loc)
     target = e.names.temporary("item")
     applied = call(head, [name(target, loc)], loc)
     item = ast.Name(target, ast.Store(), **loc)
