@@ -19,9 +19,7 @@ def gcd(*numbers: Any) -> int:
 
     (gcd 12 18) => 6
     """
-    for number in numbers:
-        if type(number) is not int:
-            type_error("integer", number)
+    _check_ints("integer", numbers)
     return math.gcd(*numbers)
 
 
@@ -31,16 +29,14 @@ def lcm(*numbers: Any) -> int:
 
     (lcm 4 6) => 12
     """
-    for number in numbers:
-        if type(number) is not int:
-            type_error("integer", number)
+    _check_ints("integer", numbers)
     return math.lcm(*numbers)
 
 
-def _check_ints(function: str, *numbers: Any) -> None:
+def _check_ints(expected: str, numbers: tuple[Any, ...], hint: str | None = None) -> None:
     for number in numbers:
         if type(number) is not int:
-            type_error("int", number, function)
+            type_error(expected, number, hint)
 
 
 @builtin("bit/and", returns="int", pure=True)
@@ -49,7 +45,7 @@ def bit_and(a: Any, b: Any) -> int:
 
     (bit/and 12 10) => 8
     """
-    _check_ints("bit/and", a, b)
+    _check_ints("int", (a, b), "bit/and")
     return int(a & b)
 
 
@@ -59,7 +55,7 @@ def bit_or(a: Any, b: Any) -> int:
 
     (bit/or 12 10) => 14
     """
-    _check_ints("bit/or", a, b)
+    _check_ints("int", (a, b), "bit/or")
     return int(a | b)
 
 
@@ -69,7 +65,7 @@ def bit_xor(a: Any, b: Any) -> int:
 
     (bit/xor 12 10) => 6
     """
-    _check_ints("bit/xor", a, b)
+    _check_ints("int", (a, b), "bit/xor")
     return int(a ^ b)
 
 
@@ -79,7 +75,7 @@ def bit_not(number: Any) -> int:
 
     (bit/not 5) => -6
     """
-    _check_ints("bit/not", number)
+    _check_ints("int", (number,), "bit/not")
     return int(~number)
 
 
@@ -89,7 +85,7 @@ def bit_shift_left(number: Any, places: Any) -> int:
 
     (bit/shift-left 1 10) => 1024
     """
-    _check_ints("bit/shift-left", number)
+    _check_ints("int", (number,), "bit/shift-left")
     return int(number << count("bit/shift-left", places))
 
 
@@ -99,5 +95,5 @@ def bit_shift_right(number: Any, places: Any) -> int:
 
     (bit/shift-right 1024 3) => 128
     """
-    _check_ints("bit/shift-right", number)
+    _check_ints("int", (number,), "bit/shift-right")
     return int(number >> count("bit/shift-right", places))
