@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,18 +25,7 @@ from semac.session import Session
 BIG = 10_000_000
 
 
-@pytest.fixture(autouse=True)
-def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from sema_runtime.tasks import scheduler
-
-    monkeypatch.chdir(tmp_path)
-    yield
-    scheduler._here.scheduler = None
-
-
-@pytest.fixture
-def witness(tmp_path: Path) -> Witness:
-    return Witness(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 def options(**settings: Any) -> Map:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +19,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac.session import Session
 
-
-@pytest.fixture(autouse=True)
-def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from sema_runtime.tasks import scheduler
-
-    monkeypatch.chdir(tmp_path)
-    yield
-    scheduler._here.scheduler = None
-
-
-@pytest.fixture
-def witness(tmp_path: Path) -> Witness:
-    return Witness(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 def sh(command: str, **settings: Any) -> int:
