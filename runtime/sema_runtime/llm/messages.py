@@ -92,7 +92,8 @@ class ToolSchema:
 
 @dataclass(slots=True)
 class Request:
-    """One completion to make. model: "" for the provider's default. timeout_ms: None for the general limit of 120 s."""
+    """One completion to make. model: "" for the provider's default. timeout_ms: None for the general limit of 120 s.
+    tags, metadata and the ids are for whoever observes calls; providers don't see them."""
 
     messages: list[Message]
     model: str = ""
@@ -103,6 +104,11 @@ class Request:
     json_mode: bool = False
     reasoning_effort: str | None = None
     timeout_ms: int | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, str] = field(default_factory=dict)
+    conversation_id: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None
 
     def system_text(self) -> str | None:
         """For wires with one slot for instructions: the request's own, else the first system message."""
