@@ -60,7 +60,7 @@ PAGES = (
     ("terminal", "The terminal", ("term-style", "term-screen", "term-keys", "term-raw", "term-spinner")),
     ("tasks", "Tasks, channels, events", ("concurrency", "channels", "events", "context")),
     ("python", "Python", ("python",)),
-    ("llm", "Language models", ("llm", "llm-providers", "llm-scopes")),
+    ("llm", "Language models", ("llm", "llm-providers", "llm-scopes", "recordings")),
     ("conversations", "Prompts and conversations", ("prompts", "conversations")),
     ("agents", "Agents and tools", ("agents", "tools")),
     ("shorthand", "Short names", ("shorthand",)),
