@@ -179,6 +179,10 @@ class StreamReader:
         self._text.append(text)
         return text if isinstance(text, str) else ""
 
+    def so_far(self) -> tuple[str, Usage]:
+        """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""
+        return "".join(self._text) + "".join(call["json"] for call in self._calls.values()), self._usage
+
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self.done and self._stop is None:

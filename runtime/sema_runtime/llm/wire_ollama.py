@@ -120,6 +120,10 @@ class StreamReader:
         self._reply.content += text
         return text
 
+    def so_far(self) -> tuple[str, Usage]:
+        """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""
+        return self._reply.content, self._reply.usage
+
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self.done:
