@@ -17,7 +17,11 @@ RATE_LIMIT_MS = 5000
 
 class ProviderError(LlmError):
     """status: of the HTTP reply, 0 without one. retryable: whether the same request may succeed later.
-    wait_ms: how long to wait before that, when the server said so."""
+    wait_ms: how long to wait before that, when the server said so. maybe_billed: the request was sent, and no usable
+    answer came back.
+
+    A caught one has :provider, :model, :status (of an HTTP reply) and :hint besides what all conditions have; who was
+    asked is added by `concerning`."""
 
     def __init__(
         self,
@@ -27,11 +31,28 @@ class ProviderError(LlmError):
         retryable: bool = False,
         wait_ms: int | None = None,
         hint: str | None = None,
+        maybe_billed: bool = False,
     ) -> None:
         super().__init__(message, hint)
         self.status = status
         self.retryable = retryable
         self.wait_ms = wait_ms
+        self.maybe_billed = maybe_billed
+        if status:
+            self.fields["status"] = status
+
+    def concerning(self, provider: str, model: str, hint: str | None, message: str) -> None:
+        """Adds who was asked for what, advice and the message without secrets; the first to call this knows best."""
+        from sema_runtime.values.atoms import keyword
+
+        if "provider" in self.fields:
+            return
+        self.message, self.args = message, (message,)
+        self.hint = self.hint or hint
+        self.note = f"provider {provider}, model {model}" if model else f"provider {provider}"
+        self.fields.update(provider=keyword(provider), model=model)
+        if self.hint:
+            self.fields["hint"] = self.hint
 
 
 def network_error(reason: str, hint: str | None = None) -> ProviderError:
@@ -42,18 +63,20 @@ def api_error(status: int, message: str, hint: str | None = None) -> ProviderErr
     return ProviderError(f"API error: {status} - {message}", status=status, retryable=status >= 500, hint=hint)
 
 
-def rate_limited(wait_ms: int | None = None) -> ProviderError:
-    """429. The text always says 5000 ms; wait_ms, from a retry-after header, is what is really waited."""
+def rate_limited(wait_ms: int | None = None, said: str = "") -> ProviderError:
+    """429. The text always says 5000 ms; wait_ms, from a retry-after header, is what is really waited.
+    said: the provider's own words."""
     return ProviderError(
         f"Rate limited: retry after {RATE_LIMIT_MS}ms",
         status=429,
         retryable=True,
         wait_ms=RATE_LIMIT_MS if wait_ms is None else wait_ms,
+        hint=f"the provider says: {said}" if said else None,
     )
 
 
-def parse_error(reason: str) -> ProviderError:
-    return ProviderError(f"Parse error: {reason}")
+def parse_error(reason: str, hint: str | None = None) -> ProviderError:
+    return ProviderError(f"Parse error: {reason}", hint=hint, maybe_billed=True)
 
 
 def config_error(reason: str, hint: str | None = None) -> ProviderError:

@@ -10,9 +10,10 @@ from typing import Any
 
 from sema_runtime import tasks
 from sema_runtime.llm import http, lisp_provider
+from sema_runtime.llm.advice import asking
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
 from sema_runtime.llm.messages import Reply, Request
-from sema_runtime.llm.providers import KEYS_HINT, PRESETS, Provider
+from sema_runtime.llm.providers import Provider
 from sema_runtime.llm.wire_common import error_text, status_error
 
 MAX_CORRECTIONS = 7
@@ -29,7 +30,8 @@ def send(provider: Provider, request: Request, model: str) -> Reply:
     """One completion. Raises ProviderError."""
     request = replace(request, model=model)
     if provider.wire == "sema":
-        reply = lisp_provider.complete(provider, request)
+        with asking(provider, model):
+            reply = lisp_provider.complete(provider, request)
         reply.provider = provider.name
         return reply
     return tasks.suspend(send_async(provider, request))  # type: ignore[no-any-return]
@@ -38,19 +40,17 @@ def send(provider: Provider, request: Request, model: str) -> Reply:
 async def send_async(provider: Provider, request: Request) -> Reply:
     """As `send`, for a network provider and a request whose model is resolved."""
     wire = wire_of(provider)
-    url = wire.url(provider, request, False)
-    for _ in range(MAX_CORRECTIONS + 1):
-        try:
+    with asking(provider, request.model):
+        url = wire.url(provider, request, False)
+        for _ in range(MAX_CORRECTIONS + 1):
             answer = await http.post(
                 url, wire.headers(provider), wire.body(provider, request, False), request.timeout_ms
             )
-        except ProviderError as error:
-            raise _advised(error, provider) from error.__cause__
-        if answer.status != 400 or not wire.learn(provider, request, answer.text):
-            break
-    if not 200 <= answer.status < 300:
-        raise _advised(wire_error(provider, answer), provider)
-    reply: Reply = _read(wire.parse, answer.text, request)
+            if answer.status != 400 or not wire.learn(provider, request, answer.text):
+                break
+        if not 200 <= answer.status < 300:
+            raise wire_error(provider, answer)
+        reply: Reply = _read(wire.parse, answer.text, request)
     reply.provider = provider.name
     return reply
 
@@ -79,20 +79,21 @@ def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk) 
         if reply.content:
             on_chunk(reply.content)
         return reply
-    source = tasks.suspend(_open(provider, request))
-    reader = wire_of(provider).StreamReader(request)
-    splitter = wire_of(provider).splitter()
-    try:
-        while not reader.done:
-            piece = tasks.suspend(source.read())
-            for event in splitter.feed(piece) if piece else splitter.close():
-                if text := _read(reader.feed, event):
-                    on_chunk(text)
-            if not piece:
-                break
-    finally:
-        tasks.finish(source.close())
-    finished: Reply = reader.reply()
+    with asking(provider, model):
+        source = tasks.suspend(_open(provider, request))
+        reader = wire_of(provider).StreamReader(request)
+        splitter = wire_of(provider).splitter()
+        try:
+            while not reader.done:
+                piece = tasks.suspend(source.read())
+                for event in splitter.feed(piece) if piece else splitter.close():
+                    if text := _read(reader.feed, event):
+                        on_chunk(text)
+                if not piece:
+                    break
+        finally:
+            tasks.finish(source.close())
+        finished: Reply = reader.reply()
     finished.provider = provider.name
     return finished
 
@@ -106,14 +107,15 @@ async def _open(provider: Provider, request: Request) -> http.ByteStream:
         source = http.ByteStream(url, wire.headers(provider), wire.body(provider, request, True))
         try:
             refusal = await source.open()
-        except ProviderError as error:
-            raise _advised(error, provider) from error.__cause__
+        except BaseException:
+            await source.close()
+            raise
         if refusal is None:
             return source
         await source.close()
         corrections += 1
         if refusal.status != 400 or corrections > MAX_CORRECTIONS or not wire.learn(provider, request, refusal.text):
-            raise _advised(wire_error(provider, refusal), provider)
+            raise wire_error(provider, refusal)
 
 
 def wire_error(provider: Provider, answer: http.HttpReply) -> ProviderError:
@@ -121,24 +123,3 @@ def wire_error(provider: Provider, answer: http.HttpReply) -> ProviderError:
     if provider.wire == "ollama":
         return api_error(answer.status, error_text(answer.text))
     return status_error(answer.status, answer.text, answer.retry_after_ms)
-
-
-def _advised(error: ProviderError, provider: Provider) -> ProviderError:
-    """Adds what the user can do about it."""
-    if error.hint is None:
-        error.hint = _advice(error, provider)
-    return error
-
-
-def _advice(error: ProviderError, provider: Provider) -> str | None:
-    preset = PRESETS.get(provider.name)
-    if error.status in (401, 403):
-        where = f"check {preset.variable}" if preset else "check its :api-key"
-        return f"provider '{provider.name}' refused the key: {where}"
-    if error.status == 404:
-        return f"check the model's name and the base URL of provider '{provider.name}' ({provider.base_url})"
-    if error.message.startswith("HTTP error: could not connect"):
-        if provider.name == "ollama":
-            return f"no other provider is in use: {KEYS_HINT}"
-        return f"is the server of provider '{provider.name}' running, and is {provider.base_url} right?"
-    return None

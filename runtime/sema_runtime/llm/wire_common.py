@@ -41,7 +41,7 @@ def error_text(body: str) -> str:
 def status_error(status: int, body: str, retry_after_ms: int | None) -> ProviderError:
     """The error for a reply that is not 2xx. retry_after_ms: from its header."""
     if status == 429:
-        return rate_limited(retry_after_ms)
+        return rate_limited(retry_after_ms, error_text(body) if body.strip() else "")
     error = api_error(status, error_text(body))
     error.wait_ms = retry_after_ms
     return error

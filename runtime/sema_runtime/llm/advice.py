@@ -1,0 +1,107 @@
+"""What can be done about a provider's error, and which texts must not stand in it."""
+
+from __future__ import annotations
+
+from sema_runtime.llm.errors import ProviderError
+from sema_runtime.llm.providers import KEYS_HINT, PRESETS, Provider, registry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The first letters of model names, and who serves them.
+FAMILIES = (
+    ("claude", "anthropic"),
+    ("gpt", "openai"),
+    ("chatgpt", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("gemini", "gemini"),
+    ("grok", "xai"),
+    ("mistral", "mistral"),
+    ("codestral", "mistral"),
+    ("kimi", "moonshot"),
+    ("moonshot", "moonshot"),
+    ("deepseek", "deepseek"),
+    ("sonar", "perplexity"),
+)
+SECRETS = r"\b(sk|pk|rk|gsk|xai|csk|pplx|hf|jina|fw|tgp)[-_][\w-]{12,}|\bAIza[\w-]{16,}|\b(Bearer)\s+[^\s\"',;]+"
+SHORTEST_KEY = 8  # a shorter one could be any word
+TOO_LONG = ("context length", "context window", "too long", "maximum context", "too many tokens")
+
+
+class asking:
+    """`with asking(provider, model):` around a request: its errors say who was asked, and what can be done."""
+
+    __slots__ = ("model", "provider")
+
+    def __init__(self, provider: Provider, model: str) -> None:
+        self.provider = provider
+        self.model = model
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, ProviderError):
+            explain(error, self.provider, self.model)
+
+
+def explain(error: ProviderError, provider: Provider, model: str) -> None:
+    """Adds provider, model and advice to an error, and takes keys out of its text."""
+    hint = error.hint or advice(error, provider, model)
+    error.hint = masked(hint, provider.api_key) if hint else None
+    error.concerning(provider.name, model, error.hint, masked(error.message, provider.api_key))
+
+
+def masked(text: str, key: str = "") -> str:
+    """The text without the key, and without anything that looks like one."""
+    import re
+
+    if len(key) >= SHORTEST_KEY:
+        text = text.replace(key, "***")
+    return re.sub(SECRETS, lambda found: f"{found[1]}-***" if found[1] else f"{found[2] or ''} ***".strip(), text)
+
+
+def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
+    """What the user can do about it, None when there is nothing to say."""
+    text = error.message.lower()
+    if error.status in (401, 403):
+        return f"provider '{provider.name}' refused the key: check {_key_of(provider)}"
+    if error.status in (400, 404) and "model" in text or error.status == 404:
+        return _about_model(provider, model)
+    if error.status in (400, 413) and any(words in text for words in TOO_LONG):
+        return "send less: a shorter text, fewer messages of the history, or a model with a larger context"
+    if error.status == 402:
+        return f"the account of provider '{provider.name}' needs credit"
+    if error.status >= 500:
+        return f"provider '{provider.name}' has trouble; llm/with-fallback asks another one in such a case"
+    return _about_connection(text, provider)
+
+
+def _key_of(provider: Provider) -> str:
+    preset = PRESETS.get(provider.name)
+    return preset.variable if preset else "its :api-key"
+
+
+def _about_model(provider: Provider, model: str) -> str:
+    """Who serves the model that this provider doesn't know."""
+    family = next((owner for start, owner in FAMILIES if model.lower().startswith(start)), None)
+    if family is None or family == provider.name:
+        return f"check the model's name ({model}) and the base URL of provider '{provider.name}' ({provider.base_url})"
+    if family in registry().providers:
+        return f"'{model}' is a model of provider '{family}', which is configured: (llm/set-default :{family})"
+    return f"'{model}' is a model of provider '{family}', which needs {PRESETS[family].variable}"
+
+
+def _about_connection(text: str, provider: Provider) -> str | None:
+    if text.startswith("http error: could not connect"):
+        if "tls:" in text:
+            return f"is {provider.base_url} the right address, and is its certificate one that this machine trusts?"
+        if provider.name == "ollama":
+            return f"no other provider is in use: {KEYS_HINT}"
+        return f"is the server of provider '{provider.name}' running, and is {provider.base_url} right?"
+    if text.startswith("parse error: reply is not json"):
+        return f"is {provider.base_url} the API, or does a proxy or the login page of a network answer for it?"
+    return None
