@@ -1,4 +1,7 @@
-"""The examples, run as processes from the project's folder, print what stands in examples/expected."""
+"""The examples, run as processes from the project's folder, print what stands in examples/expected.
+
+Those that ask a model replay their tape, as their second command line says; tests/test_llm_examples.py runs them otherwise.
+"""
 
 from __future__ import annotations
 
@@ -10,36 +13,55 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.*") if path.suffix in (".sema", ".py"))
+FOLDER = ROOT / "examples"
+EXAMPLES = sorted(path for path in FOLDER.glob("*.*") if path.suffix in (".sema", ".py"))
 NO_KEYS = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_HOST"))}
 
 
-def run(*args: str) -> subprocess.CompletedProcess[str]:
-    env = {**NO_KEYS, "NO_COLOR": "1"}
+def tape_of(path: Path) -> dict[str, str]:
+    """The settings that replay an example's tape, if it has one."""
+    tape = FOLDER / "tapes" / f"{path.stem}.jsonl"
+    if not tape.exists():
+        return {}
+    return {"SEMA_LLM_CASSETTE": str(tape.relative_to(ROOT)), "SEMA_LLM_CASSETTE_MODE": "replay"}
+
+
+def run(*args: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+    env = {**NO_KEYS, "NO_COLOR": "1", **settings}
     return subprocess.run(
-        [sys.executable, *args], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        [sys.executable, *args], cwd=ROOT, env=env, input=stdin, capture_output=True, text=True, timeout=60
     )
 
 
+def typed(path: Path) -> str:
+    """What an example reads from its input."""
+    lines = FOLDER / "data" / f"{path.stem}.txt"
+    return lines.read_text() if lines.exists() else ""
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
-def test_example(path: Path) -> None:
-    """SEMA_UPDATE_GOLDEN=1 writes what it prints now."""
-    expected = path.parent / "expected" / f"{path.stem}.txt"
+def test_example(path: Path, tmp_path: Path) -> None:
+    """SEMA_UPDATE_GOLDEN=1 writes what it prints now. What goes to stderr stands in NAME.err."""
+    expected = FOLDER / "expected" / f"{path.stem}.txt"
+    errors = expected.with_suffix(".err")
     if not expected.exists() and path.name == "coding_agent.sema":
         pytest.skip("its output names the files of the working directory; tests/test_llm_agents.py runs it")
     command = [str(path)] if path.suffix == ".py" else ["-m", "semac.entry", str(path.relative_to(ROOT))]
-    done = run(*command)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run(*command, stdin=typed(path), TMPDIR=str(tmp_path), **tape_of(path))
+    assert (done.returncode, done.stderr) == (0, errors.read_text() if errors.exists() else "")
     if os.environ.get("SEMA_UPDATE_GOLDEN"):
         expected.write_text(done.stdout)
     assert done.stdout == expected.read_text()
 
 
 def test_static_check_finds_nothing() -> None:
-    done = run("-m", "semac.entry", "check", *(str(path) for path in EXAMPLES if path.suffix == ".sema"))
+    done = run("-m", "semac.entry", "check", *(str(path) for path in FOLDER.rglob("*.sema")))
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
 def test_examples_say_how_to_run_them(path: Path) -> None:
-    assert f"examples/{path.name}" in "\n".join(path.read_text().splitlines()[:4])
+    beginning = "\n".join(path.read_text().splitlines()[:4])
+    assert f"examples/{path.name}" in beginning
+    for name, value in tape_of(path).items():
+        assert f"{name}={value}" in beginning
