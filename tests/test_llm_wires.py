@@ -62,8 +62,8 @@ def test_openai_body() -> None:
         "role": "assistant",
         "content": None,
         "tool_calls": [
-            {"id": "t1", "type": "function", "function": {"name": "read-file", "arguments": '{"path": "a"}'}},
-            {"id": "t2", "type": "function", "function": {"name": "read-file", "arguments": '{"path": "b"}'}},
+            {"id": "t1", "type": "function", "function": {"name": "read-file", "arguments": '{"path":"a"}'}},
+            {"id": "t2", "type": "function", "function": {"name": "read-file", "arguments": '{"path":"b"}'}},
         ],
     }
     assert body["messages"][4] == {"role": "tool", "content": "A", "tool_call_id": "t1"}

@@ -93,7 +93,8 @@ class ToolSchema:
 @dataclass(slots=True)
 class Request:
     """One completion to make. model: "" for the provider's default. timeout_ms: None for the general limit of 120 s.
-    tags, metadata and the ids are for whoever observes calls; providers don't see them."""
+    answer_schema: JSON Schema of the answer, for providers that hold a model to one (native.py). strict_tools: the same
+    for arguments of tools. tags, metadata and the ids are for whoever observes calls; providers don't see them."""
 
     messages: list[Message]
     model: str = ""
@@ -102,6 +103,8 @@ class Request:
     system: str | None = None
     tools: list[ToolSchema] = field(default_factory=list)
     json_mode: bool = False
+    answer_schema: dict[str, Any] | None = None
+    strict_tools: bool = False
     reasoning_effort: str | None = None
     timeout_ms: int | None = None
     tags: tuple[str, ...] = ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, ToolSchema, Usage
+from sema_runtime.llm.native import strict
 from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
 from sema_runtime.net.sse import Event, SseParser
 
@@ -18,7 +19,9 @@ THINKING_BUDGETS = {"low": 1024, "medium": 4096, "high": 12000, "xhigh": 24000, 
 STREAM_STATUS = {"rate_limit_error": 429, "api_error": 500, "overloaded_error": 529, "authentication_error": 401}
 splitter = SseParser
 
+
 _no_temperature: set[str] = set()  # models that turned out to refuse it
+_adaptive: set[str] = set()  # models that turned out to refuse a budget for thinking: they take an effort instead
 
 
 def url(provider: Provider, request: Request, stream: bool) -> str:
@@ -36,22 +39,37 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
         "messages": _messages(request.messages),
         "max_tokens": request.max_tokens,
     }
-    thinking = THINKING_BUDGETS.get(request.reasoning_effort or "")
-    if thinking is not None:
-        made["thinking"] = {"type": "enabled", "budget_tokens": thinking}
-        made["max_tokens"] = thinking + request.max_tokens
+    effort = (request.reasoning_effort or "").lower()
+    output: dict[str, Any] = {}
+    if effort in THINKING_BUDGETS:
+        made["max_tokens"] += THINKING_BUDGETS[effort]
+        if request.model in _adaptive:
+            made["thinking"] = {"type": "adaptive"}
+            output["effort"] = effort
+        else:
+            made["thinking"] = {"type": "enabled", "budget_tokens": THINKING_BUDGETS[effort]}
     elif request.temperature is not None and request.model not in _no_temperature:
         made["temperature"] = request.temperature
     system = request.system_text()
     if system:
         made["system"] = system
     if request.tools:
-        made["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-            for tool in request.tools
-        ]
+        made["tools"] = [_tool(tool, request.strict_tools) for tool in request.tools]
+    if request.answer_schema is not None:
+        output["format"] = {"type": "json_schema", "schema": strict(request.answer_schema)}
+    if output:
+        made["output_config"] = output
     if stream:
         made["stream"] = True
+    return made
+
+
+def _tool(tool: ToolSchema, held: bool) -> dict[str, Any]:
+    """held: the model's arguments must follow the schema."""
+    made: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+    if held:
+        made["input_schema"] = strict(tool.parameters)
+        made["strict"] = True
     return made
 
 
@@ -96,11 +114,14 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """Notes that a 400 reply refuses temperature, as newer models do. True when the next attempt differs."""
-    if request.temperature is None or request.model in _no_temperature or "temperature" not in text.lower():
-        return False
-    _no_temperature.add(request.model)
-    return True
+    """Notes what a 400 reply refuses that newer models no longer take. True when the next attempt differs."""
+    before = body(provider, request, False)
+    low = text.lower()
+    if "temperature" in low:
+        _no_temperature.add(request.model)
+    if "thinking" in low and ("budget_tokens" in low or "adaptive" in low or "not supported" in low):
+        _adaptive.add(request.model)
+    return body(provider, request, False) != before
 
 
 def parse(text: str, request: Request) -> Reply:
@@ -175,9 +196,11 @@ class StreamReader:
         if index in self._calls:
             self._calls[index]["json"] += delta.get("partial_json") or ""
             return ""
-        text = delta.get("text") or ""
+        text = delta.get("text")
+        if not isinstance(text, str):
+            return ""
         self._text.append(text)
-        return text if isinstance(text, str) else ""
+        return text
 
     def so_far(self) -> tuple[str, Usage]:
         """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""

@@ -57,6 +57,11 @@ def arguments_of(text: Any) -> Any:
         return {}
 
 
+def arguments_text(arguments: Any) -> str:
+    """Tool arguments as JSON text, as models write them: without escapes of letters, which cost tokens."""
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
 def count(usage: Any, *path: str) -> int:
     """The token count at a path of a usage object, 0 where it is absent."""
     for key in path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, config_error, network_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.native import strict
 from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
 from sema_runtime.net.sse import Event, SseParser
 
@@ -36,7 +37,10 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     if request.temperature is not None:
         settings["temperature"] = request.temperature
     if request.reasoning_effort is not None:
-        settings["thinkingConfig"] = {"thinkingBudget": THINKING_BUDGETS.get(request.reasoning_effort, 0)}
+        settings["thinkingConfig"] = {"thinkingBudget": THINKING_BUDGETS.get(request.reasoning_effort.lower(), 0)}
+    if request.answer_schema is not None:
+        settings["responseMimeType"] = "application/json"
+        settings["responseJsonSchema"] = strict(request.answer_schema)
     made: dict[str, Any] = {"contents": _contents(request.messages), "generationConfig": settings}
     system = request.system_text()
     if system:
@@ -47,6 +51,8 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
             for tool in request.tools
         ]
         made["tools"] = [{"function_declarations": declarations}]
+        if request.strict_tools:
+            made["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
     return made
 
 
@@ -96,7 +102,12 @@ def parse(text: str, request: Request) -> Reply:
     calls = _calls(parts, 0)
     thoughts = count(value, "usageMetadata", "thoughtsTokenCount")
     if not content and not calls and (candidate.get("finishReason") == "MAX_TOKENS" or thoughts > 0):
-        raise api_error(200, "the reply is empty: raise :max-tokens or lower :reasoning-effort")
+        finish = candidate.get("finishReason") or "unknown"
+        raise api_error(
+            200,
+            f"the reply is empty (finishReason {finish}, {thoughts} tokens of thinking): "
+            "raise :max-tokens or lower :reasoning-effort",
+        )
     return Reply(
         content, value.get("modelVersion") or request.model, _usage(value), calls, "tool_use" if calls else "stop"
     )
@@ -126,10 +137,11 @@ def _calls(parts: list[dict[str, Any]], first: int) -> list[ToolCall]:
 
 
 def _usage(value: dict[str, Any]) -> Usage:
+    """Thinking is counted apart from the answer here, and paid for like it."""
     used = value.get("usageMetadata")
     return Usage(
         count(used, "promptTokenCount"),
-        count(used, "candidatesTokenCount"),
+        count(used, "candidatesTokenCount") + count(used, "thoughtsTokenCount"),
         count(used, "cachedContentTokenCount"),
     )
 
@@ -139,7 +151,10 @@ class StreamReader:
 
     def __init__(self, request: Request) -> None:
         self.done = False
-        self._reply = Reply("", request.model)
+        self._model = request.model
+        self._text: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._usage: dict[str, Any] = {}
         self._finished = False
 
     def feed(self, event: Event) -> str:
@@ -148,22 +163,21 @@ class StreamReader:
         if isinstance(error := value.get("error"), dict):
             raise api_error(count(error, "code") or 200, str(error.get("message") or error))
         candidate, parts = _candidate(value)
-        self._finished = self._finished or bool(candidate.get("finishReason"))
-        self._reply.tool_calls += _calls(parts, len(self._reply.tool_calls))
-        self._reply.model = value.get("modelVersion") or self._reply.model
-        if value.get("usageMetadata"):
-            self._reply.usage = _usage(value)
-        text = "".join(part["text"] for part in parts if _is_text(part))
-        self._reply.content += text
+        if candidate.get("finishReason") or (value.get("promptFeedback") or {}).get("blockReason"):
+            self._finished = True
+        self._model = value.get("modelVersion") or self._model
+        if "usageMetadata" in value:
+            self._usage = value
+        if not parts:
+            return ""
+        self._calls += _calls(parts, len(self._calls))
+        text = "".join([part["text"] for part in parts if _is_text(part)])
+        self._text.append(text)
         return text
-
-    def so_far(self) -> tuple[str, Usage]:
-        """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""
-        return self._reply.content, self._reply.usage
 
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self._finished:
             raise network_error("the stream ended before the reply was complete")
-        self._reply.stop_reason = "tool_use" if self._reply.tool_calls else "stop"
-        return self._reply
+        stop = "tool_use" if self._calls else "stop"
+        return Reply("".join(self._text), self._model, _usage(self._usage), self._calls, stop)

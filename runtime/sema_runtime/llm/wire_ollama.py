@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 
-from sema_runtime.llm.errors import network_error, parse_error
+from sema_runtime.llm.errors import api_error, network_error, parse_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.native import strict
 from sema_runtime.llm.wire_common import LineSplitter, arguments_of, count, decode
 from sema_runtime.net.sse import Event
 
@@ -36,6 +37,8 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     if request.temperature is not None:
         options["temperature"] = request.temperature
     made = {"model": request.model, "messages": messages, "stream": stream, "options": options}
+    if request.answer_schema is not None:
+        made["format"] = strict(request.answer_schema)
     if request.tools:
         made["tools"] = [
             {
@@ -69,6 +72,8 @@ def parse(text: str, request: Request) -> Reply:
     """A whole reply. Raises a parse error when it has no message."""
     value = decode(text)
     message = value.get("message")
+    if value.get("error"):
+        raise api_error(200, str(value["error"]))
     if not isinstance(message, dict):
         raise parse_error("no message in response")
     calls = _calls(message, 0)
@@ -77,8 +82,12 @@ def parse(text: str, request: Request) -> Reply:
         model=value.get("model") or request.model,
         usage=_usage(value),
         tool_calls=calls,
-        stop_reason=value.get("done_reason"),
+        stop_reason=_stop(value, calls),
     )
+
+
+def _stop(value: dict[str, Any], calls: list[ToolCall]) -> str:
+    return "tool_use" if calls else value.get("done_reason") or "stop"
 
 
 def _calls(message: dict[str, Any], first: int) -> list[ToolCall]:
@@ -98,7 +107,10 @@ class StreamReader:
 
     def __init__(self, request: Request) -> None:
         self.done = False
-        self._reply = Reply("", request.model)
+        self._model = request.model
+        self._text: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._last: dict[str, Any] = {}
 
     def feed(self, event: Event) -> str:
         """The text that this line adds."""
@@ -108,24 +120,22 @@ class StreamReader:
             print(f"ollama: skipped a line that is not JSON: {event.data[:80]!r}", file=sys.stderr)
             return ""
         if value.get("error"):
-            raise network_error(str(value["error"]))
+            raise api_error(200, str(value["error"]))
         message = value.get("message") or {}
-        self._reply.tool_calls += _calls(message, len(self._reply.tool_calls))
-        self._reply.model = value.get("model") or self._reply.model
+        if "tool_calls" in message:
+            self._calls += _calls(message, len(self._calls))
         if value.get("done"):
             self.done = True
-            self._reply.stop_reason = value.get("done_reason")
-            self._reply.usage = _usage(value)
-        text = str(message.get("content") or "")
-        self._reply.content += text
+            self._last = value
+        text = message.get("content")
+        if not isinstance(text, str):
+            return ""
+        self._text.append(text)
         return text
-
-    def so_far(self) -> tuple[str, Usage]:
-        """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""
-        return self._reply.content, self._reply.usage
 
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self.done:
             raise network_error("the stream ended before the reply was complete")
-        return self._reply
+        model = self._last.get("model") or self._model
+        return Reply("".join(self._text), model, _usage(self._last), self._calls, _stop(self._last, self._calls))

@@ -6,12 +6,12 @@ Pure functions from Request to body and from reply to Reply. What differs betwee
 
 from __future__ import annotations
 
-import json
 import re
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
-from sema_runtime.llm.wire_common import arguments_of, count, decode
+from sema_runtime.llm.native import answer_format, function_schema
+from sema_runtime.llm.wire_common import arguments_of, arguments_text, count, decode
 from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
@@ -59,18 +59,16 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
         made["temperature"] = request.temperature
     if request.tools:
         made["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-            }
+            {"type": "function", "function": function_schema(tool, provider.name, request.strict_tools)}
             for tool in request.tools
         ]
     if stream:
         made["stream"] = True
         if provider.stream_usage:
             made["stream_options"] = {"include_usage": True}
-    if request.json_mode:
-        made["response_format"] = {"type": "json_object"}
+    response_format = answer_format(request, provider.name)
+    if response_format is not None:
+        made["response_format"] = response_format
     return made
 
 
@@ -92,7 +90,7 @@ def _message(message: Message, named_results: bool) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+                "function": {"name": call.name, "arguments": arguments_text(call.arguments)},
             }
             for call in message.tool_calls
         ]
@@ -153,8 +151,8 @@ def learn(provider: Provider, request: Request, text: str) -> bool:
     if "reasoning_effort" in low and "tool" in low and ("not supported" in low or "/v1/responses" in low):
         quirks.no_effort_with_tools = True
     elif "reasoning_effort" in low and "does not support" in low:
-        named = re.findall(r"['\"`](\w+)['\"`]", low.partition("supported values")[2])
-        quirks.efforts = tuple(tier for tier in named if tier in EFFORTS)
+        named = re.findall(r"(?<!support )['\"`](\w+)['\"`]", low)  # the refused one follows `does not support`
+        quirks.efforts = tuple(tier for tier in EFFORTS if tier in named)
     return body(provider, request, False) != before
 
 
@@ -176,12 +174,19 @@ def parse(text: str, request: Request) -> Reply:
         if isinstance(function := call.get("function"), dict)
     ]
     return Reply(
-        content=message.get("content") or "",
+        content=_text(message.get("content")),
         model=value.get("model") or request.model,
         usage=_usage(value.get("usage")),
         tool_calls=calls,
         stop_reason=choices[0].get("finish_reason"),
     )
+
+
+def _text(content: Any) -> str:
+    """The text of a message or a delta; Mistral's thinking models send a list of thoughts and texts."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
 
 
 def _usage(usage: Any) -> Usage:
@@ -213,8 +218,9 @@ class StreamReader:
         if value.get("error"):
             raise _inner_error(value["error"])
         self._model = value.get("model") or self._model
-        if value.get("usage"):
-            self._usage = _usage(value["usage"])
+        usage = value.get("usage") or (value.get("x_groq") or {}).get("usage")
+        if usage:
+            self._usage = _usage(usage)
         choices = value.get("choices")
         if not choices or choices[0].get("index"):
             return ""
@@ -222,9 +228,11 @@ class StreamReader:
         delta = choices[0].get("delta") or {}
         for call in delta.get("tool_calls") or []:
             self._add_call(call)
-        text = delta.get("content") or ""
+        text = delta.get("content")
+        if not isinstance(text, str):
+            text = _text(text)
         self._text.append(text)
-        return text if isinstance(text, str) else ""
+        return text
 
     def _add_call(self, piece: dict[str, Any]) -> None:
         call = self._calls.setdefault(piece.get("index") or 0, {"id": "", "name": "", "arguments": ""})

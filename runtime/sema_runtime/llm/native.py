@@ -1,0 +1,89 @@
+"""What providers offer to hold a model to a schema: structured answers and strict tools, for `:mode :native`.
+
+Schemas are made strict as OpenAI wants them, which the others accept: every object lists all its keys as required and
+allows no others; a key that may be absent may be null instead.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.llm.messages import Request, ToolSchema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "answer"  # OpenAI wants a name for the schema
+JSON_MODE_ONLY = ("deepseek", "moonshot")  # JSON of any shape is all they promise
+LOOSE_TOOLS = ("deepseek", "moonshot", "perplexity", "sambanova", "xai")  # take no `strict` for tools
+TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+SCALARS: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
+
+
+# On the OpenAI wire
+
+
+def answer_format(request: Request, provider: str) -> dict[str, Any] | None:
+    """`response_format`, None when the answer is free text."""
+    if request.answer_schema is not None and provider not in JSON_MODE_ONLY:
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": NAME, "schema": strict(request.answer_schema), "strict": True},
+        }
+    return {"type": "json_object"} if request.json_mode or request.answer_schema is not None else None
+
+
+def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, Any]:
+    """The `function` of a tool. wanted: strict, where the provider offers it."""
+    made = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    if wanted and provider not in LOOSE_TOOLS:
+        made["parameters"] = strict(tool.parameters)
+        made["strict"] = True
+    return made
+
+
+# Schemas
+
+
+def strict(schema: dict[str, Any]) -> dict[str, Any]:
+    """A JSON Schema as strict modes want it. What has no type may be any scalar, also as an array's item."""
+    kind = schema.get("type")
+    made = {key: schema[key] for key in ("description", "enum") if key in schema}
+    if kind not in TYPES and "anyOf" not in schema:
+        return {**SCALARS, **made} if kind is None and "enum" not in made else {"type": "string", **made}
+    if kind == "object":
+        fields = schema.get("properties") or {}
+        required = schema.get("required") or ()
+        made["properties"] = {
+            key: strict(inner) if key in required else nullable(strict(inner)) for key, inner in fields.items()
+        }
+        made["required"] = list(fields)
+        made["additionalProperties"] = False
+    elif kind == "array":
+        made["items"] = strict(schema.get("items") or {})
+    elif kind is None:
+        made["anyOf"] = [strict(inner) for inner in schema["anyOf"]]
+    return made if kind is None else {"type": kind, **made}
+
+
+def nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema, or null."""
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    made = {**schema, "type": [schema["type"], "null"]}
+    if "enum" in schema:
+        made["enum"] = [*schema["enum"], None]
+    return made
+
+
+def without_nulls(schema: dict[str, Any], value: Any) -> Any:
+    """Decoded JSON without the nulls that stand for absent keys; schema: as it was before it was made strict."""
+    if isinstance(value, dict) and schema.get("type") == "object":
+        fields, required = schema.get("properties") or {}, schema.get("required") or ()
+        return {
+            key: without_nulls(fields.get(key) or {}, inner)
+            for key, inner in value.items()
+            if inner is not None or key in required or key not in fields
+        }
+    if isinstance(value, list) and schema.get("type") == "array":
+        return [without_nulls(schema.get("items") or {}, inner) for inner in value]
+    return value
