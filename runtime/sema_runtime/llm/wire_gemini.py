@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.llm.errors import api_error, config_error, network_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
+from sema_runtime.llm.wire_common import arguments_of, arguments_text, count, decode, without_system
 from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
@@ -174,6 +174,11 @@ class StreamReader:
         text = "".join([part["text"] for part in parts if _is_text(part)])
         self._text.append(text)
         return text
+
+    def so_far(self) -> tuple[str, Usage]:
+        """What a broken stream has brought: text with the calls' arguments, and the usage the provider told, if any."""
+        arguments = [arguments_text(call.arguments) for call in self._calls]
+        return "".join(self._text + arguments), _usage(self._usage)
 
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""

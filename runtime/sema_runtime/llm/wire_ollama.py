@@ -8,7 +8,7 @@ import sys
 from sema_runtime.llm.errors import api_error, network_error, parse_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import LineSplitter, arguments_of, count, decode
+from sema_runtime.llm.wire_common import LineSplitter, arguments_of, arguments_text, count, decode
 from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
@@ -132,6 +132,11 @@ class StreamReader:
             return ""
         self._text.append(text)
         return text
+
+    def so_far(self) -> tuple[str, Usage]:
+        """What a broken stream has brought: text with the calls' arguments, and the usage the provider told, if any."""
+        arguments = [arguments_text(call.arguments) for call in self._calls]
+        return "".join(self._text + arguments), _usage(self._last)
 
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
