@@ -8,11 +8,12 @@ from sema_runtime.llm.messages import Conversation, Message, Prompt
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map
+from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.printer import display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from sema_runtime.llm.messages import Reply, Request
@@ -66,19 +67,20 @@ def is_conversation(value: Any) -> bool:
 def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conversation:
     """Asks the model with the whole history and text; the conversation with both turns added.
 
-    Options: :temperature :max-tokens :system.
+    Options: :temperature :max-tokens :system, and :on-text, which gets the answer piece by piece.
 
     (llm/define-provider :echo {:complete (fn (req) "hello") :default-model "echo"})
     (map message/role (conversation/messages (conversation/say (conversation/new) "hi"))) => (:user :assistant)
+    (conversation/length (conversation/say (conversation/new) "hi" {:on-text display})) prints hello
     """
-    from sema_runtime.llm.options import options_map
-    from sema_runtime.llm.requests import STREAM_OPTIONS, request
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.requests import SAY_OPTIONS, request
 
     talk = _of(conversation)
-    said = Message("user", string_of(text))
-    sent = [message.without_images() for message in talk.messages]
-    made = request([*sent, said], options_map(options), STREAM_OPTIONS - {"model"})
-    return _answered(talk, said, made)
+    said = Message("user", display(text))
+    given = opt.options_map(options)
+    made = request([*_sendable(talk.messages), said], given, SAY_OPTIONS)
+    return _answered(talk, said, made, opt.function(given, "on-text"))
 
 
 @builtin("conversation/say-as", cap="llm")
@@ -88,30 +90,40 @@ def conversation_say_as(conversation: Any, system: Any, text: Any, options: Any 
     (llm/define-provider :echo {:complete (fn (req) "Ahoy") :default-model "echo"})
     (conversation/last-reply (conversation/say-as (conversation/new) "You are a pirate." "hi")) => "Ahoy"
     """
-    from sema_runtime.llm.options import options_map
-    from sema_runtime.llm.requests import STREAM_OPTIONS, request
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.requests import SAY_OPTIONS, request
 
     talk = _of(conversation)
-    said = Message("user", string_of(text))
-    sent = [message.without_images() for message in talk.messages if message.role != "system"]
-    made = request([*sent, said], options_map(options), STREAM_OPTIONS - {"model", "system"})
-    made.system = _instructions(system)
-    return _answered(talk, said, made)
+    instructions = _instructions(system)
+    said = Message("user", display(text))
+    sent = [message for message in _sendable(talk.messages) if message.role != "system"]
+    given = opt.options_map(options)
+    made = request([*sent, said], given, SAY_OPTIONS - {"system"})
+    made.system = instructions
+    return _answered(talk, said, made, opt.function(given, "on-text"))
+
+
+def _sendable(messages: tuple[Message, ...]) -> list[Message]:
+    """Conversations send text only."""
+    return [message.without_images() for message in messages]
 
 
 def _instructions(system: Any) -> str:
     if isinstance(system, Prompt):
         return "\n".join(message.content for message in system.messages if message.role == "system")
     if not isinstance(system, str):
-        type_error("string or prompt", system)
+        type_error("prompt or string", system)
     return system
 
 
-def _answered(talk: Conversation, said: Message, request: Request) -> Conversation:
-    from sema_runtime.llm.complete import complete
+def _answered(
+    talk: Conversation, said: Message, request: Request, on_text: Callable[[str], Any] | None
+) -> Conversation:
+    from sema_runtime.llm import complete
 
     request.model = talk.model
-    reply = complete(request)
+    request.conversation_id = talk.metadata.get("conversation-id")
+    reply = complete.complete(request) if on_text is None else complete.stream(request, on_text)
     messages = (*talk.messages, said, Message("assistant", reply.content))
     return Conversation(messages, talk.model, _with_usage(talk.metadata, reply))
 
@@ -120,12 +132,27 @@ def _with_usage(metadata: dict[str, str], reply: Reply) -> dict[str, str]:
     from sema_runtime.llm.pricing import cost
 
     made = dict(metadata)
-    made[PROMPT_TOKENS] = str(int(made.get(PROMPT_TOKENS, "0")) + reply.usage.prompt)
-    made[COMPLETION_TOKENS] = str(int(made.get(COMPLETION_TOKENS, "0")) + reply.usage.completion)
+    made[PROMPT_TOKENS] = str(_count(metadata, PROMPT_TOKENS) + reply.usage.prompt)
+    made[COMPLETION_TOKENS] = str(_count(metadata, COMPLETION_TOKENS) + reply.usage.completion)
     spent = cost(reply.model, "", reply.usage.prompt, reply.usage.completion)
     if spent is not None:
-        made[COST] = str(float(made.get(COST, "0")) + spent)
+        made[COST] = str((_spent(metadata) or 0.0) + spent)
     return made
+
+
+# Usage stands in the metadata as text, where a program may have put anything
+
+
+def _count(metadata: dict[str, str], key: str) -> int:
+    text = metadata.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+
+
+def _spent(metadata: dict[str, str]) -> float | None:
+    try:
+        return float(metadata[COST])
+    except (KeyError, ValueError):
+        return None
 
 
 # Reading
@@ -214,8 +241,7 @@ def conversation_cost(conversation: Any) -> float | None:
 
     (conversation/cost (conversation/new)) => nil
     """
-    spent = _of(conversation).metadata.get(COST)
-    return None if spent is None else float(spent)
+    return _spent(_of(conversation).metadata)
 
 
 @builtin("conversation/stats", returns="map", pure=True)
@@ -225,8 +251,8 @@ def conversation_stats(conversation: Any) -> Map:
     (:messages (conversation/stats (conversation/add-message (conversation/new) :user "hi"))) => 1
     """
     talk = _of(conversation)
-    prompt = int(talk.metadata.get(PROMPT_TOKENS, "0"))
-    completion = int(talk.metadata.get(COMPLETION_TOKENS, "0"))
+    prompt = _count(talk.metadata, PROMPT_TOKENS)
+    completion = _count(talk.metadata, COMPLETION_TOKENS)
     tokens = {"prompt": prompt, "completion": completion, "total": prompt + completion}
     made = {
         "messages": len(talk.messages),
@@ -281,7 +307,7 @@ def conversation_add_message(conversation: Any, role: Any, content: Any) -> Conv
     (conversation/length (conversation/add-message (conversation/new) :user "hi")) => 1
     """
     talk = _of(conversation)
-    added = Message(role_of(role, "conversation/add-message"), string_of(content))
+    added = Message(role_of(role, "conversation/add-message"), display(content))
     return _with(talk, (*talk.messages, added))
 
 
@@ -292,7 +318,7 @@ def conversation_set_system(conversation: Any, text: Any) -> Conversation:
     (conversation/messages (conversation/set-system (conversation/new) "Be brief.")) => (<message system "Be brief.">)
     """
     talk = _of(conversation)
-    return _with(talk, with_system(talk.messages, string_of(text)))
+    return _with(talk, with_system(talk.messages, display(text)))
 
 
 @builtin("conversation/fork", pure=True)
@@ -351,45 +377,51 @@ def conversation_remove(conversation: Any, index: Any) -> Conversation:
     (conversation/length (conversation/remove c 0)) => 0
     """
     talk = _of(conversation)
-    at = _index("conversation/remove", index, len(talk.messages), len(talk.messages) - 1)
+    _check_int(index)
+    at = _bounded("conversation/remove", index, len(talk.messages), len(talk.messages) - 1)
     return _with(talk, talk.messages[:at] + talk.messages[at + 1 :])
 
 
 @builtin("conversation/insert", pure=True)
-def conversation_insert(conversation: Any, index: Any, message: Any, content: Any = None) -> Conversation:
+def conversation_insert(conversation: Any, index: Any, message: Any, content: Any = MISSING) -> Conversation:
     """The conversation with a message put in at index: a message value, or a role and a text.
 
     (define c (conversation/add-message (conversation/new) :user "b"))
     (conversation/messages (conversation/insert c 0 :user "a")) => (<message user "a"> <message user "b">)
     """
     talk = _of(conversation)
-    at = _index("conversation/insert", index, len(talk.messages), len(talk.messages))
-    return _with(talk, (*talk.messages[:at], _given("conversation/insert", message, content), *talk.messages[at:]))
+    _check_int(index)
+    put = _given("conversation/insert", message, content)
+    at = _bounded("conversation/insert", index, len(talk.messages), len(talk.messages))
+    return _with(talk, (*talk.messages[:at], put, *talk.messages[at:]))
 
 
 @builtin("conversation/replace", pure=True)
-def conversation_replace(conversation: Any, index: Any, message: Any, content: Any = None) -> Conversation:
+def conversation_replace(conversation: Any, index: Any, message: Any, content: Any = MISSING) -> Conversation:
     """The conversation with another message at index: a message value, or a role and a text.
 
     (define c (conversation/add-message (conversation/new) :user "hi"))
     (conversation/messages (conversation/replace c 0 :user "hello")) => (<message user "hello">)
     """
     talk = _of(conversation)
-    at = _index("conversation/replace", index, len(talk.messages), len(talk.messages) - 1)
-    return _with(
-        talk, (*talk.messages[:at], _given("conversation/replace", message, content), *talk.messages[at + 1 :])
-    )
+    _check_int(index)
+    put = _given("conversation/replace", message, content)
+    at = _bounded("conversation/replace", index, len(talk.messages), len(talk.messages) - 1)
+    return _with(talk, (*talk.messages[:at], put, *talk.messages[at + 1 :]))
 
 
 def _given(function: str, message: Any, content: Any) -> Message:
-    if content is None:
+    if content is MISSING:
         return message_of(message)
-    return Message(role_of(message, function), string_of(content))
+    return Message(role_of(message, function), display(content))
 
 
-def _index(function: str, index: Any, length: int, highest: int) -> int:
+def _check_int(index: Any) -> None:
     if type(index) is not int:
         type_error("int", index)
+
+
+def _bounded(function: str, index: int, length: int, highest: int) -> int:
     if not 0 <= index <= highest:
         raise SemaError(f"{function}: index {index} out of bounds (length {length})")
-    return int(index)
+    return index

@@ -180,7 +180,7 @@ def prompt_set_system(prompt: Any, text: Any) -> Prompt:
 
     (map message/role (prompt/messages (prompt/set-system (prompt (user "hi")) "Be brief."))) => (:system :user)
     """
-    return Prompt(with_system(prompt_of(prompt).messages, string_of(text)))
+    return Prompt(with_system(prompt_of(prompt).messages, display(text)))
 
 
 def with_system(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
@@ -238,14 +238,15 @@ def prompt_render(template: Any, values: Any) -> str:
 def pieces(text: str) -> list[tuple[str, str | None]]:
     """(text before, slot name) for each {{slot}}, then (the rest, None)."""
     found: list[tuple[str, str | None]] = []
+    begun = 0
     while True:
-        before, opening, rest = text.partition("{{")
-        name, closing, after = rest.partition("}}")
-        if not opening or not closing:
-            found.append((text, None))
+        opening = text.find("{{", begun)
+        closing = text.find("}}", opening + 2) if opening >= 0 else -1
+        if closing < 0:
+            found.append((text[begun:], None))
             return found
-        found.append((before, name))
-        text = after
+        found.append((text[begun:opening], text[opening + 2 : closing]))
+        begun = closing + 2
 
 
 def filled(text: str, values: Map) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import type_error
+from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
 TYPE_CHECKING = False
@@ -36,8 +37,20 @@ def name_or_text(options: Map, name: str) -> str | None:
 
 
 def number(options: Map, name: str) -> float | None:
+    """A number as a float; an integer that is too large for one is infinite."""
     value = options.lookup(keyword(name))
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def finite(options: Map, name: str) -> float | None:
+    """As `number`; what JSON can't say counts as absent."""
+    value = number(options, name)
+    return value if value is not None and abs(value) != float("inf") and value == value else None
 
 
 def integer(options: Map, name: str) -> int | None:
@@ -48,6 +61,24 @@ def integer(options: Map, name: str) -> int | None:
 def function(options: Map, name: str) -> Any:
     value = options.lookup(keyword(name))
     return value if callable(value) and not isinstance(value, Keyword) else None
+
+
+def names(options: Map, name: str) -> tuple[str, ...]:
+    """The strings and keywords of a list, or the only one."""
+    value = options.lookup(keyword(name))
+    found = value if isinstance(value, tuple | List | list) else (value,)
+    return tuple(one if isinstance(one, str) else one.name for one in found if isinstance(one, str | Keyword))
+
+
+def texts(options: Map, name: str) -> dict[str, str]:
+    """A map with its keys and values as text: names and strings as they are, anything else as it prints."""
+    from sema_runtime.values.printer import display
+
+    value = options.lookup(keyword(name))
+    if not isinstance(value, Map | dict):
+        return {}
+    pairs = value.pairs() if isinstance(value, Map) else list(value.items())
+    return {key.name if isinstance(key, Keyword) else display(key): display(inner) for key, inner in pairs}
 
 
 def truthy(options: Map, name: str, default: bool) -> bool:

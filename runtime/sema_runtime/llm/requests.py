@@ -12,10 +12,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-PROMPT_OPTIONS = frozenset(("model", "max-tokens", "temperature", "timeout"))
-STREAM_OPTIONS = frozenset(("model", "max-tokens", "temperature", "system"))
-BATCH_OPTIONS = STREAM_OPTIONS
-ALL_OPTIONS = PROMPT_OPTIONS | {"system", "reasoning-effort"}
+IDS = frozenset(("conversation-id", "session-id", "user-id"))
+BATCH_OPTIONS = frozenset(("model", "max-tokens", "temperature", "system"))
+PROMPT_OPTIONS = frozenset(("model", "max-tokens", "temperature", "timeout", "tags", "metadata"))
+STREAM_OPTIONS = BATCH_OPTIONS | IDS | {"tags", "metadata"}
+SAY_OPTIONS = frozenset(("max-tokens", "temperature", "system"))
+ALL_OPTIONS = PROMPT_OPTIONS | STREAM_OPTIONS | {"reasoning-effort"}
 
 
 def request(messages: list[Message], options: Map, honoured: frozenset[str] = ALL_OPTIONS) -> Request:
@@ -27,14 +29,28 @@ def request(messages: list[Message], options: Map, honoured: frozenset[str] = AL
     if tokens is not None and "max-tokens" in honoured:
         made.max_tokens = tokens
     if "temperature" in honoured:
-        made.temperature = opt.number(options, "temperature")
+        made.temperature = opt.finite(options, "temperature")
     if "system" in honoured:
         made.system = opt.text(options, "system")
     if "reasoning-effort" in honoured:
         made.reasoning_effort = opt.name_or_text(options, "reasoning-effort")
-    if "timeout" in honoured:
-        made.timeout_ms = opt.integer(options, "timeout")
+    timeout = opt.integer(options, "timeout")
+    if timeout is not None and timeout > 0 and "timeout" in honoured:
+        made.timeout_ms = timeout
+    observe(made, options, honoured)
     return made
+
+
+def observe(request: Request, options: Map, honoured: frozenset[str] = ALL_OPTIONS) -> None:
+    """Adds what observers of the call are told: tags, metadata and whose conversation it is part of."""
+    if "tags" in honoured:
+        request.tags = opt.names(options, "tags")
+    if "metadata" in honoured:
+        request.metadata = opt.texts(options, "metadata")
+    if "conversation-id" in honoured:
+        request.conversation_id = opt.text(options, "conversation-id")
+        request.session_id = opt.text(options, "session-id")
+        request.user_id = opt.text(options, "user-id")
 
 
 def text_request(text: str, options: Map, honoured: frozenset[str] = ALL_OPTIONS) -> Request:
