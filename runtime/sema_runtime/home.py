@@ -1,0 +1,19 @@
+"""Where Sema keeps what belongs to a user: packages, caches, tokens, the history of the REPL."""
+
+from __future__ import annotations
+
+import os
+
+
+def sema_home() -> str:
+    """SEMA_HOME, else `.sema` in the user's home directory, or in the current one when the user has none."""
+    given = os.environ.get("SEMA_HOME")
+    if given:
+        return given
+    user = os.environ.get("HOME") or os.environ.get("USERPROFILE") or os.path.expanduser("~")
+    return os.path.join("." if user == "~" else user, ".sema")
+
+
+def in_home(*parts: str) -> str:
+    """A path below `sema_home()`."""
+    return os.path.join(sema_home(), *parts)
