@@ -23,7 +23,7 @@ def complete(provider: Provider, request: Request) -> Reply:
     except Exception as error:
         if is_cancelled(error):
             raise
-        raise api_error(0, error_text(error)) from error
+        raise api_error(0, error_text(error), _place(error)) from error
     if isinstance(value, str):
         return Reply(value, request.model, stop_reason="end_turn")
     if is_map(value):
@@ -41,6 +41,18 @@ def error_text(error: BaseException) -> str:
     from sema_runtime.values.conditions import describe
 
     return str(describe(error).message)
+
+
+def _place(error: BaseException) -> str | None:
+    """Where the provider's function failed, and what can be done about that."""
+    from sema_runtime.values.conditions import describe
+
+    shown = describe(error)
+    if not shown.frames:
+        return shown.hint
+    frame = shown.frames[0]
+    place = f"in {frame.name} at {frame.file}:{frame.line}:{frame.col}"
+    return f"{place}; {shown.hint}" if shown.hint else place
 
 
 def _request_map(request: Request) -> Map:
@@ -82,7 +94,11 @@ def _reply(value: Any, request: Request) -> Reply:
 
 def _usage(usage: Any) -> Usage:
     names = ("prompt-tokens", "completion-tokens", "cache-read-tokens", "cache-creation-tokens")
-    return Usage(*(count if isinstance(count := usage.get(name), int) else 0 for name in names))
+    return Usage(*(_count(usage.get(name)) for name in names))
+
+
+def _count(value: Any) -> int:
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _calls(calls: Any) -> list[ToolCall]:
@@ -93,9 +109,9 @@ def _calls(calls: Any) -> list[ToolCall]:
         name = _text(call, "name", "") if is_map(call) else ""
         if not name:
             raise parse_error("lisp provider: a tool call needs a :name")
-        arguments = call.get("arguments")
+        arguments = to_json(call.get("arguments")) if "arguments" in call else {}
         signature = _text(call, "thought-signature", "") or None
-        made.append(ToolCall(_text(call, "id", ""), name, to_json(arguments) if is_map(arguments) else {}, signature))
+        made.append(ToolCall(_text(call, "id", ""), name, arguments, signature))
     return made
 
 
