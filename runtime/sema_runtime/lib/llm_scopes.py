@@ -28,11 +28,14 @@ def _number(value: Any) -> float:
 @builtin("llm/with-budget")
 def llm_with_budget(options: Any, thunk: Any) -> Any:
     """Calls thunk; calls to models inside it may spend {:max-cost-usd :max-tokens} in total. The call that exceeds a
-    limit raises. With :on-stream :pre-gate no stream is opened once the limit is reached.
+    limit raises. With :on-stream :pre-gate no stream is opened once the limit is reached. With :reserve #t what a call
+    may cost at most is set aside before it is sent: the limit is never passed, and no reply is paid for and lost.
 
     (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 2}})})
     (llm/with-budget {:max-tokens 100} (fn () (llm/complete "a"))) => "hi"
     (llm/with-budget {:max-tokens 4} (fn () (llm/complete "a"))) ! LLM error: token budget exceeded: used 5 of 4 tokens
+    (define small {:max-tokens 10})
+    (llm/with-budget {:max-tokens 200 :reserve #t} (fn () (llm/complete "a" small))) => "hi"
     """
     from sema_runtime.llm import budget
     from sema_runtime.llm import options as opt
@@ -42,7 +45,7 @@ def llm_with_budget(options: Any, thunk: Any) -> Any:
     if cost is None and tokens is None:
         raise SemaError("llm/with-budget: requires at least :max-cost-usd or :max-tokens")
     pre_gate = opt.name_or_text(given, "on-stream") == "pre-gate"
-    frame = budget.Frame(cost, None if tokens is None else max(0, tokens), pre_gate)
+    frame = budget.inner(cost, tokens, pre_gate, opt.truthy(given, "reserve", False))
     return within(budget.scope, frame, thunk)
 
 
@@ -74,6 +77,7 @@ def llm_clear_budget() -> None:
 @builtin("llm/budget-remaining", returns="map|nil")
 def llm_budget_remaining() -> Map | None:
     """What is left: {:limit :spent :remaining} in USD, {:token-limit :tokens-spent :tokens-remaining}, both or nil.
+    In a :reserve budget also :reserved and :tokens-reserved, what is set aside for calls under way.
 
     (llm/with-budget {:max-tokens 100} (fn () (:tokens-remaining (llm/budget-remaining)))) => 100
     (llm/budget-remaining) => nil
@@ -90,6 +94,10 @@ def llm_budget_remaining() -> Map | None:
         made[keyword("token-limit")] = frame.max_tokens
         made[keyword("tokens-spent")] = frame.spent_tokens
         made[keyword("tokens-remaining")] = max(0, frame.max_tokens - frame.spent_tokens)
+    if frame.reserve and frame.max_cost_usd is not None:
+        made[keyword("reserved")] = frame.held_units / budget.UNITS
+    if frame.reserve and frame.max_tokens is not None:
+        made[keyword("tokens-reserved")] = frame.held_tokens
     return Map(made) if made else None
 
 

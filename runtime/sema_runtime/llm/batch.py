@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
 
 from sema_runtime import tasks
 from sema_runtime.llm import transport, usage
+from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.messages import Reply, Request
-from sema_runtime.llm.providers import registry
+from sema_runtime.llm.providers import Provider, registry
+from sema_runtime.llm.trial import Trial
 
 
 def batch(requests: list[Request]) -> list[str]:
@@ -15,16 +17,58 @@ def batch(requests: list[Request]) -> list[str]:
     if not requests:
         return []
     provider = registry().require_default()
-    resolved = [replace(one, model=one.model or provider.default_model) for one in requests]
-    replies: list[Reply | BaseException]
+    calls = [Call("chat", request) for request in requests]
     if provider.wire == "sema":
-        replies = [transport.send(provider, one, one.model) for one in resolved]
+        for call in calls:
+            _ask_function(provider, call)
     else:
-        replies = tasks.suspend(transport.send_all(provider, resolved))
-    texts = []
-    for reply in replies:
-        if isinstance(reply, BaseException):
-            raise reply
-        usage.track(reply)
-        texts.append(reply.content)
-    return texts
+        tasks.suspend(_ask_all(provider, calls))
+    return [_counted(call) for call in calls]
+
+
+def _ask_function(provider: Provider, call: Call) -> None:
+    """Asks a provider written in Sema: one call after the other. Raises what it raises."""
+    with observed(call):
+        model = _model(provider, call)
+        with Trial(call, provider, model) as trial:
+            assert call.request is not None
+            reply = trial.won(transport.send(provider, call.request, model))
+        _settle(call, reply)
+
+
+async def _ask_all(provider: Provider, calls: list[Call]) -> None:
+    """Every call ends; how is in the call."""
+    await asyncio.gather(*(_ask(provider, call) for call in calls), return_exceptions=True)
+
+
+async def _ask(provider: Provider, call: Call) -> None:
+    with observed(call):
+        model = _model(provider, call)
+        with await Trial.opened(call, provider, model) as trial:
+            assert call.request is not None
+            reply = trial.won(await transport.send_async(provider, call.request, model))
+        _settle(call, reply)
+
+
+def _model(provider: Provider, call: Call) -> str:
+    assert call.request is not None
+    return call.request.model or provider.default_model
+
+
+def _settle(call: Call, reply: Reply) -> None:
+    """Measures a reply; where it was held, it is charged at once, as others may wait for that."""
+    usage.measure(call, reply)
+    if call.hold is not None:
+        usage.charge(call)
+        call.charged = True
+
+
+def _counted(call: Call) -> str:
+    """A call's text. Raises its error, or LlmError when it overspent the budget."""
+    if call.error is not None:
+        raise call.error
+    usage.count(call)
+    if not call.charged:
+        usage.charge(call)
+    assert call.reply is not None
+    return call.reply.content

@@ -63,6 +63,8 @@ class Call:
     replayed: bool = False
     estimated: bool = False
     error: BaseException | None = None
+    hold: Any = None  # of the attempt that succeeded: what a reserving budget keeps back for it
+    charged: bool = False  # to the budget, before it is counted
     spans: Any = None  # what an observer keeps of it
 
     def begin_attempt(self, provider: str, model: str) -> Attempt:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from time import time_ns
 from typing import Any
 
 from sema_runtime.llm import budget, cache, cassette, fallback, usage
+from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider, registry
+from sema_runtime.llm.trial import Trial
 from sema_runtime.values.errors import LlmError
 
 Attempt = Callable[[Provider, str], Reply]
@@ -18,19 +21,26 @@ OnChunk = Callable[[str], Any]
 
 def complete(request: Request) -> Reply:
     """One completion. Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent."""
-    tape = cassette.current()
-    settings = cache.scope.get() if tape is None else None
-    key = cache.key_of(request, _first_model(request)) if settings is not None else ""
-    if settings is not None:
-        entry = cache.store.find(key, settings.ttl)
-        if entry is not None:
-            reply = Reply(entry.content, entry.model, Usage(), stop_reason="cache_hit", provider="cache")
-            usage.track(reply)
-            return reply
-    reply = _replayed(request, tape) if tape is not None else _asked(request)
-    if settings is not None:
-        cache.store.keep(key, reply)
-    usage.track(reply)
+    with observed(Call("chat", request)) as call:
+        tape = cassette.current()
+        settings = cache.scope.get() if tape is None else None
+        reply = _cached(call, settings) if settings is not None else _answered(call, tape)
+        usage.measure(call, reply)
+        usage.track(call)
+    return reply
+
+
+def _cached(call: Call, settings: cache.Settings) -> Reply:
+    """From the response cache, or asked and kept there."""
+    request = call.request
+    assert request is not None
+    key = cache.key_of(request, _first_model(request))
+    entry = cache.store.find(key, settings.ttl)
+    if entry is not None:
+        call.cached = True
+        return Reply(entry.content, entry.model, Usage(), stop_reason="cache_hit", provider="cache")
+    reply = _asked(call)
+    cache.store.keep(key, reply)
     return reply
 
 
@@ -42,24 +52,36 @@ def _first_model(request: Request) -> str:
     return pinned or (provider.default_model if provider is not None else "")
 
 
-def _replayed(request: Request, tape: cassette.Cassette) -> Reply:
+def _answered(call: Call, tape: cassette.Cassette | None) -> Reply:
     """From the tape, or asked and recorded. The key holds the model as the caller gave it."""
+    if tape is None:
+        return _asked(call)
+    request = call.request
+    assert request is not None
     key = cache.key_of(request, request.model)
     entry = tape.find(key)
     if entry is not None:
+        call.replayed = True
         return cassette.reply_of(entry)
-    reply = _asked(request)
+    reply = _asked(call)
     tape.record("complete", key, reply, [])
     return reply
 
 
-def _asked(request: Request) -> Reply:
+def _asked(call: Call) -> Reply:
     from sema_runtime.llm import transport
     from sema_runtime.llm.retry import with_retries
 
+    request = call.request
+    assert request is not None
+
+    def attempt(provider: Provider, model: str) -> Reply:
+        with Trial(call, provider, model) as trial:
+            return trial.won(transport.send(provider, request, model))
+
     fallback.wait_for_slot()
     return _first_success(
-        request, lambda provider, model: with_retries(lambda: transport.send(provider, request, model))
+        request, lambda provider, model: with_retries(lambda: attempt(provider, model), told=call.retry)
     )
 
 
@@ -79,36 +101,46 @@ def _first_success(request: Request, attempt: Attempt, may_go_on: Callable[[], b
 def stream(request: Request, on_chunk: OnChunk) -> Reply:
     """One streamed completion; on_chunk gets each piece of text. Raises as `complete`, and what on_chunk raises."""
     budget.check_stream()
-    tape = cassette.current()
-    reply = _streamed(request, on_chunk)[0] if tape is None else _replayed_stream(request, tape, on_chunk)
-    usage.track(reply)
+    with observed(Call("chat", request, streaming=True)) as call:
+        tape = cassette.current()
+        reply = _streamed(call, on_chunk)[0] if tape is None else _replayed_stream(call, tape, on_chunk)
+        usage.measure(call, reply)
+        usage.track(call)
     return reply
 
 
-def _replayed_stream(request: Request, tape: cassette.Cassette, on_chunk: OnChunk) -> Reply:
+def _replayed_stream(call: Call, tape: cassette.Cassette, on_chunk: OnChunk) -> Reply:
+    request = call.request
+    assert request is not None
     key = cache.key_of(request, request.model)
     entry = tape.find(key)
     if entry is not None:
+        call.replayed = True
         for chunk in cassette.chunks_of(entry):
             on_chunk(chunk)
         return cassette.reply_of(entry)
-    reply, chunks = _streamed(request, on_chunk)
+    reply, chunks = _streamed(call, on_chunk)
     tape.record("stream", key, reply, chunks)
     return reply
 
 
-def _streamed(request: Request, on_chunk: OnChunk) -> tuple[Reply, list[str]]:
+def _streamed(call: Call, on_chunk: OnChunk) -> tuple[Reply, list[str]]:
     """The reply and its pieces. Fails over to the next provider only before the first piece."""
     from sema_runtime.llm import transport
 
-    fallback.wait_for_slot()
+    request = call.request
+    assert request is not None
     chunks: list[str] = []
 
     def keep(chunk: str) -> None:
+        if not chunks:
+            call.first_piece = time_ns()
         chunks.append(chunk)
         on_chunk(chunk)
 
-    reply = _first_success(
-        request, lambda provider, model: transport.stream(provider, request, model, keep), lambda: not chunks
-    )
-    return reply, chunks
+    def attempt(provider: Provider, model: str) -> Reply:
+        with Trial(call, provider, model) as trial:
+            return trial.won(transport.stream(provider, request, model, keep, trial.reading))
+
+    fallback.wait_for_slot()
+    return _first_success(request, attempt, lambda: not chunks), chunks

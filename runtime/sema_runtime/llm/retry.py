@@ -25,27 +25,53 @@ def wait_ms(attempt: int, hint_ms: int | None, uniform: Callable[[float, float],
     return uniform(0, min(FIRST_WAIT_MS * 2 ** min(attempt, MAX_EXPONENT), MAX_WAIT_MS))
 
 
-def with_retries(call: Callable[[], T], sleep: Callable[[float], None] | None = None) -> T:
-    """The result of call, tried again as above. sleep: takes milliseconds; default: only the current task sleeps."""
+def with_retries(
+    call: Callable[[], T], told: Callable[[float], None], sleep: Callable[[float], None] | None = None
+) -> T:
+    """The result of call, tried again as above. told: gets each wait, in milliseconds, before it begins. sleep: takes
+    milliseconds; default: only the current task sleeps."""
+    try:
+        return call()
+    except ProviderError as error:
+        if not error.retryable:
+            raise
+        return _again(call, error, told, sleep)
+
+
+def _again(
+    call: Callable[[], T], first: ProviderError, told: Callable[[float], None], sleep: Callable[[float], None] | None
+) -> T:
+    """The attempts behind a first one that failed; tenacity is loaded only here."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
     from sema_runtime import tasks
 
     pause = sleep or tasks.sleep
+    outcomes = iter((first,))
+
+    def attempt() -> T:
+        failed = next(outcomes, None)
+        if failed is not None:
+            raise failed
+        return call()
 
     def seconds(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         hint = error.wait_ms if isinstance(error, ProviderError) else None
         return wait_ms(state.attempt_number - 1, hint) / 1000
 
+    def wait(waited: float) -> None:
+        told(waited * 1000)
+        pause(waited * 1000)
+
     retrying = Retrying(
         stop=stop_after_attempt(MAX_RETRIES + 1),
         wait=seconds,
         retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
-        sleep=lambda waited: pause(waited * 1000),
+        sleep=wait,
         reraise=True,
     )
     try:
-        return retrying(call)
+        return retrying(attempt)
     except ProviderError as error:
         raise error.with_traceback(None) from error.__cause__  # the frames of this machinery would hide the program's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -12,7 +11,7 @@ from sema_runtime import tasks
 from sema_runtime.llm import http, lisp_provider
 from sema_runtime.llm.advice import asking
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
-from sema_runtime.llm.messages import Reply, Request
+from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider
 from sema_runtime.llm.wire_common import error_text, status_error
 
@@ -28,17 +27,22 @@ def wire_of(provider: Provider) -> Any:
 
 def send(provider: Provider, request: Request, model: str) -> Reply:
     """One completion. Raises ProviderError."""
-    request = replace(request, model=model)
     if provider.wire == "sema":
+        request = _for_model(request, model)
         with asking(provider, model):
             reply = lisp_provider.complete(provider, request)
         reply.provider = provider.name
         return reply
-    return tasks.suspend(send_async(provider, request))  # type: ignore[no-any-return]
+    return tasks.suspend(send_async(provider, request, model))  # type: ignore[no-any-return]
 
 
-async def send_async(provider: Provider, request: Request) -> Reply:
-    """As `send`, for a network provider and a request whose model is resolved."""
+def _for_model(request: Request, model: str) -> Request:
+    return request if request.model == model else replace(request, model=model)
+
+
+async def send_async(provider: Provider, request: Request, model: str) -> Reply:
+    """As `send`, for a network provider."""
+    request = _for_model(request, model)
     wire = wire_of(provider)
     with asking(provider, request.model):
         url = wire.url(provider, request, False)
@@ -63,19 +67,28 @@ def _read(parse: Callable[..., Any], *given: Any) -> Any:
         raise parse_error(f"unexpected reply ({type(error).__name__}: {error})") from None
 
 
-async def send_all(provider: Provider, requests: list[Request]) -> list[Reply | BaseException]:
-    """All requests at once; replies in the order of the requests."""
-    return await asyncio.gather(*(send_async(provider, request) for request in requests), return_exceptions=True)
+class Whole:
+    """A reply that came in one piece, as a stream's reader."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+
+    def so_far(self) -> tuple[str, Usage]:
+        return self._reply.content, self._reply.usage
 
 
-def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk) -> Reply:
-    """One streamed completion; on_chunk gets each piece of text, in the caller's task.
+def stream(
+    provider: Provider, request: Request, model: str, on_chunk: OnChunk, reading: Callable[[Any], None]
+) -> Reply:
+    """One streamed completion; on_chunk gets each piece of text, in the caller's task. reading gets what reads the
+    stream, once the server has begun to answer: its so_far() tells what has come.
 
     Raises ProviderError, and what on_chunk raises.
     """
-    request = replace(request, model=model)
+    request = _for_model(request, model)
     if provider.wire == "sema":
         reply = send(provider, request, model)
+        reading(Whole(reply))
         if reply.content:
             on_chunk(reply.content)
         return reply
@@ -83,6 +96,7 @@ def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk) 
         source = tasks.suspend(_open(provider, request))
         reader = wire_of(provider).StreamReader(request)
         splitter = wire_of(provider).splitter()
+        reading(reader)
         try:
             while not reader.done:
                 piece = tasks.suspend(source.read())

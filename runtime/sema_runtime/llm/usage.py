@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from sema_runtime.llm import budget, pricing
+from sema_runtime.llm.calls import Call
 from sema_runtime.llm.messages import Reply, Usage
 
 
@@ -42,15 +43,40 @@ def reset() -> None:
     _last.set(None)
 
 
-def track(reply: Reply) -> None:
-    """Counts a reply and charges the budget. Raises LlmError when that is now overspent."""
-    used = reply.usage
-    spent = pricing.cost(reply.model, reply.provider, used.prompt, used.completion)
-    _last.set(Counted(used, reply.model, spent))
+def measure(call: Call, reply: Reply) -> None:
+    """Notes a reply, what it used and what that costs. An empty model or provider of the reply is the call's."""
+    call.reply = reply
+    spent(call, reply.usage, reply.model, reply.provider)
+
+
+def spent(call: Call, used: Usage, model: str, provider: str) -> None:
+    """Notes what a call used, and what that costs."""
+    call.model = model or call.model
+    call.provider = provider or call.provider
+    call.usage = used
+    call.cost_usd = pricing.cost(call.model, call.provider, used.prompt, used.completion)
+
+
+def count(call: Call) -> None:
+    """Adds a measured call to the sums."""
+    used = call.usage or Usage()
+    _last.set(Counted(used, call.model, call.cost_usd))
     total = session.usage
     total.prompt += used.prompt
     total.completion += used.completion
     total.cache_read += used.cache_read
     total.cache_creation += used.cache_creation
-    session.cost_usd += spent or 0.0
-    budget.charge(used.total, spent, reply.model)
+    session.cost_usd += call.cost_usd or 0.0
+
+
+def charge(call: Call, check: bool = True) -> None:
+    """Charges a measured call to the budget. Raises LlmError when that is now overspent, unless check is False."""
+    used = call.usage or Usage()
+    hold, call.hold = call.hold, None
+    budget.charge(used.total, call.cost_usd, call.model, hold, check)
+
+
+def track(call: Call) -> None:
+    """Counts and charges a measured call. Raises LlmError when the budget is now overspent."""
+    count(call)
+    charge(call)

@@ -1,0 +1,252 @@
+"""Holds: what `:reserve #t` budgets set aside for calls under way, so that they can't be overspent.
+
+Before a call is sent, the most it may use (estimate.py) is held in every reserving frame around it. When that doesn't
+fit, the call waits for others to end, for less than was held for them; when nothing is left to wait for, it is refused
+and costs nothing. The rules:
+
+- Calls that wait get room in the order they came, and behind those of the same frame; but never one that others wait
+  for: a provider written in Sema whose function calls models itself.
+- A call that failed without an answer may have been billed (`maybe_billed` of its error): its hold is charged.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
+
+from sema_runtime.llm import budget
+from sema_runtime.llm.budget import UNITS, Frame, units
+from sema_runtime.values.errors import LlmError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+
+    from sema_runtime.llm.estimate import Need
+
+
+@dataclass(slots=True, eq=False)
+class Hold:
+    """What one call may use, held in frames. waiting: how many calls made on its behalf wait for room themselves."""
+
+    frames: tuple[Frame, ...]
+    tokens: int
+    units: int
+    waiting: int = 0
+    live: bool = True
+
+    def release(self) -> None:
+        """Gives back what is held; others that wait for it go on."""
+        if self.live:
+            self.live = False
+            for frame in self.frames:
+                frame.held_tokens -= self.tokens
+                frame.held_units -= self.units
+            queue = _queue_of(self.frames)
+            queue.holds.discard(self)
+            queue.serve()
+
+    def forfeit(self) -> None:
+        """Charges what is held: the call was sent, and nobody said what it cost."""
+        if self.live:
+            for frame in self.frames:
+                frame.charge(self.tokens, self.units / UNITS)
+            self.release()
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    need: Need
+    frames: tuple[Frame, ...]
+    behalf: tuple[Hold, ...]
+    room: asyncio.Future[Hold]
+
+
+@dataclass(slots=True, eq=False)
+class Queue:
+    """The calls under way and waiting below one outermost frame."""
+
+    holds: set[Hold] = field(default_factory=set)
+    waiting: list[Waiting] = field(default_factory=list)
+
+    def serve(self) -> None:
+        """Gives room to those that wait, as far as there is some, and refuses those that wait for nothing."""
+        full: set[Frame] = set()
+        for one in list(self.waiting):
+            innermost = one.frames[0]
+            if one.room.done() or (innermost in full and not one.behalf):
+                continue
+            if _fits(one.need, one.frames):
+                self._answer(one, _held(one.need, one.frames, self), None)
+            elif error := _hopeless(one.need, one.frames):
+                self._answer(one, None, error)
+            else:
+                full.add(innermost)
+        if self.waiting and not self.moving():
+            first = self.waiting[0]
+            self._answer(first, None, _refusal(first.need, first.frames))
+
+    def moving(self) -> bool:
+        """Whether some call will end by itself, without another one getting room first."""
+        return any(not hold.waiting for hold in self.holds)
+
+    def _answer(self, one: Waiting, hold: Hold | None, error: LlmError | None) -> None:
+        self.waiting.remove(one)
+        for other in one.behalf:
+            other.waiting -= 1
+        room = one.room
+
+        def settle() -> None:
+            if room.done():
+                if hold is not None:
+                    hold.release()
+            elif error is not None:
+                room.set_exception(error)
+            else:
+                assert hold is not None
+                room.set_result(hold)
+
+        room.get_loop().call_soon_threadsafe(settle)
+
+
+_behalf: ContextVar[tuple[Hold, ...]] = ContextVar("on_behalf_of", default=())
+
+
+def take(need: Need) -> Hold | None:
+    """Holds what a call needs, waiting for room if there is none (the current task only). None without a reserving
+    frame. Raises LlmError when it can't ever fit."""
+    hold, wanted = _at_once(need)
+    if wanted is None:
+        return hold
+    from sema_runtime import tasks
+
+    return tasks.suspend(_when_there_is_room(wanted, need))  # type: ignore[no-any-return]
+
+
+async def take_async(need: Need) -> Hold | None:
+    """As `take`, in a coroutine."""
+    hold, wanted = _at_once(need)
+    return hold if wanted is None else await _when_there_is_room(wanted, need)
+
+
+def needed() -> bool:
+    """Whether a call made here must be held."""
+    frame = budget.scope.get()
+    return frame is not None and (frame.reserve or bool(frame.outer))
+
+
+def _at_once(need: Need) -> tuple[Hold | None, tuple[Frame, ...] | None]:
+    """(the hold, None), or (None, the frames that it has to wait for)."""
+    frames = budget.current().around()
+    if not frames:
+        return None, None
+    queue = _queue_of(frames)
+    behalf = _behalf.get()
+    error = _hopeless(need, frames)
+    if error is not None:
+        raise error
+    crowded = not behalf and any(one.frames[0] is frames[0] for one in queue.waiting)
+    if not crowded and _fits(need, frames):
+        return _held(need, frames, queue), None
+    return None, frames
+
+
+async def _when_there_is_room(frames: tuple[Frame, ...], need: Need) -> Hold:
+    from asyncio import get_running_loop
+
+    queue = _queue_of(frames)
+    one = Waiting(need, frames, _behalf.get(), get_running_loop().create_future())
+    queue.waiting.append(one)
+    for hold in one.behalf:
+        hold.waiting += 1
+    queue.serve()
+    try:
+        return await one.room
+    except BaseException:
+        if one in queue.waiting:  # cancelled
+            queue.waiting.remove(one)
+            for hold in one.behalf:
+                hold.waiting -= 1
+            queue.serve()
+        raise
+
+
+def act_on_behalf_of(hold: Hold) -> Token[tuple[Hold, ...]]:
+    """What is called now serves the call of that hold, until `stop_acting`: its own calls can't wait for that one."""
+    return _behalf.set((*_behalf.get(), hold))
+
+
+def stop_acting(token: Token[tuple[Hold, ...]]) -> None:
+    _behalf.reset(token)
+
+
+def _queue_of(frames: tuple[Frame, ...]) -> Queue:
+    root = frames[-1]
+    if root.queue is None:
+        root.queue = Queue()
+    return root.queue  # type: ignore[no-any-return]
+
+
+def _held(need: Need, frames: tuple[Frame, ...], queue: Queue) -> Hold:
+    hold = Hold(frames, need.tokens, units(need.cost_usd or 0.0))
+    for frame in frames:
+        frame.held_tokens += hold.tokens
+        frame.held_units += hold.units
+    queue.holds.add(hold)
+    return hold
+
+
+def _fits(need: Need, frames: tuple[Frame, ...]) -> bool:
+    cost = units(need.cost_usd or 0.0)
+    for frame in frames:
+        limit = frame.limit_units()
+        if limit is not None and frame.spent_units + frame.held_units + cost > limit:
+            return False
+        if frame.max_tokens is not None and frame.spent_tokens + frame.held_tokens + need.tokens > frame.max_tokens:
+            return False
+    return True
+
+
+def _hopeless(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
+    """Why a call can't be made even when nothing else is under way; None when it can."""
+    for frame in frames:
+        limit = frame.limit_units()
+        if limit is not None and need.cost_usd is None:
+            return LlmError(
+                f"no price known for model '{need.model}': a :reserve limit in USD can't hold for it — not sent",
+                hint="set one with (llm/set-pricing model in out), 0 0 for a model of your own, or limit :max-tokens",
+            )
+        if limit is not None and frame.spent_units + units(need.cost_usd or 0.0) > limit:
+            return _refusal(need, (frame,))
+        if frame.max_tokens is not None and frame.spent_tokens + need.tokens > frame.max_tokens:
+            return _refusal(need, (frame,))
+    return None
+
+
+def _refusal(need: Need, frames: tuple[Frame, ...]) -> LlmError:
+    """The error for the first frame that has no room."""
+    for frame in frames:
+        used = frame.spent_tokens + frame.held_tokens
+        if frame.max_tokens is not None and used + need.tokens > frame.max_tokens:
+            left = max(0, frame.max_tokens - used)
+            return LlmError(
+                f"token budget exceeded: the call may use {need.tokens} tokens, {left} of {frame.max_tokens} are left"
+                " — not sent",
+                hint=_advice(need, left),
+            )
+    frame = next((one for one in frames if one.max_cost_usd is not None), frames[0])
+    limit = frame.max_cost_usd or 0.0
+    left_usd = max(0.0, limit - (frame.spent_units + frame.held_units) / UNITS)
+    return LlmError(
+        f"budget exceeded: the call may cost ${need.cost_usd or 0.0:.4f}, ${left_usd:.4f} of ${limit:.4f} are left"
+        " — not sent",
+        hint=_advice(need, need.tokens_for(left_usd)),
+    )
+
+
+def _advice(need: Need, tokens: int) -> str:
+    """tokens: those that are left, of either kind."""
+    room = tokens - need.prompt_tokens
+    if room > 0:
+        return f"a :max-tokens of up to {room} would fit (this call's is {need.reply_tokens}); or raise the limit"
+    return "its input alone doesn't fit: raise the limit, or send less"

@@ -1,0 +1,97 @@
+"""One request to one provider, as the call that makes it and the budgets around it see it."""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import Any
+
+from sema_runtime.llm import reserve, usage
+from sema_runtime.llm.calls import Call
+from sema_runtime.llm.errors import ProviderError
+from sema_runtime.llm.messages import Reply, Usage
+from sema_runtime.llm.providers import Provider
+from sema_runtime.values.errors import LlmError
+
+
+class Trial:
+    """`with Trial(call, provider, model) as trial:` around the request: notes it in the call's attempts and holds back
+    what it may cost. `trial.won(reply)` keeps the hold until the reply is charged. Raises LlmError when the budget has
+    no room for it. `opened` is the same for coroutines."""
+
+    __slots__ = ("_attempt", "_hold", "_need", "_reader", "_token", "call")
+
+    def __init__(self, call: Call, provider: Provider, model: str) -> None:
+        self._prepare(call, provider, model)
+        self._begin(provider, model, reserve.take(self._need) if self._need is not None else None)
+
+    @classmethod
+    async def opened(cls, call: Call, provider: Provider, model: str) -> Trial:
+        made = cls.__new__(cls)
+        made._prepare(call, provider, model)
+        made._begin(provider, model, await reserve.take_async(made._need) if made._need is not None else None)
+        return made
+
+    def _prepare(self, call: Call, provider: Provider, model: str) -> None:
+        self.call = call
+        self._need = None
+        self._reader: Any = None
+        self._token: Any = None
+        if reserve.needed():
+            from sema_runtime.llm import estimate
+
+            assert call.request is not None
+            self._need = estimate.of_request(provider, call.request, model)
+
+    def _begin(self, provider: Provider, model: str, hold: reserve.Hold | None) -> None:
+        self._hold = hold
+        if hold is not None and provider.wire == "sema":
+            self._token = reserve.act_on_behalf_of(hold)
+        self._attempt = self.call.begin_attempt(provider.name, model)
+
+    def __enter__(self) -> Trial:
+        return self
+
+    def won(self, reply: Reply) -> Reply:
+        """The reply, for which the hold is kept until `usage.charge`."""
+        self.call.hold, self._hold = self._hold, None
+        if self._need is not None:
+            from sema_runtime.llm import estimate
+
+            estimate.learn(self._need, reply.usage)
+        return reply
+
+    def reading(self, reader: Any) -> None:
+        """Tells what reads the stream: its so_far() says what a stream that breaks has brought."""
+        self._reader = reader
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._attempt.ended = time_ns()
+        if self._token is not None:
+            reserve.stop_acting(self._token)
+        if error is None:
+            return
+        self._attempt.error = error
+        free = isinstance(error, LlmError) and not (isinstance(error, ProviderError) and error.maybe_billed)
+        if self._reader is not None:
+            text, said = self._reader.so_far()
+            self._charge_broken(text, said, free)
+        elif self._hold is not None:
+            self._hold.release() if free else self._hold.forfeit()
+
+    def _charge_broken(self, text: str, said: Usage, free: bool) -> None:
+        """Charges what a stream used until it broke: what the server said, estimates where it hasn't."""
+        from sema_runtime.llm import estimate
+
+        call, attempt = self.call, self._attempt
+        assert call.request is not None
+        call.hold, self._hold = self._hold, None
+        used = said
+        if text or said.total or not free:
+            completion = max(said.completion, estimate.text_tokens(text))
+            used = Usage(
+                said.prompt or estimate.likely_prompt(call.request), completion, said.cache_read, said.cache_creation
+            )
+        call.estimated = True
+        usage.spent(call, used, attempt.model, attempt.provider)
+        usage.count(call)
+        usage.charge(call, check=False)
