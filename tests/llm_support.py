@@ -275,6 +275,8 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 # The official SDKs' types check what we send
 
+NO_SDK = "the dev-llm extra is not installed"
+
 
 def _closed(schema: Any) -> Any:
     """TypedDicts are open in JSON Schema; closed ones catch misspelt keys."""
@@ -295,12 +297,12 @@ def _checker(kind: str, stream: bool) -> Any:
     from pydantic import TypeAdapter
 
     if kind == "openai":
-        pytest.importorskip("openai", reason="the dev-llm extra is not installed")
+        pytest.importorskip("openai", reason=NO_SDK)
         from openai.types.chat import completion_create_params as params
 
         base = "CompletionCreateParams"
     else:
-        pytest.importorskip("anthropic", reason="the dev-llm extra is not installed")
+        pytest.importorskip("anthropic", reason=NO_SDK)
         from anthropic.types import message_create_params as params
 
         base = "MessageCreateParams"
@@ -309,5 +311,35 @@ def _checker(kind: str, stream: bool) -> Any:
 
 
 def problems(kind: str, body: dict[str, Any]) -> list[str]:
-    """What the SDK's types find wrong with a request body; kind: `openai` or `anthropic`."""
+    """What the SDK's types find wrong with a request body; kind: a wire."""
+    if kind == "gemini":
+        return _gemini_problems(body)
+    if kind == "ollama":
+        return _refusals([(pytest.importorskip("ollama._types", reason=NO_SDK).ChatRequest, body)])
     return [error.message[:300] for error in _checker(kind, bool(body.get("stream"))).iter_errors(body)]
+
+
+def _gemini_problems(body: dict[str, Any]) -> list[str]:
+    types = pytest.importorskip("google.genai.types", reason=NO_SDK)
+    parts = [(types.Content, content) for content in body["contents"]]
+    parts += [(types.Tool, tool) for tool in body.get("tools") or ()]
+    named = {
+        "generationConfig": types.GenerationConfig,
+        "systemInstruction": types.Content,
+        "toolConfig": types.ToolConfig,
+    }
+    parts += [(kind, body[key]) for key, kind in named.items() if key in body]
+    strange = set(body) - {"contents", "tools", "safetySettings", "cachedContent", "labels", "serviceTier", *named}
+    return _refusals(parts) + [f"unknown key {key}" for key in sorted(strange)]
+
+
+def _refusals(parts: list[tuple[Any, Any]]) -> list[str]:
+    from pydantic import ValidationError
+
+    found = []
+    for kind, value in parts:
+        try:
+            kind.model_validate(value)
+        except ValidationError as error:
+            found.append(str(error)[:300])
+    return found
