@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
+from sema_runtime.home import in_home
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ReaderError, SemaError
 from sema_runtime.values.lists import List
@@ -212,7 +213,7 @@ def banner() -> str:
 
 
 def history_file() -> str:
-    return os.path.join(os.environ.get("SEMA_HOME") or os.path.expanduser("~/.sema"), "history.txt")
+    return in_home("history.txt")
 
 
 def incomplete(text: str) -> bool:

@@ -43,6 +43,7 @@ def llm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         "SEMA_LLM_CASSETTE",
         "SEMA_LLM_CASSETTE_MODE",
         "SEMA_NO_LLM",
+        "SEMA_HOME",
     ):
         monkeypatch.delenv(name, raising=False)
     for name in providers.BASE_URL_VARIABLES.values():

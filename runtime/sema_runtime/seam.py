@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from sema_runtime.home import in_home
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -260,7 +261,7 @@ def is_package(spec: str) -> bool:
 
 def packages_dir() -> str:
     """Where packages are installed."""
-    return os.path.join(os.environ.get("SEMA_HOME") or os.path.expanduser("~/.sema"), "packages")
+    return in_home("packages")
 
 
 def _entrypoint(manifest: str) -> str | None:

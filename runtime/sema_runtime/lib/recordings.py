@@ -15,7 +15,10 @@ from sema_runtime.values.maps import Map
 
 @builtin("llm/with-cache", arity=(1, 2))
 def llm_with_cache(*arguments: Any) -> Any:
-    """Calls thunk; a request that was answered in the last :ttl seconds (3600) is not sent again.
+    """Calls thunk; a request that was answered in the last :ttl seconds (3600) is not sent again, and costs nothing.
+
+    Called as `(llm/with-cache [options] thunk)`. Answers are kept in the user's folder too, for other programs and
+    later runs. Streams, batches, embeddings and answers that call tools are not kept.
 
     (define calls 0)
     (llm/define-provider :echo {:complete (fn (req) (set! calls (+ calls 1)) "hi") :default-model "echo"})
@@ -60,7 +63,7 @@ def llm_cache_stats() -> Map:
 
 @builtin("llm/cache-clear", returns="int")
 def llm_cache_clear() -> int:
-    """Empties the cache, on disk too; the number of entries that were in memory.
+    """Empties the cache, on disk too (not under a sandbox); the number of entries that were in memory.
 
     (llm/cache-clear) => 0
     """
@@ -75,23 +78,25 @@ def llm_cache_clear() -> int:
 def _cassette_arguments(function: str, path: Any, options: Any) -> tuple[str, str]:
     """(path, mode), once a sandbox allows the file."""
     from sema_runtime import capabilities
+    from sema_runtime.lib.file_access import checked
     from sema_runtime.llm import options as opt
 
     if not isinstance(path, str):
         type_error("string", path)
     mode = opt.name_or_text(opt.options_map(options), "mode") or "auto"
     capabilities.require(function, "fs-read")
-    if mode != "replay":
+    if mode.strip().lower() != "replay":
         capabilities.require(function, "fs-write")
-    capabilities.check_path(function, path)
-    return path, mode
+    return checked(function, path), mode
 
 
 @builtin("llm/with-cassette", arity=(2, 3))
 def llm_with_cassette(path: Any, *rest: Any) -> Any:
     """Calls thunk; calls to models are replayed from a file, and recorded in it when they are new.
 
-    Called as `(llm/with-cassette path [options] thunk)`. Option :mode: :auto (default), :replay (never call), :record.
+    Called as `(llm/with-cassette path [options] thunk)`. Option :mode: :auto (default), :replay (never call; a call
+    that isn't in the file is an error), :record (always call). A call is found by its model, temperature, system text
+    and messages; the first one recorded is replayed. `sema cassette` looks into such files.
 
     (llm/define-provider :echo {:complete (fn (req) "first") :default-model "echo"})
     (llm/with-cassette "calls.jsonl" (fn () (llm/complete "a")))
@@ -109,7 +114,7 @@ def llm_with_cassette(path: Any, *rest: Any) -> Any:
 
 @builtin("llm/cassette-load", returns="nil")
 def llm_cassette_load(path: Any, options: Any = None) -> None:
-    """Replays and records calls from now on, as llm/with-cassette does for a function.
+    """Replays and records calls from now on, as llm/with-cassette does for a function. Inside of one, until its end.
 
     (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo"})
     (llm/cassette-load "calls.jsonl")
@@ -135,7 +140,7 @@ def llm_cassette_save() -> bool:
 
 @builtin("llm/cassette-eject", returns="bool")
 def llm_cassette_eject() -> bool:
-    """Ends llm/cassette-load; whether a cassette was loaded.
+    """Takes the current cassette out, whoever put it in; whether there was one.
 
     (llm/cassette-load "calls.jsonl")
     (llm/cassette-eject) => #t

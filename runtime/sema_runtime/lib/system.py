@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
+from sema_runtime.home import sema_home
 from sema_runtime.lib.file_access import readable_name, reason
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.tasks.threads import in_background
@@ -111,7 +112,7 @@ def sys_sema_home() -> str:
 
     (path/absolute? (sys/sema-home)) => #t
     """
-    return os.environ.get("SEMA_HOME") or os.path.expanduser("~/.sema")
+    return sema_home()
 
 
 @builtin("sys/config-dir", returns="string")

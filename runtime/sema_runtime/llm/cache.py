@@ -1,19 +1,28 @@
-"""The response cache of `llm/with-cache`, and the key it shares with cassettes."""
+"""The response cache of `llm/with-cache`, and the key it shares with cassettes.
+
+Replies are kept in memory and, one JSON file each, in the user's folder, where other processes find them. Files appear
+whole or not at all. What can't be written or read is only a call more.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 
 from sema_runtime import capabilities
+from sema_runtime.home import in_home
+from sema_runtime.lib.file_access import opened
+from sema_runtime.llm import compact_json, secrets
 from sema_runtime.llm.messages import Message, Reply, Request
 
 DEFAULT_TTL = 3600.0
+SKEW = 60  # seconds by which clocks may differ; what is dated later than that was kept by a clock that was wrong
+LARGEST_FILE = 64 << 20
 
 
 @dataclass(slots=True, frozen=True)
@@ -28,6 +37,8 @@ scope: ContextVar[Settings | None] = ContextVar("llm_cache", default=None)
 
 @dataclass(slots=True)
 class Entry:
+    """cached_at: seconds since 1970."""
+
     content: str
     model: str
     prompt_tokens: int
@@ -35,8 +46,11 @@ class Entry:
     cached_at: int
 
 
+FIELDS = {"content": str, "model": str, "prompt_tokens": int, "completion_tokens": int, "cached_at": int}
+
+
 class Store:
-    """Entries in memory and, one JSON file each, on disk."""
+    """Entries in memory and, one JSON file each, on disk. A sandboxed program's stay in memory."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
@@ -45,66 +59,92 @@ class Store:
 
     def find(self, key: str, ttl: float) -> Entry | None:
         """The entry if it is younger than ttl seconds."""
-        entry = self.entries.get(key) or _read(key)
-        if entry is None or time.time() - entry.cached_at >= ttl:
-            self.misses += 1
-            return None
-        self.entries[key] = entry
+        entry = self.entries.get(key)
+        if entry is None or not _fresh(entry, ttl):
+            entry = None if capabilities.restricted() else _read(key)
+            if entry is None or not _fresh(entry, ttl):
+                self.misses += 1
+                return None
+            self.entries[key] = entry
         self.hits += 1
         return entry
 
     def keep(self, key: str, reply: Reply) -> None:
+        """A reply that calls tools isn't kept: an entry has no room for the calls. One with a secret in it stays in
+        memory."""
+        if reply.tool_calls:
+            return
         entry = Entry(reply.content, reply.model, reply.usage.prompt, reply.usage.completion, int(time.time()))
         self.entries[key] = entry
-        _write(key, entry)
+        if not capabilities.restricted() and not any(secret in entry.content for secret in secrets.known()):
+            _write(key, entry)
 
     def clear(self) -> int:
         """Empties memory and disk; the number of entries that were in memory."""
         count = len(self.entries)
         self.entries.clear()
         self.hits = self.misses = 0
-        for path in directory().glob("*.json"):
-            path.unlink(missing_ok=True)
+        if not capabilities.restricted():
+            _clear_disk()
         return count
 
 
 store = Store()
 
 
-def directory() -> Path:
-    return Path.home() / ".sema" / "cache" / "llm"
+def _fresh(entry: Entry, ttl: float) -> bool:
+    return -SKEW <= time.time() - entry.cached_at < ttl
+
+
+def directory() -> str:
+    return in_home("cache", "llm")
+
+
+def _path(key: str) -> str:
+    return os.path.join(directory(), f"{key}.json")
 
 
 def _read(key: str) -> Entry | None:
+    """What another process, or this one in another life, has kept; None for what is no entry."""
     try:
-        value = json.loads((directory() / f"{key}.json").read_text(encoding="utf-8"))
-        return Entry(
-            str(value["content"]),
-            str(value["model"]),
-            int(value["prompt_tokens"]),
-            int(value["completion_tokens"]),
-            int(value["cached_at"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        with open(opened(_path(key)), "rb") as file:
+            value = json.loads(file.read(LARGEST_FILE) or b"")
+    except (OSError, ValueError, RecursionError):
         return None
+    if not isinstance(value, dict) or any(type(value.get(name)) is not kind for name, kind in FIELDS.items()):
+        return None
+    return Entry(**{name: value[name] for name in FIELDS})
 
 
 def _write(key: str, entry: Entry) -> None:
-    """A cache that can't be written is only slower, so errors of the disk are ignored.
+    from sema_runtime.lib.replacing import Replacement
 
-    A sandboxed program's stays in memory.
-    """
-    value = {name: getattr(entry, name) for name in Entry.__slots__}
-    path = directory() / f"{key}.json"
-    if capabilities.restricted():
-        return
+    fields = ",".join(
+        f"{compact_json.string(name)}:{compact_json.dumps(value)}" for name, value in asdict(entry).items()
+    )
+    path = _path(key)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{time.monotonic_ns()}.tmp")
-        temporary.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
-        temporary.replace(path)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with Replacement(path, 0o600) as file:
+            file.write(f"{{{fields}}}".encode("utf-8", "replace"))
     except OSError:
         return
+
+
+def _clear_disk() -> None:
+    from sema_runtime.lib.replacing import remove_leftovers
+
+    folder = directory()
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".json")]
+        remove_leftovers(folder)
+    except OSError:
+        return
+    for name in names:
+        try:
+            os.remove(os.path.join(folder, name))
+        except OSError:
+            continue  # another process was faster, or it isn't ours
 
 
 def key_of(request: Request, model: str) -> str:

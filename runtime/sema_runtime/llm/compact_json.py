@@ -36,4 +36,4 @@ def number(value: float) -> str:
     if exponent == "-05":  # Python changes to exponents one place earlier
         sign = "-" if digits.startswith("-") else ""
         return f"{sign}0.0000{digits.lstrip('-').replace('.', '')}"
-    return f"{digits}e{int(exponent)}"
+    return f"{digits}e{int(exponent):+d}"
