@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from child_support import Witness
+
+os.environ["SEMA_USAGE"] = "off"  # what tests spend doesn't belong into anybody's ledger
 
 # Background jobs of a shell ignore Ctrl-C, and hand that on to the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

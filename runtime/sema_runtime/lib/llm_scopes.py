@@ -10,13 +10,13 @@ from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.scoped import within
-from sema_runtime.values.atoms import keyword, symbol
+from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
 
-def _number(value: Any) -> float:
+def number_of(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         type_error("number", value)
     return float(value)
@@ -44,7 +44,7 @@ def llm_with_budget(options: Any, thunk: Any) -> Any:
     cost, tokens = opt.number(given, "max-cost-usd"), opt.integer(given, "max-tokens")
     if cost is None and tokens is None:
         raise SemaError("llm/with-budget: requires at least :max-cost-usd or :max-tokens")
-    pre_gate = opt.name_or_text(given, "on-stream") == "pre-gate"
+    pre_gate = given.lookup(keyword("on-stream")) is keyword("pre-gate")
     frame = budget.inner(cost, tokens, pre_gate, opt.truthy(given, "reserve", False))
     return within(budget.scope, frame, thunk)
 
@@ -58,7 +58,7 @@ def llm_set_budget(usd: Any) -> None:
     """
     from sema_runtime.llm import budget
 
-    budget.set_limit(_number(usd))
+    budget.set_limit(number_of(usd))
 
 
 @builtin("llm/clear-budget", returns="nil")
@@ -101,94 +101,6 @@ def llm_budget_remaining() -> Map | None:
     return Map(made) if made else None
 
 
-# Usage and prices
-
-
-def _usage_map(usage: Any) -> dict[Any, Any]:
-    return {
-        keyword("prompt-tokens"): usage.prompt,
-        keyword("completion-tokens"): usage.completion,
-        keyword("total-tokens"): usage.total,
-        keyword("cache-read-tokens"): usage.cache_read,
-        keyword("cache-creation-tokens"): usage.cache_creation,
-    }
-
-
-@builtin("llm/last-usage", returns="map|nil")
-def llm_last_usage() -> Map | None:
-    """Tokens, model and (where the price is known) :cost-usd of the last call, or nil.
-
-    (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
-    (llm/complete "hello")
-    (:total-tokens (llm/last-usage)) => 4
-    """
-    from sema_runtime.llm import usage
-
-    last = usage.last()
-    if last is None:
-        return None
-    made = _usage_map(last.usage)
-    made[keyword("model")] = last.model
-    if last.cost_usd is not None:
-        made[keyword("cost-usd")] = last.cost_usd
-    return Map(made)
-
-
-@builtin("llm/session-usage", returns="map")
-def llm_session_usage() -> Map:
-    """Tokens and :cost-usd of all calls so far; calls without a known price count nothing in :cost-usd.
-
-    (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
-    (llm/complete "hello")
-    (:completion-tokens (llm/session-usage)) => 1
-    """
-    from sema_runtime.llm import usage
-
-    made = _usage_map(usage.session.usage)
-    made[keyword("cost-usd")] = usage.session.cost_usd
-    return Map(made)
-
-
-@builtin("llm/reset-usage", returns="nil")
-def llm_reset_usage() -> None:
-    """Starts counting from zero.
-
-    (llm/reset-usage)
-    (:total-tokens (llm/session-usage)) => 0
-    """
-    from sema_runtime.llm import usage
-
-    usage.reset()
-
-
-@builtin("llm/set-pricing", returns="nil")
-def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
-    """Prices every model whose name contains pattern, in USD per million input and output tokens.
-
-    (llm/set-pricing "echo" 1000 2000)
-    (define reply {:content "hi" :usage {:prompt-tokens 1 :completion-tokens 1}})
-    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo-1"})
-    (llm/complete "hello")
-    (:cost-usd (llm/last-usage)) => 0.003
-    """
-    from sema_runtime.llm import pricing
-
-    if not isinstance(pattern, str):
-        type_error("string", pattern)
-    pricing.set_price(pattern, pricing.Price(_number(input_price), _number(output_price)))
-
-
-@builtin("llm/pricing-status", returns="map")
-def llm_pricing_status() -> Map:
-    """Where prices come from and how old they are: {:source :updated-at}.
-
-    (keys (llm/pricing-status)) => (:source :updated-at)
-    """
-    from sema_runtime.llm import pricing
-
-    return Map({keyword("source"): symbol("embedded"), keyword("updated-at"): pricing.UPDATED_AT})
-
-
 # Providers in turn, calls at a distance
 
 
@@ -218,7 +130,7 @@ def llm_with_rate_limit(per_second: Any, thunk: Any) -> Any:
     """
     from sema_runtime.llm import fallback
 
-    rate = _number(per_second)
+    rate = number_of(per_second)
     if not rate > 0:
         raise SemaError("llm/with-rate-limit: expected a positive number of calls per second")
     return within(fallback.rate, fallback.RateLimit(1 / rate), thunk)

@@ -7,13 +7,12 @@ sets aside what a call may cost at most before it is sent (reserve.py), and is n
 
 from __future__ import annotations
 
-import operator
 import sys
-from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import ceil, floor
 
+from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
 
 TYPE_CHECKING = False
@@ -24,6 +23,14 @@ if TYPE_CHECKING:
 
 ADVICE = "raise the limit, or ask for less: fewer rounds (:max-turns), a smaller :max-tokens, a cheaper model"
 UNITS = 10**12  # of a dollar: reserving frames count in integers, so that no sum is rounded past its limit
+
+
+class BudgetError(LlmError):
+    """A limit is passed, or a call that could pass it wasn't sent. Caught maps have `:reason :budget`, :limit, :spent
+    (both in `:unit`, :usd or :tokens)."""
+
+    def __init__(self, message: str, unit: str, limit: float, spent: float, hint: str = ADVICE) -> None:
+        super().__init__(message, hint, reason=keyword("budget"), unit=keyword(unit), limit=limit, spent=spent)
 
 
 @dataclass(slots=True, eq=False)
@@ -108,25 +115,32 @@ def charge(tokens: int, cost_usd: float | None, model: str, hold: Hold | None = 
     if hold is not None:
         hold.release()
     if check and not frame.reserve:
-        _refuse(frame, operator.gt, "")
+        _check(frame)
+
+
+def _check(frame: Frame) -> None:
+    limit, spent = frame.max_tokens, frame.spent_tokens
+    if limit is not None and spent > limit:
+        raise BudgetError(f"token budget exceeded: used {spent} of {limit} tokens", "tokens", limit, spent)
+    usd, spent_usd = frame.max_cost_usd, frame.spent_usd
+    if usd is not None and spent_usd > usd:
+        raise BudgetError(f"budget exceeded: spent ${spent_usd:.4f} of ${usd:.4f} limit", "usd", usd, spent_usd)
 
 
 def check_stream() -> None:
-    """Raises LlmError when a pre-gated budget is used up, before a stream is opened."""
+    """Raises LlmError when a pre-gated budget is used up, before a stream is opened; the cost is checked first."""
     frame = current()
-    if frame.pre_gate:
-        _refuse(frame, operator.ge, " — streaming call blocked at open")
-
-
-def _refuse(frame: Frame, over: Callable[[float, float], bool], suffix: str) -> None:
-    if frame.max_tokens is not None and over(frame.spent_tokens, frame.max_tokens):
-        raise LlmError(
-            f"token budget exceeded: used {frame.spent_tokens} of {frame.max_tokens} tokens{suffix}", hint=ADVICE
-        )
-    if frame.max_cost_usd is not None and over(frame.spent_usd, frame.max_cost_usd):
-        raise LlmError(
-            f"budget exceeded: spent ${frame.spent_usd:.4f} of ${frame.max_cost_usd:.4f} limit{suffix}", hint=ADVICE
-        )
+    if not frame.pre_gate:
+        return
+    blocked = "— streaming call blocked at open"
+    usd, spent_usd = frame.max_cost_usd, frame.spent_usd
+    if usd is not None and spent_usd >= usd:
+        said = f"budget exceeded: ${spent_usd:.4f} of ${usd:.4f} limit already spent {blocked}"
+        raise BudgetError(said, "usd", usd, spent_usd)
+    limit, spent = frame.max_tokens, frame.spent_tokens
+    if limit is not None and spent >= limit:
+        said = f"token budget exceeded: {spent} of {limit} tokens already used {blocked}"
+        raise BudgetError(said, "tokens", limit, spent)
 
 
 def _warn_unpriced(model: str) -> None:

@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import time_ns
 
+from sema_runtime.llm.ledger import Ledger
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +83,7 @@ class Call:
             observer.retrying(self, attempt)
 
 
-observers: list[Observer] = []
+observers: list[Observer] = [Ledger()]
 _last: ContextVar[Call | None] = ContextVar("last_call", default=None)
 
 

@@ -58,7 +58,7 @@ def _answered(call: Call, tape: cassette.Cassette | None) -> Reply:
         return _asked(call)
     request = call.request
     assert request is not None
-    key = cache.key_of(request, request.model)
+    key = cassette.key_of(request)
     entry = tape.find(key)
     if entry is not None:
         call.replayed = True
@@ -112,7 +112,7 @@ def stream(request: Request, on_chunk: OnChunk) -> Reply:
 def _replayed_stream(call: Call, tape: cassette.Cassette, on_chunk: OnChunk) -> Reply:
     request = call.request
     assert request is not None
-    key = cache.key_of(request, request.model)
+    key = cassette.key_of(request)
     entry = tape.find(key)
     if entry is not None:
         call.replayed = True

@@ -15,7 +15,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 
 from sema_runtime.llm import budget
-from sema_runtime.llm.budget import UNITS, Frame, units
+from sema_runtime.llm.budget import UNITS, BudgetError, Frame, units
 from sema_runtime.values.errors import LlmError
 
 TYPE_CHECKING = False
@@ -209,6 +209,7 @@ def _fits(need: Need, frames: tuple[Frame, ...]) -> bool:
 
 def _hopeless(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
     """Why a call can't be made even when nothing else is under way; None when it can."""
+    cost = units(need.cost_usd or 0.0)
     for frame in frames:
         limit = frame.limit_units()
         if limit is not None and need.cost_usd is None:
@@ -216,32 +217,37 @@ def _hopeless(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
                 f"no price known for model '{need.model}': a :reserve limit in USD can't hold for it — not sent",
                 hint="set one with (llm/set-pricing model in out), 0 0 for a model of your own, or limit :max-tokens",
             )
-        if limit is not None and frame.spent_units + units(need.cost_usd or 0.0) > limit:
-            return _refusal(need, (frame,))
+        if limit is not None and frame.spent_units + cost > limit:
+            return _too_dear(need, frame, frame.spent_units)
         if frame.max_tokens is not None and frame.spent_tokens + need.tokens > frame.max_tokens:
-            return _refusal(need, (frame,))
+            return _too_large(need, frame, frame.spent_tokens)
     return None
 
 
 def _refusal(need: Need, frames: tuple[Frame, ...]) -> LlmError:
-    """The error for the first frame that has no room."""
+    """The error for the first frame that has no room, what is held counted as used."""
+    cost = units(need.cost_usd or 0.0)
     for frame in frames:
-        used = frame.spent_tokens + frame.held_tokens
-        if frame.max_tokens is not None and used + need.tokens > frame.max_tokens:
-            left = max(0, frame.max_tokens - used)
-            return LlmError(
-                f"token budget exceeded: the call may use {need.tokens} tokens, {left} of {frame.max_tokens} are left"
-                " — not sent",
-                hint=_advice(need, left),
-            )
-    frame = next((one for one in frames if one.max_cost_usd is not None), frames[0])
+        limit, used = frame.limit_units(), frame.spent_units + frame.held_units
+        if limit is not None and used + cost > limit:
+            return _too_dear(need, frame, used)
+    frame = next(one for one in frames if one.max_tokens is not None)
+    return _too_large(need, frame, frame.spent_tokens + frame.held_tokens)
+
+
+def _too_dear(need: Need, frame: Frame, used: int) -> BudgetError:
     limit = frame.max_cost_usd or 0.0
-    left_usd = max(0.0, limit - (frame.spent_units + frame.held_units) / UNITS)
-    return LlmError(
-        f"budget exceeded: the call may cost ${need.cost_usd or 0.0:.4f}, ${left_usd:.4f} of ${limit:.4f} are left"
-        " — not sent",
-        hint=_advice(need, need.tokens_for(left_usd)),
-    )
+    left = max(0.0, limit - used / UNITS)
+    cost = need.cost_usd or 0.0
+    message = f"budget exceeded: the call may cost ${cost:.4f}, ${left:.4f} of ${limit:.4f} are left — not sent"
+    return BudgetError(message, "usd", limit, frame.spent_usd, _advice(need, need.tokens_for(left)))
+
+
+def _too_large(need: Need, frame: Frame, used: int) -> BudgetError:
+    limit = frame.max_tokens or 0
+    left = max(0, limit - used)
+    message = f"token budget exceeded: the call may use {need.tokens} tokens, {left} of {limit} are left — not sent"
+    return BudgetError(message, "tokens", limit, frame.spent_tokens, _advice(need, left))
 
 
 def _advice(need: Need, tokens: int) -> str:
