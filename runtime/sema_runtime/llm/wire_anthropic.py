@@ -184,13 +184,22 @@ class StreamReader:
             self._usage = _usage(message.get("usage"))
         elif kind == "message_delta":
             self._stop = (value.get("delta") or {}).get("stop_reason") or self._stop
-            self._usage.completion = count(value.get("usage"), "output_tokens") or self._usage.completion
-            self._usage.prompt = count(value.get("usage"), "input_tokens") or self._usage.prompt
+            self._update(value.get("usage") or {})
         elif kind == "message_stop":
             self.done = True
         elif kind == "error":
             raise _stream_error(value.get("error") or {})
         return ""
+
+    def _update(self, told: dict[str, Any]) -> None:
+        """Counts at the end of a stream are totals; those left out stay as they were at the start."""
+        usage = self._usage
+        usage.completion = count(told, "output_tokens") or usage.completion
+        usage.prompt = count(told, "input_tokens") or usage.prompt
+        if told.get("cache_read_input_tokens") is not None:
+            usage.cache_read = count(told, "cache_read_input_tokens")
+        if told.get("cache_creation_input_tokens") is not None:
+            usage.cache_creation = count(told, "cache_creation_input_tokens")
 
     def _delta(self, index: int, delta: dict[str, Any]) -> str:
         if index in self._calls:

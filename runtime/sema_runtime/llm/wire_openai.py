@@ -174,7 +174,7 @@ def parse(text: str, request: Request) -> Reply:
         if isinstance(function := call.get("function"), dict)
     ]
     return Reply(
-        content=_text(message.get("content")),
+        content=_text(message.get("content")) or _text(message.get("refusal")),
         model=value.get("model") or request.model,
         usage=_usage(value.get("usage")),
         tool_calls=calls,
@@ -230,7 +230,7 @@ class StreamReader:
             self._add_call(call)
         text = delta.get("content")
         if not isinstance(text, str):
-            text = _text(text)
+            text = _text(text) or _text(delta.get("refusal"))
         self._text.append(text)
         return text
 
