@@ -190,10 +190,12 @@ def test_five_errors_in_a_row_end_the_run() -> None:
     assert re.fullmatch(r"the last one, of tool 'boom' \(<input>:\d+:33\): Error: kaboom", str(caught.value.hint))
 
 
-def test_the_last_round_still_runs_its_tools() -> None:
+def test_the_last_round_still_runs_its_tools_and_its_text_ends_the_history() -> None:
     turn = '{:content "working" :tool-calls [{:id "c" :name "add" :arguments {:a 1 :b 1}}]}'
     program = playing(turn) + TOOLS + '(define r (agent/run (agent {:tools [add] :max-turns 2}) "go" {}))'
-    assert text(program + "(list (:response r) (length asked) (:role (last (:messages r))))") == '("working" 2 "tool")'
+    assert text(program + "(list (:response r) (length asked) (map :role (drop 3 (:messages r))))") == (
+        '("working" 2 ("assistant" "tool" "assistant"))'
+    )
 
 
 def test_history_and_session_go_round() -> None:

@@ -30,7 +30,6 @@ LATER = {
         vector/dot-product vector/normalize
     """,
     "images for models": "llm/extract-from-image",
-    "memory of agents": "memory/append memory/messages memory/open memory/recall-fact memory/remember",
     "MCP": "mcp/call mcp/close mcp/connect mcp/tools mcp/tools->sema",
     "telemetry": """
         otel/configure otel/event otel/llm-span otel/llm-usage otel/retrieval-span otel/set-attribute

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.llm import options as opt
-from sema_runtime.llm.agents import DEFAULT_TURNS, Agent
-from sema_runtime.llm.tools import Tool
+from sema_runtime.llm.agents import ALL, DEFAULT_TURNS, Agent
+from sema_runtime.llm.jsonable import is_sequence
+from sema_runtime.llm.messages import Message
+from sema_runtime.llm.tools import Tool, tool_from
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaTypeError, type_error
 from sema_runtime.values.lists import List
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.llm.agents import ToolLoop
+    from sema_runtime.llm.memory import Thread
+    from sema_runtime.llm.messages import Request
 
 
 def make_agent(name: str, options: Any) -> Agent:
@@ -28,10 +32,19 @@ def make_agent(name: str, options: Any) -> Agent:
     return Agent(
         name=name,
         system=opt.text(options, "system") or "",
-        tools=tuple(tools) if isinstance(tools, tuple | List) else (),
+        tools=tuple(tool_from(tool) or tool for tool in tools) if is_sequence(tools) else (),
         model=opt.text(options, "model") or "",
         max_turns=DEFAULT_TURNS if turns is None else turns,
+        parallel=parallel_tools(options) or 1,
     )
+
+
+def parallel_tools(options: Map) -> int | None:
+    """How many tool calls of one turn :parallel-tools allows at once: a number, or #t for all; None without it."""
+    if options.lookup(keyword("parallel-tools")) is True:
+        return ALL
+    number = opt.integer(options, "parallel-tools")
+    return None if number is None or number < 1 else number
 
 
 def agent_of(value: Any) -> Agent:
@@ -43,7 +56,10 @@ def agent_of(value: Any) -> Agent:
 
 @builtin("agent")
 def agent(options: Any) -> Agent:
-    """An agent without definition: {:name :system :tools :model :max-turns}, all optional.
+    """An agent without definition: {:name :system :tools :model :max-turns :parallel-tools}, all optional.
+
+    With :parallel-tools n (#t: all) up to n of the calls that a model asks for in one turn run as tasks side by side.
+    Python functions with annotations can stand among the tools.
 
     (agent {:name "helper" :system "Be brief."}) => <agent helper>
     """
@@ -111,40 +127,67 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
     """Runs an agent on a message: asks the model, calls the tools it wants, until it answers in text.
 
     Returns the answer; with an options map {:response :messages :session}. Options: :on-tool-call :on-text :on-partial
-    :reasoning-effort :messages :session :conversation-id.
-    A tool's error goes back to the model; five in a row end the run.
+    :reasoning-effort :messages :session :memory :parallel-tools :conversation-id :session-id :user-id :tags :metadata.
+    A tool's error goes back to the model; five in a row end the run, and so does a spent budget. :memory is a handle
+    of memory/open: what was said before comes first, what is said now is kept.
 
     (llm/define-provider :echo {:complete (fn (req) "42, as always") :default-model "echo"})
     (agent/run (agent {:system "Be brief."}) "What is the answer?") => "42, as always"
     (:response (agent/run (agent {}) "And now?" {})) => "42, as always"
     """
     from sema_runtime.llm.agents import ToolLoop
-    from sema_runtime.llm.history import messages_of
-    from sema_runtime.llm.messages import Message, Request
 
     chosen = agent_of(agent)
     wanted = None if options is None else opt.options_map(options)
     given = wanted if wanted is not None else Map()
-    history = messages_of(given.lookup(keyword("messages")), given.lookup(keyword("session")))
-    request = Request(
-        messages=[*history, Message("user", display(message))],
-        model=chosen.model,
-        system=chosen.system or None,
-        reasoning_effort=opt.name_or_text(given, "reasoning-effort"),
-    )
+    thread = _memory(given)
+    said = Message("user", display(message))
+    request = _request(chosen, said, given, [] if thread is None else thread.messages)
     loop = ToolLoop(
         request,
         {tool.name: tool for tool in map(_runnable, chosen.tools)},
         chosen.max_turns,
         opt.function(given, "on-tool-call"),
         opt.function(given, "on-text"),
+        parallel_tools(given) or chosen.parallel,
     )
     try:
         text = loop.run()
     except BaseException:
         _tell_partial(loop, given)
         raise
-    return text if wanted is None else _result(loop, given)
+    if thread is not None:
+        thread.append("agent/run", [said, *([Message("assistant", text)] if text else [])])
+    return text if wanted is None else _result(loop)
+
+
+def _memory(options: Map) -> Thread | None:
+    """The thread of :memory, which the run will add to."""
+    handle = options.lookup(keyword("memory"))
+    if handle is None:
+        return None
+    from sema_runtime.capabilities import require
+    from sema_runtime.llm.memory import thread_of
+
+    require("agent/run", "fs-write")
+    return thread_of("agent/run", handle, refresh=True)
+
+
+def _request(agent: Agent, said: Message, options: Map, remembered: list[Message]) -> Request:
+    from sema_runtime.llm.history import conversation_id, messages_of
+    from sema_runtime.llm.messages import Request
+    from sema_runtime.llm.requests import observe
+
+    history = messages_of(options.lookup(keyword("messages")), options.lookup(keyword("session")))
+    request = Request(
+        messages=[*remembered, *history, said],
+        model=agent.model,
+        system=agent.system or None,
+        reasoning_effort=opt.name_or_text(options, "reasoning-effort"),
+    )
+    observe(request, options)
+    request.conversation_id = conversation_id(options)
+    return request
 
 
 def _runnable(value: Any) -> Tool:
@@ -157,16 +200,16 @@ def _runnable(value: Any) -> Tool:
     )
 
 
-def _result(loop: ToolLoop, options: Map) -> Map:
+def _result(loop: ToolLoop) -> Map:
     from sema_runtime.llm.agents import flattened
-    from sema_runtime.llm.history import conversation_id, to_maps
+    from sema_runtime.llm.history import to_maps
 
     messages = loop.request.messages
     return Map(
         {
             keyword("response"): loop.text,
             keyword("messages"): to_maps(messages),
-            keyword("session"): flattened(messages, loop.request.model, conversation_id(options)),
+            keyword("session"): flattened(messages, loop.request.model, loop.request.conversation_id or ""),
         }
     )
 
@@ -176,6 +219,6 @@ def _tell_partial(loop: ToolLoop, options: Map) -> None:
     callback = opt.function(options, "on-partial")
     if callback is not None:
         try:
-            callback(_result(loop, options))
+            callback(_result(loop))
         except Exception:
             return

@@ -66,11 +66,13 @@ def llm_send(prompt: Any, options: Any = None) -> str:
 def llm_chat(messages: Any, options: Any = None) -> str:
     """The model's answer to a list of messages or a prompt, after the calls of :tools it wants.
 
-    Options: those of llm/complete, :tools :tool-mode (:auto or :none) :max-tool-rounds (10) :on-tool-call.
+    Options: those of llm/complete, :tools :tool-mode (:auto or :none) :max-tool-rounds (10) :on-tool-call
+    :parallel-tools (as of agent).
 
     (llm/define-provider :echo {:complete (fn (req) "Because of Rayleigh.") :default-model "echo"})
     (llm/chat [(message :system "Be brief.") (message :user "Why is the sky blue?")]) => "Because of Rayleigh."
     """
+    from sema_runtime.lib.agents import parallel_tools
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.agents import DEFAULT_TURNS, ToolLoop
     from sema_runtime.llm.complete import complete
@@ -85,7 +87,8 @@ def llm_chat(messages: Any, options: Any = None) -> str:
     rounds = opt.integer(given, "max-tool-rounds")
     by_name = {tool.name: tool for tool in tools}
     limit = DEFAULT_TURNS if rounds is None else rounds
-    return ToolLoop(made, by_name, limit, opt.function(given, "on-tool-call")).run()
+    on_tool_call = opt.function(given, "on-tool-call")
+    return ToolLoop(made, by_name, limit, on_tool_call, parallel=parallel_tools(given) or 1).run()
 
 
 @builtin("llm/stream", returns="string", cap="llm", arity=(1, 3))

@@ -61,6 +61,25 @@ def tool_of(value: Any) -> Tool:
     return value
 
 
+@builtin("py/tool", cap="python")
+def py_tool(function: Any, options: Any = None) -> Tool:
+    """The tool of a Python function, plain or async: its annotations and docstring say what a model needs to know.
+
+    Options: :name, :description, and :thread #t to call a function that blocks in a thread. An agent takes such
+    functions among its :tools as they are, too.
+
+    ; (define forecast (py/tool (.-forecast (py/module "weather")) {:name "weather"}))
+    (define sqrt (.-sqrt (py/module "math")))
+    (try (py/tool sqrt) (catch e (string/take (:message e) 43))) => "tool 'sqrt': parameter x is positional-only"
+    """
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.python_tools import python_tool
+
+    given = opt.options_map(options)
+    name, description = opt.name_or_text(given, "name"), opt.text(given, "description")
+    return python_tool(function, name, description, opt.truthy(given, "thread", False))
+
+
 @builtin("tool?", returns="bool", pure=True)
 def is_tool(value: Any) -> bool:
     """Whether the value is a tool.

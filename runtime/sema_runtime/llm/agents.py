@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from sema_runtime.llm import budget
 from sema_runtime.llm.lisp_provider import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
 from sema_runtime.llm.tools import Tool, arguments_map
@@ -20,17 +23,19 @@ if TYPE_CHECKING:
 MAX_ERRORS_IN_A_ROW = 5
 PREVIEW = 200  # characters of a result shown to :on-tool-call
 DEFAULT_TURNS = 10
+ALL = 1 << 30  # of the calls of a turn, at once
 
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Agent:
-    """model: "" for the provider's default. max_turns: rounds of the tool loop."""
+    """model: "" for the provider's default. max_turns: rounds of the tool loop. parallel: see ToolLoop."""
 
     name: str
     system: str = ""
     tools: tuple[Tool, ...] = ()
     model: str = ""
     max_turns: int = DEFAULT_TURNS
+    parallel: int = 1
 
     type_name = "agent"
 
@@ -38,11 +43,23 @@ class Agent:
         return f"<agent {self.name}>"
 
 
+class Outcome(NamedTuple):
+    """What came of one call. text: what is sent back. error: what the tool raised. duration_ms: of the tool alone."""
+
+    call: ToolCall
+    arguments: Any
+    text: str
+    error: Exception | None
+    duration_ms: int
+
+
 @dataclass(slots=True)
 class ToolLoop:
     """One run: asks, calls the tools asked for, asks again. The messages of request grow as it goes.
 
-    on_tool_call, on_text: callbacks or None; with on_text every round is streamed.
+    on_tool_call, on_text: callbacks or None; with on_text every round is streamed. on_tool_call is told of starts and
+    of ends in the order in which the calls were asked for, whichever ends first.
+    parallel: how many calls of one turn may be under way at once.
     """
 
     request: Request
@@ -50,24 +67,26 @@ class ToolLoop:
     max_rounds: int
     on_tool_call: Callable[[Any], Any] | None = None
     on_text: Callable[[str], Any] | None = None
+    parallel: int = 1
     text: str = ""
     errors_in_a_row: int = field(default=0)
 
     def run(self) -> str:
-        """The last assistant text, "" without one. Raises LlmError: the provider's, or after too many tool errors."""
+        """The last assistant text, "" without one. Raises LlmError: the provider's, or after too many tool errors.
+
+        When the rounds are used up, the text stands in the history once more, behind the results of the tools.
+        """
         messages = self.request.messages
         self.request.tools = [tool.schema() for tool in self.tools.values()]
         for _ in range(self.max_rounds):
             reply = self._ask()
             self.text = reply.content
             if not reply.tool_calls:
-                if reply.content:
-                    messages.append(Message("assistant", reply.content))
                 break
             messages.append(Message("assistant", reply.content, tool_calls=tuple(reply.tool_calls)))
-            for call in reply.tool_calls:
-                result = self._call(call)
-                messages.append(Message("tool", result, tool_call_id=call.id, tool_name=call.name))
+            self._call_all(reply.tool_calls)
+        if self.text:
+            messages.append(Message("assistant", self.text))
         return self.text
 
     def _ask(self) -> Reply:
@@ -77,42 +96,64 @@ class ToolLoop:
             return layers.complete(self.request)
         return layers.stream(self.request, self.on_text)
 
-    def _call(self, call: ToolCall) -> str:
-        """The text to send back: the tool's result, or what went wrong."""
+    # Calls of one turn
+
+    def _call_all(self, calls: list[ToolCall]) -> None:
+        """Makes the calls and keeps their results in the order in which they were asked for."""
+        if self.parallel > 1 and len(calls) > 1:
+            from sema_runtime.llm.side_by_side import in_order
+
+            with closing(in_order(self._begun, calls, self.parallel)) as outcomes:
+                for outcome in outcomes:
+                    self._ended(outcome)
+        else:
+            for call in calls:
+                self._ended(self._begun(call))
+
+    def _begun(self, call: ToolCall) -> Outcome:
         arguments = arguments_map(call)
         self._tell({"event": "start", "tool": call.name, "args": arguments})
         begun = time.monotonic()
-        error: Exception | None = None
+        text, error = self._result(call)
+        return Outcome(call, arguments, text, error, int((time.monotonic() - begun) * 1000))
+
+    def _result(self, call: ToolCall) -> tuple[str, Exception | None]:
+        """The text to send back: the tool's result, or what went wrong. Raises what ends the run."""
         try:
             tool = self.tools.get(call.name)
             if tool is None:
                 raise LlmError(f"tool not found: {call.name}")
-            result = tool.call(call)
-        except Exception as raised:
-            if is_cancelled(raised):
+            return tool.call(call), None
+        except Exception as error:
+            if ends_run(error):
                 raise
-            error = raised
-            result = f"Error: {error_text(raised)}"
-        duration = int((time.monotonic() - begun) * 1000)
+            return f"Error: {error_text(error)}", error
+
+    def _ended(self, outcome: Outcome) -> None:
+        call = outcome.call
         self._tell(
             {
                 "event": "end",
                 "tool": call.name,
-                "args": arguments,
-                "result": preview(result),
-                "error": error is not None,
-                "duration-ms": duration,
+                "args": outcome.arguments,
+                "result": preview(outcome.text),
+                "error": outcome.error is not None,
+                "duration-ms": outcome.duration_ms,
             }
         )
-        self._count_errors(call, result, error)
-        return result
+        self.request.messages.append(Message("tool", outcome.text, tool_call_id=call.id, tool_name=call.name))
+        self._count_errors(outcome)
 
-    def _count_errors(self, call: ToolCall, result: str, error: Exception | None) -> None:
-        self.errors_in_a_row = 0 if error is None else self.errors_in_a_row + 1
-        if error is not None and self.errors_in_a_row >= MAX_ERRORS_IN_A_ROW:
+    def _count_errors(self, outcome: Outcome) -> None:
+        if outcome.error is None:
+            self.errors_in_a_row = 0
+            return
+        self.errors_in_a_row += 1
+        if self.errors_in_a_row >= MAX_ERRORS_IN_A_ROW:
+            place = _place(outcome.error)
             raise LlmError(
                 f"aborting agent run after {MAX_ERRORS_IN_A_ROW} consecutive tool errors",
-                hint=f"the last one, of tool '{call.name}'{_place(error)}: {preview(result)}",
+                hint=f"the last one, of tool '{outcome.call.name}'{place}: {preview(outcome.text)}",
             )
 
     def _tell(self, event: dict[str, Any]) -> None:
@@ -122,8 +163,15 @@ class ToolLoop:
         try:
             self.on_tool_call(Map({keyword(name): value for name, value in event.items()}))
         except Exception as error:
-            if is_cancelled(error):
+            if ends_run(error):
                 raise
+
+
+def ends_run(error: Exception) -> bool:
+    """Whether an error of a tool concerns the run and not the model: the task was cancelled, or the budget in which
+    the run works is spent. A budget that the tool set for itself is the tool's own affair."""
+    frame = getattr(error, "frame", None)
+    return is_cancelled(error) or (frame is not None and frame in budget.current().charged())
 
 
 def _place(error: Exception) -> str:

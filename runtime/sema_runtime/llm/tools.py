@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sema_runtime.llm import schema
 from sema_runtime.llm.jsonable import compact, is_map, is_sequence, to_sema
 from sema_runtime.llm.messages import ToolCall, ToolSchema
-from sema_runtime.values.atoms import keyword
+from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import LlmError
 from sema_runtime.values.maps import Map
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 VARARGS = 0x04  # of code.co_flags
 
 
-@dataclass(slots=True, frozen=True, eq=False)
+@dataclass(eq=False)
 class Tool:
-    """parameters: the schema map (see schema.py). policy_subjects: what the tool touches, for policies."""
+    """Not changed once it is made. parameters: the schema map (see schema.py). policy_subjects: what the tool touches,
+    for policies."""
 
     name: str
     description: str
@@ -40,7 +41,7 @@ class Tool:
 
     def call(self, call: ToolCall) -> str:
         """The result text for a model's call. Raises LlmError for bad arguments, and what the handler raises."""
-        return result_text(self.invoke(to_sema(call.arguments)))
+        return self.text_of(self.invoke(to_sema(call.arguments)))
 
     def invoke(self, arguments: Any) -> Any:
         """The handler's result for a map of arguments. Raises LlmError for bad ones, and what the handler raises."""
@@ -49,7 +50,20 @@ class Tool:
             raise LlmError(f"invalid arguments for tool '{self.name}': {'; '.join(wrong)}")
         by_name = {keyword(name) if isinstance(name, str) else name: value for name, value in _entries(arguments)}
         positional, named = bind(self.handler, self.parameters, schema.with_defaults(self.parameters, by_name))
-        return self.handler(*positional, **named)
+        return finished(self.handler(*positional, **named))
+
+    def text_of(self, result: Any) -> str:
+        """A handler's result as a model reads it."""
+        return result_text(result)
+
+
+def finished(result: Any) -> Any:
+    """What a handler gave; what an async Python function gave is awaited, in the current task only."""
+    if not hasattr(result, "__await__"):
+        return result
+    from sema_runtime import tasks
+
+    return tasks.suspend(result)
 
 
 def _entries(arguments: Any) -> list[tuple[Any, Any]]:
@@ -109,8 +123,21 @@ def result_text(value: Any) -> str:
 
 
 def tools_in(value: Any) -> tuple[Tool, ...]:
-    """The tools of a list or vector; nothing for any other value."""
-    return tuple(tool for tool in value if isinstance(tool, Tool)) if is_sequence(value) else ()
+    """The tools of a list or vector, Python functions made into tools; nothing for any other value."""
+    if not is_sequence(value):
+        return ()
+    return tuple(tool for tool in map(tool_from, value) if tool is not None)
+
+
+def tool_from(value: Any) -> Tool | None:
+    """A tool itself or the tool of a Python function; None for anything else."""
+    if isinstance(value, Tool):
+        return value
+    if not callable(value) or isinstance(value, Keyword):
+        return None
+    from sema_runtime.llm.python_tools import PythonTool
+
+    return PythonTool(value)
 
 
 def arguments_map(call: ToolCall) -> Any:

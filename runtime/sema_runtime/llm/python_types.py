@@ -1,0 +1,162 @@
+"""Python types as schemas: what models are told of them, and values made of what they send. The work is pydantic's."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, is_typeddict
+
+from sema_runtime.llm.jsonable import compact
+from sema_runtime.values.errors import SemaError
+
+DROPPED = ("title", "$defs")
+MAX_PROBLEMS = 10
+
+
+def is_python_type(value: Any) -> bool:
+    """Whether a schema is a Python type (a class, a generic as `list[int]`, a union) and no Sema schema."""
+    return isinstance(value, type) or get_origin(value) is not None
+
+
+class TypeSchema:
+    """A Python type as the schema of `extract`: a pydantic model, a dataclass, a TypedDict, `list[...]` of one, ..."""
+
+    def __init__(self, kind: Any) -> None:
+        self.adapter = adapter_of(kind)
+        self.kind = kind
+
+    def json_schema(self) -> dict[str, Any]:
+        return json_schema(self.adapter)
+
+    def described(self) -> str:
+        """The text that models are shown."""
+        return "JSON Schema: " + compact(self.json_schema())
+
+    def problems(self, value: Any) -> list[str]:
+        """What is wrong with decoded JSON; nothing when `made` will work."""
+        from pydantic import ValidationError
+
+        try:
+            self.adapter.validate_python(value)
+        except ValidationError as error:
+            return problems_of(error)
+        return []
+
+    def made(self, value: Any) -> Any:
+        """An instance of the type. Raises pydantic's ValidationError."""
+        return self.adapter.validate_python(value)
+
+
+def adapter_of(kind: Any) -> Any:
+    """pydantic's TypeAdapter. Raises SemaError for types that it can't handle."""
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    try:
+        return TypeAdapter(modern(kind))
+    except (PydanticUserError, NameError) as error:
+        raise SemaError(f"no schema can be made of {shown(kind)}: {first_line(error)}") from error
+
+
+def shown(kind: Any) -> str:
+    """A type as users write it."""
+    return kind.__name__ if isinstance(kind, type) and get_origin(kind) is None else str(kind)
+
+
+def first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def problems_of(error: Any) -> list[str]:
+    """The texts of a ValidationError: `address.zip: Field required`. At most MAX_PROBLEMS."""
+    found = []
+    for one in error.errors(include_url=False, include_input=False, include_context=False)[:MAX_PROBLEMS]:
+        place = ".".join(map(str, one["loc"]))
+        found.append(f"{place}: {one['msg']}" if place else one["msg"])
+    return found
+
+
+# Types of older Pythons
+
+
+def modern(kind: Any) -> Any:
+    """The type with `TypedDict` as typing_extensions has it, which is what pydantic wants before Python 3.12."""
+    if sys.version_info >= (3, 12):
+        return kind
+    if is_typeddict(kind):
+        return _modern_dict(kind)
+    arguments = get_args(kind)
+    if not arguments or (get_origin(kind) is Annotated and not is_typeddict(arguments[0])):
+        return kind
+    replaced = tuple(modern(one) if isinstance(one, type) or get_args(one) else one for one in arguments)
+    return kind if replaced == arguments else _with_arguments(kind, replaced)
+
+
+def _modern_dict(kind: Any) -> Any:
+    from typing import NotRequired
+
+    from typing_extensions import TypedDict
+
+    make: Any = TypedDict
+    optional: Any = NotRequired
+    hints = {name: modern(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+    made = make(kind.__name__, {**hints, **{name: optional[hints[name]] for name in kind.__optional_keys__}})
+    made.__doc__, made.__module__ = kind.__doc__, kind.__module__
+    return made
+
+
+def _with_arguments(kind: Any, arguments: tuple[Any, ...]) -> Any:
+    from functools import reduce
+    from operator import or_
+    from types import UnionType
+
+    if get_origin(kind) is UnionType:
+        return reduce(or_, arguments)
+    return kind.copy_with(arguments) if hasattr(kind, "copy_with") else get_origin(kind)[arguments]
+
+
+# JSON Schema as providers like it
+
+
+def simplified(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without titles; references are replaced by what they name, except where a type contains itself."""
+    definitions = schema.get("$defs", {})
+    made: dict[str, Any] = _simplified(schema, definitions, ())
+    kept = {name: one for name, one in definitions.items() if f'"#/$defs/{name}"' in compact(made)}
+    while kept:
+        made["$defs"] = {name: _simplified(one, definitions, (name,)) for name, one in kept.items()}
+        more = {name: one for name, one in definitions.items() if f'"#/$defs/{name}"' in compact(made)}
+        if more.keys() <= kept.keys():
+            break
+        kept = more
+    return made
+
+
+def _simplified(value: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
+    if isinstance(value, list):
+        return [_simplified(one, definitions, inside) for one in value]
+    if not isinstance(value, dict):
+        return value
+    name = str(value.get("$ref", "")).removeprefix("#/$defs/")
+    if name in definitions and name not in inside:
+        rest = {key: one for key, one in value.items() if key != "$ref"}
+        return _simplified({**definitions[name], **rest}, definitions, (*inside, name))
+    made = {}
+    for key, one in value.items():
+        if key == "properties":
+            made[key] = {field: _simplified(inner, definitions, inside) for field, inner in one.items()}
+        elif key in ("enum", "const", "default", "examples", "required"):
+            made[key] = one
+        elif key not in DROPPED:
+            made[key] = _simplified(one, definitions, inside)
+    return made
+
+
+def json_schema(adapter: Any) -> dict[str, Any]:
+    """The JSON Schema of a TypeAdapter. Defaults that JSON can't hold are left out without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        schema: dict[str, Any] = (
+            adapter.json_schema() if hasattr(adapter, "json_schema") else adapter.model_json_schema()
+        )
+    return simplified(schema)

@@ -1,0 +1,41 @@
+"""Work on several items at once, as tasks, with the results in the order of the items."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+from sema_runtime.tasks.promises import AsyncPromise
+from sema_runtime.tasks.scheduler import scheduler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Iterator[Any]:
+    """function(item) of each item, begun in their order, at most limit at once. Results come in that order, too.
+
+    Raises what the first item to fail raises, first in that order. What ends this early (that, cancelling the task,
+    Ctrl-C, closing the iterator) cancels what is under way and begins nothing more.
+    """
+    here = scheduler()
+    waiting = deque((item, AsyncPromise()) for item in items)
+    promised = [promise for _, promise in waiting]
+
+    def work() -> None:
+        while waiting:
+            item, promise = waiting.popleft()
+            try:
+                promise.resolve(function(item))
+            except Exception as error:
+                promise.reject(error)
+
+    workers = [here.spawn(work) for _ in range(min(limit, len(waiting)))]
+    try:
+        for promise in promised:
+            yield here.await_promise(promise)
+    finally:
+        waiting.clear()
+        for worker in workers:
+            here.cancel(worker)
