@@ -1,6 +1,7 @@
 """The examples, run as processes from the project's folder, print what stands in examples/expected.
 
-Those that ask a model replay their tape, as their second command line says; tests/test_llm_examples.py runs them otherwise.
+Those that ask a model replay their tape, as the second command line in them says; tests/test_llm_examples.py runs them
+otherwise.
 """
 
 from __future__ import annotations
@@ -48,10 +49,13 @@ def test_example(path: Path, tmp_path: Path) -> None:
         pytest.skip("its output names the files of the working directory; tests/test_llm_agents.py runs it")
     command = [str(path)] if path.suffix == ".py" else ["-m", "semac.entry", str(path.relative_to(ROOT))]
     done = run(*command, stdin=typed(path), TMPDIR=str(tmp_path), **tape_of(path))
-    assert (done.returncode, done.stderr) == (0, errors.read_text() if errors.exists() else "")
+    assert done.returncode == 0, done.stderr
     if os.environ.get("SEMA_UPDATE_GOLDEN"):
         expected.write_text(done.stdout)
-    assert done.stdout == expected.read_text()
+        errors.write_text(done.stderr)
+        if not done.stderr:
+            errors.unlink()
+    assert (done.stdout, done.stderr) == (expected.read_text(), errors.read_text() if errors.exists() else "")
 
 
 def test_static_check_finds_nothing() -> None:

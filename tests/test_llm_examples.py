@@ -1,0 +1,220 @@
+"""The examples that ask a model, against a server on loopback: in a terminal, interrupted, killed, without a tape."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from llm_support import Answer, Received, Server, chat_reply, serving
+from terminal_support import Terminal, environment
+
+ROOT = Path(__file__).parent.parent
+KEYS = ("_API_KEY", "_HOST", "_BASE_URL")
+
+
+def example(name: str, *arguments: str) -> list[str]:
+    program = str(ROOT / "examples" / f"{name}.sema")
+    return [sys.executable, "-m", "semac.entry", program, *(["--", *arguments] if arguments else [])]
+
+
+def with_keyboard(command: list[str]) -> list[str]:
+    """The command with the terminal in which it runs as its controlling one, so that keys become signals."""
+    start = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-c", start, *command]
+
+
+def settings(server: Server, home: Path) -> dict[str, str]:
+    """The environment in which a server on loopback is the only provider."""
+    without_keys = {name: "" for name in os.environ if name.endswith(KEYS)}
+    return {**without_keys, "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1", "HOME": str(home)}
+
+
+def run(
+    command: list[str], server: Server, folder: Path, stdin: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    env = environment(**settings(server, folder), **more)
+    return subprocess.run(command, cwd=folder, env=env, input=stdin, capture_output=True, text=True, timeout=60)
+
+
+def last_text(received: Received) -> str:
+    return str(received.body["messages"][-1]["content"])
+
+
+def wait_until(so: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if so():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+# The chat
+
+PIECE = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-5.5"}
+
+
+def piece(text: str | None, finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": {"content": text} if text else {}, "finish_reason": finish}
+    return f"data: {json.dumps({**PIECE, 'choices': [choice]})}\n\n".encode()
+
+
+def streamed(*texts: str) -> Answer:
+    return Answer(pieces=[*(piece(text) for text in texts), piece(None, "stop"), b"data: [DONE]\n\n"])
+
+
+def endless(gone: threading.Event) -> Answer:
+    """Says something, then nothing more until the test is over."""
+
+    def pieces() -> Iterator[bytes]:
+        yield piece("Once upon a")
+        gone.wait(20)
+
+    return Answer(pieces=pieces())  # type: ignore[arg-type]
+
+
+def test_chat_in_a_terminal(tmp_path: Path) -> None:
+    """Ctrl-C stops a reply and the chat goes on, what was typed comes back with the arrow key, Ctrl-D ends."""
+    gone = threading.Event()
+
+    def answers(received: Received) -> Answer:
+        if "story" in last_text(received):
+            return endless(gone)
+        return streamed("You said ", f"{len(received.body['messages'])} things.")
+
+    command = with_keyboard(example("chat"))
+    with serving(answers) as server, Terminal(command, **settings(server, tmp_path)) as terminal:
+        terminal.until("> ")
+        terminal.type(b"Hello\r")
+        terminal.until("You said 1 things.\r\n> ")
+        terminal.type(b"Tell me a story\r")
+        terminal.until("Once upon a")
+        terminal.type(b"\x03")
+        terminal.until("[stopped]\r\n> ")
+        terminal.type(b"Are you there?\r")
+        terminal.until("You said 5 things.\r\n> ")
+        terminal.type(b"half a line")
+        terminal.until("half a line")
+        terminal.type(b"\x03")  # drops the line
+        terminal.until("half a line\r\n> ")
+        terminal.type(b"\x1b[A\r")  # the arrow brings the last one back
+        terminal.until("You said 7 things.\r\n> ")
+        terminal.type(b"\x04")
+        assert terminal.end() == 0
+        gone.set()
+        stopped = server.received[2].body["messages"]
+    assert [message["content"] for message in stopped[2:4]] == ["Tell me a story", "Once upon a"]
+    assert [last_text(received) for received in server.received[2:]] == ["Are you there?"] * 2
+    assert "Are you there?" in (tmp_path / ".sema-chat-history").read_text()
+
+
+def test_chat_commands(tmp_path: Path) -> None:
+    """A saved chat goes on in another process; marks, instructions and mistakes."""
+    first = "/system Be brief.\nHello\n/fork here\nAgain\n/back here\n/save chat.json\n/cost\n/back nowhere\n/what\n"
+    with serving(lambda r: streamed(f"{len(r.body['messages'])}")) as server:
+        said = run(example("chat"), server, tmp_path, first)
+        loaded = run(example("chat"), server, tmp_path, "/load chat.json\nAnd now?\n/load missing.json\n")
+    assert said.stdout.splitlines()[:5] == [
+        "2",
+        "4",
+        "saved 3 messages in chat.json",
+        "1 replies, 0 tokens, $0.0000",
+        "no mark nowhere",
+    ]
+    assert "/system TEXT" in said.stdout
+    assert loaded.stdout.splitlines()[0] == "4"
+    assert "missing.json: No such file" in loaded.stdout
+    assert [message["role"] for message in server.received[2].body["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert (said.returncode, said.stderr, loaded.returncode, loaded.stderr) == (0, "", 0, "")
+
+
+def test_chat_survives_a_failing_provider(tmp_path: Path) -> None:
+    """The question that got no answer is not part of the chat."""
+    with serving(
+        lambda r: Answer(401, {"error": {"message": "bad key"}}) if "first" in last_text(r) else streamed("fine")
+    ) as server:
+        done = run(example("chat"), server, tmp_path, "first\nsecond\n")
+    assert done.stdout.splitlines() == ["[API error: 401 - bad key]", "fine"]
+    assert len(server.received[1].body["messages"]) == 1
+
+
+# The table
+
+REVIEWS = "id,product,review\n" + "".join(f"{i},lamp,review {i}\n" for i in range(1, 41))
+GOOD = chat_reply(json.dumps({"topic": "price", "mood": "good"}), prompt=100, completion=20)
+IDS = [str(i) for i in range(1, 41)]
+
+
+def ids_asked(server: Server) -> list[str]:
+    return [last_text(received).split()[-1] for received in server.received]
+
+
+def ids_written(table: Path) -> list[str]:
+    return [line.split(",")[0] for line in table.read_text().splitlines()[1:]]
+
+
+def test_table_goes_on_after_kill_9(tmp_path: Path) -> None:
+    """What was known when the program was killed isn't asked again, and nothing is missing in the end."""
+    (tmp_path / "in.csv").write_text(REVIEWS)
+    command, killed = example("enrich", "in.csv", "out.csv"), threading.Event()
+    journal = tmp_path / "out.csv.done"
+
+    def answers(_: Received) -> Answer:
+        return Answer(body=GOOD, wait=killed if len(server.received) > 20 else None)
+
+    with serving(answers) as server:
+        program = subprocess.Popen(command, cwd=tmp_path, env=environment(**settings(server, tmp_path)), stderr=-3)
+        wait_until(lambda: len(server.received) == 28 and len(journal.read_text().splitlines()) == 20)
+        program.kill()
+        program.wait()
+        killed.set()
+    assert not (tmp_path / "out.csv").exists()
+    with journal.open("a") as file:
+        file.write('{"id": "39", "prod')  # as if the power had failed
+    with serving(Answer(body=GOOD)) as server:
+        again = run(command, server, tmp_path)
+        assert sorted(ids_asked(server), key=int) == IDS[20:]
+        assert again.stdout.splitlines()[-1] == "40 of 40 rows are done, 20 of them before."
+        assert ids_written(tmp_path / "out.csv") == IDS
+        once_more = run(command, server, tmp_path)
+        assert len(server.received) == 20
+    assert once_more.stdout.splitlines()[-1] == "40 of 40 rows are done, 40 of them before."
+
+
+def test_table_stops_when_the_money_is_used_up(tmp_path: Path) -> None:
+    """At 0.5 dollars: a row costs 0.1 here. The rest waits for the next run."""
+    (tmp_path / "in.csv").write_text(REVIEWS)
+    dear = chat_reply(json.dumps({"topic": "price", "mood": "bad"}), prompt=14_000, completion=1_000)
+    with serving(Answer(body=dear)) as server:
+        done = run(example("enrich", "in.csv", "out.csv"), server, tmp_path)
+        asked = len(server.received)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-2:] == [
+        "The limit is reached; start again to go on.",
+        f"{asked} of 40 rows are done, 0 of them before.",
+    ]
+    assert 3 <= asked <= 5
+    assert len(ids_written(tmp_path / "out.csv")) == asked
+
+
+def test_table_shows_a_bar_in_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(REVIEWS)
+    with (
+        serving(Answer(body=GOOD)) as server,
+        Terminal(
+            example("enrich", str(tmp_path / "in.csv"), str(tmp_path / "out.csv")), **settings(server, tmp_path)
+        ) as t,
+    ):
+        assert t.end() == 0
+        assert "= ######################## 40/40, $0.0440, 0 failed" in t.shown()
+    assert b"-- " in t.written
