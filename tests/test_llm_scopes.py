@@ -1,10 +1,8 @@
-"""Budgets, usage, prices, cache, cassettes, fallback chains and rate limits, with providers written in Sema."""
+"""Budgets, usage, prices, fallback chains and rate limits, with providers written in Sema."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from pathlib import Path
 
 import pytest
 from llm_support import SLEPT, Answer, run, serving
@@ -121,77 +119,6 @@ def test_prices(model: str, provider: str, price: tuple[float, float] | None) ->
 
 def test_own_prices_win() -> None:
     assert text('(llm/set-pricing "sonnet" 1000000 0) (llm/complete "a") (:cost-usd (llm/last-usage))') == "3.0"
-
-
-# Cache
-
-
-def test_cache_key_is_the_specified_hash() -> None:
-    assert run('(llm/cache-key "hello")') == hashlib.sha256(b"userhello").hexdigest()
-    keyed = run('(llm/cache-key "hello" {:model "m" :temperature 0.5 :system "s"})')
-    assert keyed == hashlib.sha256(b"m\0\0\0\0\0\0\xe0?suserhello").hexdigest()
-
-
-def test_cache_answers_again_for_free() -> None:
-    program = """(llm/with-cache {:ttl 60} (fn () (llm/complete "a") (llm/complete "a")))
-    (list calls (:total-tokens (llm/last-usage)) (:hits (llm/cache-stats)) (llm/complete "a") calls)"""
-    assert text(program) == '(1 0 1 "n=1" 2)'
-
-
-def test_cache_outlives_the_process(tmp_path: Path) -> None:
-    text('(llm/with-cache (fn () (llm/complete "a")))')
-    [file] = (tmp_path / ".sema" / "cache" / "llm").iterdir()
-    assert set(json.loads(file.read_text())) == {"content", "model", "prompt_tokens", "completion_tokens", "cached_at"}
-    from sema_runtime.llm import cache
-
-    cache.store.entries.clear()
-    assert text('(llm/with-cache (fn () (llm/complete "a"))) calls') == "0"
-    assert text("(llm/cache-clear)") == "1"
-    assert not file.exists()
-
-
-def test_cache_expires() -> None:
-    assert text('(llm/with-cache {:ttl 0} (fn () (llm/complete "a") (llm/complete "a"))) calls') == "2"
-
-
-# Cassettes
-
-
-def test_cassette_records_then_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tape = tmp_path / "deep" / "tape.jsonl"
-    program = f'(llm/with-cassette "{tape}" (fn () (list (llm/complete "a") (llm/stream "b" (fn (s) s)))))'
-    assert text(program + "calls") == "2"
-    lines = [json.loads(line) for line in tape.read_text().splitlines()]
-    assert [line["kind"] for line in lines] == ["complete", "stream"]
-    assert list(lines[0]) == [
-        "v", "kind", "key", "content", "role", "model", "tool_calls", "stop_reason", "prompt_tokens",
-        "completion_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "chunks", "embeddings",
-    ]  # fmt: skip
-    assert lines[0]["key"] == hashlib.sha256(b"usera").hexdigest()
-    from sema_runtime.llm import providers
-
-    providers.reset()
-    monkeypatch.setenv("SEMA_NO_LLM", "1")
-    thunk = '(fn () (list (llm/complete "a") (:total-tokens (llm/last-usage))))'
-    assert to_text(run(f'(llm/with-cassette "{tape}" {{:mode :replay}} {thunk})')) == '("n=1" 5)'
-
-
-def test_cassette_miss(tmp_path: Path) -> None:
-    key = hashlib.sha256(b"usera").hexdigest()
-    program = f'(llm/with-cassette "{tmp_path}/none.jsonl" {{:mode :replay}} (fn () (llm/complete "a")))'
-    assert message_of(program) == (
-        f"cassette miss in :replay mode (key {key}) — no recorded interaction for this request;"
-        " re-record the tape or use :auto mode"
-    )
-
-
-def test_cassette_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tape = tmp_path / "t.jsonl"
-    entry = {"v": 1, "kind": "complete", "key": hashlib.sha256(b"usera").hexdigest(), "content": "taped", "model": "m"}
-    tape.write_text("not json\n{}\n" + json.dumps(entry))
-    monkeypatch.setenv("SEMA_LLM_CASSETTE", str(tape))
-    assert text('(list (llm/complete "a") (llm/complete "b") calls (llm/cassette-eject))') == '("taped" "n=1" 1 #t)'
-    assert len(tape.read_text().splitlines()) == 4, "recorded behind a line without newline"
 
 
 # Chains and rates

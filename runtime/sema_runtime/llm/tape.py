@@ -68,10 +68,17 @@ def read_line(data: bytes) -> dict[str, Any]:
         raise Unreadable("not UTF-8") from None
     except RecursionError:
         raise Unreadable("nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"not JSON: {error.msg} at column {error.colno}") from None
     except ValueError as error:
-        raise Unreadable(f"not JSON ({error})") from None
+        raise Unreadable(f"not JSON: {error}") from None
     if not isinstance(value, dict):
         raise Unreadable("not a JSON object")
+    if b"\\ud" in data or b"\\uD" in data:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Unreadable("half a surrogate pair") from None
     version = value.get("v")
     if type(version) is int and version > VERSION:
         raise Unreadable(f"version {version} of the format, this Sema reads {VERSION}", newer=True)
@@ -82,7 +89,7 @@ def read_line(data: bytes) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is no number")
 
 
 def _problem(entry: dict[str, Any]) -> str:
@@ -149,15 +156,24 @@ class Line:
 
 def lines(file: BinaryIO) -> Iterator[Line]:
     """The lines of an open tape from where it stands, with their entries."""
-    number = 0
-    while data := file.readline(LONGEST_LINE):
-        number += 1
+    for number, (_, data) in enumerate(_raw_lines(file), 1):
         if data.isspace():
             continue
         try:
             yield Line(number, data, read_line(data))
         except Unreadable as error:
             yield Line(number, data, None, str(error), error.newer)
+
+
+def _raw_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file from where it stands, with their lengths; of one that is too long only the beginning."""
+    while data := file.readline(LONGEST_LINE):
+        length = len(data)
+        piece = data
+        while len(piece) == LONGEST_LINE and not piece.endswith(b"\n"):
+            piece = file.readline(LONGEST_LINE)
+            length += len(piece)
+        yield length, data
 
 
 def opened_tape(path: str) -> BinaryIO:
@@ -251,17 +267,17 @@ class Tape:
         ours = compile(OURS).match
         place = self._size
         file.seek(place)
-        while data := file.readline(LONGEST_LINE):
+        for length, data in _raw_lines(file):
             match = ours(data)
             whole = data.endswith(b"}\n")
             key = match[1].decode() if match and whole else self._key(data)
-            if key is None and not data.endswith(b"\n"):
+            if key is None and not data.endswith(b"\n") and len(data) < LONGEST_LINE:
                 break  # somebody is writing it
             if key is not None:
                 packed = pack(key)
                 if self._first.setdefault(packed, place) != place:
                     self._later.setdefault(packed, []).append(place)
-            place += len(data)
+            place += length
         self._size = place
 
     def _key(self, data: bytes) -> str | None:
@@ -298,7 +314,7 @@ class Tape:
             try:
                 locked = lock(descriptor)
                 if self._is_current(descriptor):
-                    _append(descriptor, line, locked)
+                    append_line(descriptor, line, locked)
                     if locked or self._is_current(descriptor):
                         return
             finally:
@@ -312,7 +328,8 @@ class Tape:
             return False
 
 
-def _append(descriptor: int, line: bytes, locked: bool) -> None:
+def append_line(descriptor: int, line: bytes, locked: bool) -> None:
+    """Adds a line behind what is there; to a file that ends in the middle of one, on a new line. Raises OSError."""
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":  # who wrote that was killed while doing it
         line = b"\n" + line
