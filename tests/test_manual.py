@@ -39,7 +39,7 @@ NOT_RUN = {
     *("sys/term-size", "sys/tty", "term/cursor-position", "term/query-cursor-position", "term/supports-kitty-keys?"),
 }
 # Macros that expand to functions of parts which are still to come.
-LATER = {"approval", "checkpoint", "defworkflow", "phase", "policy/without", "step", "with-session", "with-span"}
+LATER = {"approval", "checkpoint", "defworkflow", "phase", "policy/without", "step"}
 
 
 def examples_of(name: str) -> list[Example]:

@@ -29,12 +29,7 @@ LATER = {
         vector-store/open vector-store/save vector-store/search vector/cosine-similarity vector/distance
         vector/dot-product vector/normalize
     """,
-    "images for models": "llm/extract-from-image",
     "MCP": "mcp/call mcp/close mcp/connect mcp/tools mcp/tools->sema",
-    "telemetry": """
-        otel/configure otel/event otel/llm-span otel/llm-usage otel/retrieval-span otel/set-attribute
-        otel/set-attributes otel/set-status otel/span otel/tool-span otel/with-session
-    """,
     "workflows": """
         workflow/approval workflow/check workflow/checkpoint workflow/mcp-handle workflow/phase workflow/run
         workflow/step workflow/tool-call

@@ -150,6 +150,7 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
         opt.function(given, "on-tool-call"),
         opt.function(given, "on-text"),
         parallel_tools(given) or chosen.parallel,
+        chosen.name,
     )
     try:
         text = loop.run()

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from sema_runtime import telemetry
 from sema_runtime.llm import budget
 from sema_runtime.llm.lisp_provider import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
@@ -59,7 +60,7 @@ class ToolLoop:
 
     on_tool_call, on_text: callbacks or None; with on_text every round is streamed. on_tool_call is told of starts and
     of ends in the order in which the calls were asked for, whichever ends first.
-    parallel: how many calls of one turn may be under way at once.
+    parallel: how many calls of one turn may be under way at once. agent_name: for traces.
     """
 
     request: Request
@@ -68,6 +69,7 @@ class ToolLoop:
     on_tool_call: Callable[[Any], Any] | None = None
     on_text: Callable[[str], Any] | None = None
     parallel: int = 1
+    agent_name: str = ""
     text: str = ""
     errors_in_a_row: int = field(default=0)
 
@@ -76,6 +78,12 @@ class ToolLoop:
 
         When the rounds are used up, the text stands in the history once more, behind the results of the tools.
         """
+        with telemetry.agent_run(self) as span:
+            self._run_rounds()
+            span.returned(self.text)
+        return self.text
+
+    def _run_rounds(self) -> None:
         messages = self.request.messages
         self.request.tools = [tool.schema() for tool in self.tools.values()]
         for _ in range(self.max_rounds):
@@ -87,7 +95,6 @@ class ToolLoop:
             self._call_all(reply.tool_calls)
         if self.text:
             messages.append(Message("assistant", self.text))
-        return self.text
 
     def _ask(self) -> Reply:
         from sema_runtime.llm import complete as layers
@@ -121,9 +128,12 @@ class ToolLoop:
         """The text to send back: the tool's result, or what went wrong. Raises what ends the run."""
         try:
             tool = self.tools.get(call.name)
-            if tool is None:
-                raise LlmError(f"tool not found: {call.name}")
-            return tool.call(call), None
+            with telemetry.tool_call(call, tool.description if tool is not None else "") as span:
+                if tool is None:
+                    raise LlmError(f"tool not found: {call.name}")
+                text = tool.call(call)
+                span.returned(text)
+            return text, None
         except Exception as error:
             if ends_run(error):
                 raise

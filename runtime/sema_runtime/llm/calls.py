@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import time_ns
 
+from sema_runtime import telemetry
 from sema_runtime.llm.ledger import Ledger
 
 TYPE_CHECKING = False
@@ -83,7 +84,7 @@ class Call:
             observer.retrying(self, attempt)
 
 
-observers: list[Observer] = [Ledger()]
+observers: list[Observer] = [telemetry.calls, Ledger()]
 _last: ContextVar[Call | None] = ContextVar("last_call", default=None)
 
 

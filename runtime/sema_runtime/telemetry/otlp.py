@@ -1,0 +1,178 @@
+"""Traces and metrics over the network, by the official exporters (extra `otel`): http/protobuf, http/json, grpc.
+
+They read OpenTelemetry's own variables (headers, timeout, certificates, compression, batching, sampling) themselves;
+what a program gives in `otel/configure` goes before those. Providers are ours alone: the process-wide ones are left to
+hosts."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from sema_runtime.telemetry.spans import warn
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+
+    from sema_runtime.telemetry.bridge import Bridge
+    from sema_runtime.telemetry.settings import Settings
+
+PATIENCE = 3.0  # seconds that the end of the program waits for a collector
+MOST_ATTRIBUTES = 1024  # of a span; long prompts under several modes of compat.py pass the usual 128
+GRPC = "opentelemetry-exporter-otlp-proto-grpc"
+
+
+def opened(settings: Settings) -> Bridge | None:
+    """A bridge to exporters of our own; None, with a warning, when they aren't installed or can't be set up."""
+    try:
+        from sema_runtime.telemetry.bridge import Bridge
+
+        _tame_logging(settings)
+        spans, measures = _providers(settings)
+    except ImportError as error:
+        warn(f"to send traces, install the exporters: pip install 'semac[otel]' ({error})")
+        return None
+    except Exception as error:
+        warn(f"can't send traces: {type(error).__name__}: {error}")
+        return None
+    return Bridge(spans, measures, lambda: _close(spans, measures))
+
+
+def _providers(settings: Settings) -> tuple[TracerProvider, MeterProvider | None]:
+    from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    limits = (
+        None if os.environ.get("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT") else SpanLimits(max_span_attributes=MOST_ATTRIBUTES)
+    )
+    resource = _resource(settings)
+    spans = TracerProvider(resource=resource, span_limits=limits, shutdown_on_exit=False)
+    traces, metrics = _exporters(settings)
+    if os.environ.get("OTEL_TRACES_EXPORTER") != "none":
+        spans.add_span_processor(BatchSpanProcessor(traces))
+    if os.environ.get("OTEL_METRICS_EXPORTER") == "none":
+        return spans, None
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+    return spans, MeterProvider([PeriodicExportingMetricReader(metrics)], resource, shutdown_on_exit=False)
+
+
+def _resource(settings: Settings) -> Resource:
+    """What the spans say about the program. OTEL_RESOURCE_ATTRIBUTES adds to it."""
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+
+    given = OTELResourceDetector().detect().attributes
+    own = {
+        "service.name": settings.service or given.get("service.name") or "sema",
+        "service.version": settings.release,
+        "deployment.environment.name": settings.environment,
+        "telemetry.distro.name": "semac",
+    }
+    return Resource.create({name: value for name, value in own.items() if value})
+
+
+def _exporters(settings: Settings) -> tuple[Any, Any]:
+    """(of traces, of metrics) for the protocol that is asked for."""
+    wanted = settings.protocol
+    if wanted == "grpc":
+        try:
+            return _grpc(settings)
+        except ImportError:
+            warn(f"OTLP over grpc needs the package {GRPC}; http/protobuf is used instead")
+    elif wanted not in ("http/protobuf", "http/json"):
+        warn(f"there is no OTLP protocol {wanted!r}; http/protobuf is used instead")
+    return _http(settings, wanted == "http/json")
+
+
+def _grpc(settings: Settings) -> tuple[Any, Any]:
+    from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+
+    given: dict[str, Any] = {"endpoint": settings.endpoint or None}
+    if settings.headers:  # names of gRPC are lower-case
+        given["headers"] = {name.lower(): value for name, value in settings.headers.items()}
+    return OTLPSpanExporter(**given), OTLPMetricExporter(**given)
+
+
+def _http(settings: Settings, as_json: bool) -> tuple[Any, Any]:
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    made = []
+    for signal, exporter in (("traces", OTLPSpanExporter), ("metrics", OTLPMetricExporter)):
+        given: dict[str, Any] = {"headers": settings.headers or None}
+        if settings.endpoint:
+            given["endpoint"] = f"{settings.endpoint.rstrip('/')}/v1/{signal}"
+        if as_json:
+            from sema_runtime.telemetry import otlp_json
+
+            given["session"] = otlp_json.session(signal)
+        made.append(exporter(**given))
+    return made[0], made[1]
+
+
+def _close(spans: TracerProvider, measures: MeterProvider | None) -> None:
+    """Sends what waits. A collector that doesn't answer holds the program up for a few seconds at most."""
+
+    def send() -> None:
+        spans.shutdown()
+
+    def measure() -> None:
+        if measures is not None:
+            measures.shutdown(timeout_millis=PATIENCE * 1000)
+
+    threads = [threading.Thread(target=work, name="sema-telemetry-end", daemon=True) for work in (send, measure)]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError:  # the interpreter is ending
+        return
+    from time import monotonic
+
+    deadline = monotonic() + PATIENCE
+    for thread in threads:
+        thread.join(max(0.0, deadline - monotonic()))
+    if any(thread.is_alive() for thread in threads):
+        warn("the collector does not answer; the last spans are lost")
+
+
+class _FirstFailure(logging.Handler):
+    """The first failure of the exporters goes to stderr as one line; the others would only repeat it."""
+
+    def __init__(self, secrets: list[str]) -> None:
+        super().__init__(logging.ERROR)
+        self.secrets = secrets
+        self.said = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not self.said:
+            self.said = True
+            from sema_runtime.llm.secrets import known, redacted
+
+            warn(redacted(record.getMessage(), [*self.secrets, *known()]))
+
+
+def _tame_logging(settings: Settings) -> None:
+    """Where nobody has set up logging, the exporters would write to stderr whenever a collector is away."""
+    logger = logging.getLogger("opentelemetry")
+    if not logger.hasHandlers():
+        logger.addHandler(_FirstFailure(_secrets(settings)))
+        logger.propagate = False
+
+
+def _secrets(settings: Settings) -> list[str]:
+    """What must not be shown: values of headers, a name and password in the URL."""
+    names = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS")
+    pairs = ",".join(os.environ.get(name, "") for name in names).split(",")
+    values = [*settings.headers.values(), *(pair.partition("=")[2].strip() for pair in pairs)]
+    for url in (settings.endpoint, os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")):
+        if "@" in url:
+            values.append(url.partition("//")[2].rpartition("@")[0])
+    return [value for value in values if value]
