@@ -1,4 +1,4 @@
-"""Calls to language models. The work is in `sema_runtime.llm`, imported when a call is made."""
+"""Calls to language models; typed answers are in typed_answers.py. The work is in `sema_runtime.llm`, imported late."""
 
 from __future__ import annotations
 
@@ -81,6 +81,7 @@ def llm_chat(messages: Any, options: Any = None) -> str:
 
     given = opt.options_map(options)
     made = request(chat_messages(messages), given)
+    made.strict_tools = opt.is_native("llm/chat", given)
     tools = tools_in(given.lookup(keyword("tools")))
     if not tools or opt.name_or_text(given, "tool-mode") == "none":
         return complete(made).content
@@ -129,77 +130,6 @@ def _stream_messages(prompt: Any) -> list[Message]:
     if not isinstance(prompt, Prompt) and not is_sequence(prompt):
         type_error("string, prompt, or messages", prompt)
     return chat_messages(prompt)
-
-
-@builtin("llm/extract", cap="llm")
-def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
-    """Data read from text in the shape of a schema, as a map: {:amount {:type :number} :note :string}.
-
-    Options: :model :validate (#t) :retries (2) :reask? (#t).
-
-    (define reply "{\\"amount\\": 12.5, \\"note\\": \\"lunch\\"}")
-    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
-    (llm/extract {:amount {:type :number} :note :string} "Lunch for 12.50") => {:amount 12.5 :note "lunch"}
-    """
-    from sema_runtime.llm import options as opt
-    from sema_runtime.llm.extract import extract
-
-    given = opt.options_map(options)
-    retries = opt.integer(given, "retries")
-    return extract(
-        schema,
-        string_of(text),
-        opt.text(given, "model") or "",
-        opt.truthy(given, "validate", True),
-        2 if retries is None else retries,
-        opt.truthy(given, "reask?", True),
-    )
-
-
-@builtin("llm/classify", returns="keyword|string", cap="llm")
-def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
-    """The label that fits text, chosen by the model: a keyword if it is one of the labels, else the reply's text.
-
-    (llm/define-provider :echo {:complete (fn (req) "bug") :default-model "echo"})
-    (llm/classify [:bug :question :praise] "It crashes when I click") => :bug
-    """
-    from sema_runtime.llm import options as opt
-    from sema_runtime.llm.extract import classify
-
-    return classify(labels, string_of(text), opt.text(opt.options_map(options), "model") or "")
-
-
-@builtin("llm/summarize", returns="string", cap="llm")
-def llm_summarize(text: Any, options: Any = None) -> str:
-    """A summary of text. Options: :model :max-length (words) :style ("bullet-points", "one-line", else a paragraph).
-
-    (llm/define-provider :echo {:complete (fn (req) "Short.") :default-model "echo"})
-    (llm/summarize "A long text" {:max-length 10 :style "one-line"}) => "Short."
-    """
-    from sema_runtime.llm import options as opt
-    from sema_runtime.llm.extract import summarize
-
-    given = opt.options_map(options)
-    return summarize(
-        string_of(text),
-        opt.text(given, "model") or "",
-        opt.integer(given, "max-length"),
-        opt.name_or_text(given, "style") or "",
-    )
-
-
-@builtin("llm/compare", returns="map", cap="llm")
-def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
-    """How alike two texts are: {:similarity :differences :summary}.
-
-    (define reply "{\\"similarity\\": 0.9, \\"differences\\": [], \\"summary\\": \\"alike\\"}")
-    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
-    (:summary (llm/compare "a cat" "a kitten")) => "alike"
-    """
-    from sema_runtime.llm import options as opt
-    from sema_runtime.llm.extract import compare
-
-    return compare(string_of(first), string_of(second), opt.text(opt.options_map(options), "model") or "")
 
 
 @builtin("llm/batch", returns="list[string]", cap="llm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.pictures import UNKNOWN, media_type_of
 from sema_runtime.llm.messages import ROLES, Image, Message, Prompt
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -13,13 +14,6 @@ from sema_runtime.values.printer import display
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-MAGIC = (
-    (b"\x89PNG", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"%PDF", "application/pdf"),
-)
 
 
 # What the special forms call
@@ -133,15 +127,8 @@ def message_with_image(role: Any, text: Any, image: Any, options: Any = None) ->
         type_error("bytevector", image)
     data = bytes(image)
     media_type = options.get("media-type") if isinstance(options, Map) else None
-    picture = Image(media_type if isinstance(media_type, str) else sniffed(data), data)
+    picture = Image(media_type if isinstance(media_type, str) else media_type_of(data) or UNKNOWN, data)
     return Message(role_of(role, "message/with-image"), string_of(text), (picture,))
-
-
-def sniffed(data: bytes) -> str:
-    """The media type that the first bytes of a file show."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in MAGIC if data.startswith(magic)), "application/octet-stream")
 
 
 # Prompts

@@ -7,46 +7,104 @@ from typing import Any
 
 from sema_runtime.llm import schema as schemas
 from sema_runtime.llm.complete import complete
+from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.jsonable import is_sequence, key_text, to_sema
-from sema_runtime.llm.messages import Message, Request
+from sema_runtime.llm.messages import Image, Message, Request
+from sema_runtime.llm.native import without_nulls
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import LlmError, type_error
 
 FENCE = "```"
+DECODE_WORDS = ("failed to parse LLM JSON response", "Response was")
+VALUE = "value"  # the key of an answer that is no object
 BULLETS = ("bullet-points", "bullets")
 
 
-def extract(schema: Any, text: str, model: str, validate: bool, retries: int, reask: bool) -> Any:
+IMAGE_REQUEST = "Extract the data from this image. Answer in JSON."
+
+
+def extract(schema: Any, text: str, model: str, validate: bool, retries: int, reask: bool, native: bool = False) -> Any:
     """Data in the shape of schema, read from text. Raises LlmError for a reply that is no JSON (at once) or breaks the
-    schema (after retries more attempts)."""
-    shape = schemas.described(schema)
-    instruction = (
-        "Extract data from the user's text. Answer with one JSON object that matches this schema, and nothing else:\n"
-        + shape
-    )
-    system = instruction
+    schema (after retries more attempts). native: the provider holds the model to the schema, where it can."""
+    asked = Extraction(schema, "the user's text", native)
+    system = asked.instruction
     wrong: list[str] = []
     for _ in range(max(0, retries) + 1):
-        reply = complete(Request([Message("user", text)], model=model, system=system, json_mode=True))
-        value = decoded(reply.content, "failed to parse LLM JSON response", "Response was")
+        value, reply = asked.ask(Message("user", text), model, system)
         wrong = schemas.problems(schema, value) if validate else []
         if not wrong:
             return value
         errors = "; ".join(wrong)
         if reask:
             system = (
-                f"Your previous answer was:\n```json\n{reply.content}\n```\nIt is wrong: {errors}\n"
-                f"Answer with one corrected JSON object that matches this schema, and nothing else:\n{shape}"
+                f"Your previous answer was:\n```json\n{reply}\n```\nIt is wrong: {errors}\n"
+                f"Answer with one corrected JSON object that matches this schema, and nothing else:\n{asked.shape}"
             )
         else:
-            system = f"{instruction}\nAn earlier answer was wrong: {errors}"
+            system = f"{asked.instruction}\nAn earlier answer was wrong: {errors}"
     raise LlmError(f"extraction validation failed after {max(0, retries) + 1} attempt(s): {'; '.join(wrong)}")
+
+
+def extract_from_image(schema: Any, image: Image, model: str, native: bool = False) -> Any:
+    """Data in the shape of schema, read from a picture; not validated. Raises LlmError for a reply that is no JSON."""
+    asked = Extraction(schema, "the image", native)
+    return asked.ask(Message("user", IMAGE_REQUEST, images=(image,)), model, asked.instruction)[0]
+
+
+class Extraction:
+    """What is the same in all attempts. subject: what the data is in, as the model is told."""
+
+    def __init__(self, schema: Any, subject: str, native: bool) -> None:
+        if schema is None or isinstance(schema, bool | int | float) or (callable(schema) and not _is_shape(schema)):
+            type_error("schema map", schema)
+        self.shape = schemas.described(schema)
+        self.instruction = (
+            f"Extract data from {subject}. Answer with one JSON object that matches this schema, and nothing else:\n"
+            + self.shape
+        )
+        self.answer = Answer(schema) if native else None
+
+    def ask(self, message: Message, model: str, system: str) -> tuple[Any, str]:
+        """(the answer as data, its text)."""
+        request = Request([message], model=model, system=system, json_mode=True)
+        if self.answer is None:
+            content = complete(request).content
+            return to_sema(decoded(content, *DECODE_WORDS)), content
+        request.answer_schema = self.answer.schema
+        try:
+            content = complete(request).content
+        except ProviderError as error:
+            if error.status == 400 and error.hint is None:
+                error.hint = "the model may not take a schema, or not this one: leave :mode :native out"
+            raise
+        return to_sema(self.answer.value(decoded(content, *DECODE_WORDS))), content
+
+
+def _is_shape(schema: Any) -> bool:
+    """Whether something callable is a schema all the same."""
+    return isinstance(schema, Keyword) or hasattr(schema, "described")
+
+
+class Answer:
+    """A schema as providers want it, an object, and the way back from what they answer."""
+
+    def __init__(self, schema: Any) -> None:
+        self.plain = schemas.answer_schema("llm/extract", schema)
+        self.wrapped = self.plain.get("type") != "object"
+        self.schema = self.plain
+        if self.wrapped:
+            self.schema = {"type": "object", "properties": {VALUE: self.plain}, "required": [VALUE]}
+
+    def value(self, answer: Any) -> Any:
+        if self.wrapped and isinstance(answer, dict) and VALUE in answer:
+            answer = answer[VALUE]
+        return without_nulls(self.plain, answer)
 
 
 def decoded(content: str, failure: str, label: str) -> Any:
     """The JSON in a reply, its code fence removed. Raises LlmError `FAILURE: why\\nLABEL: reply`."""
     try:
-        return to_sema(json.loads(unfenced(content)))
+        return json.loads(unfenced(content))
     except ValueError as error:
         raise LlmError(f"{failure}: {error}\n{label}: {content}") from None
 
@@ -93,4 +151,4 @@ def compare(first: str, second: str, model: str) -> Any:
     )
     user = f"Text A:\n{first}\n\nText B:\n{second}"
     reply = complete(Request([Message("user", user)], model=model, system=system, json_mode=True))
-    return decoded(reply.content, "failed to parse comparison JSON", "Response")
+    return to_sema(decoded(reply.content, "failed to parse comparison JSON", "Response"))

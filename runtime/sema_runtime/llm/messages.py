@@ -16,7 +16,7 @@ ROLES = ("system", "user", "assistant", "tool")
 
 @dataclass(slots=True, frozen=True)
 class Image:
-    """A picture in a message. media_type: as `image/png`; "" when unknown."""
+    """A picture in a message. media_type: as `image/png`; "" when the bytes are no picture that models read."""
 
     media_type: str
     data: bytes

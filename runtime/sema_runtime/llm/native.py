@@ -6,7 +6,9 @@ allows no others; a key that may be absent may be null instead.
 
 from __future__ import annotations
 
-from sema_runtime.llm.messages import Request, ToolSchema
+from dataclasses import replace
+
+from sema_runtime.llm.messages import Reply, Request, ToolSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def answer_format(request: Request, provider: str) -> dict[str, Any] | None:
 
 def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, Any]:
     """The `function` of a tool. wanted: strict, where the provider offers it."""
-    made = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    made: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     if wanted and provider not in LOOSE_TOOLS:
         made["parameters"] = strict(tool.parameters)
         made["strict"] = True
@@ -47,7 +49,7 @@ def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, 
 def strict(schema: dict[str, Any]) -> dict[str, Any]:
     """A JSON Schema as strict modes want it. What has no type may be any scalar, also as an array's item."""
     kind = schema.get("type")
-    made = {key: schema[key] for key in ("description", "enum") if key in schema}
+    made: dict[str, Any] = {key: schema[key] for key in ("description", "enum") if key in schema}
     if kind not in TYPES and "anyOf" not in schema:
         return {**SCALARS, **made} if kind is None and "enum" not in made else {"type": "string", **made}
     if kind == "object":
@@ -73,6 +75,15 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
     if "enum" in schema:
         made["enum"] = [*schema["enum"], None]
     return made
+
+
+def drop_nulls(request: Request, reply: Reply) -> None:
+    """Takes the nulls that stand for absent arguments out of a reply to a request with strict tools."""
+    schemas = {tool.name: tool.parameters for tool in request.tools}
+    reply.tool_calls = [
+        replace(call, arguments=without_nulls(schemas.get(call.name) or {}, call.arguments))
+        for call in reply.tool_calls
+    ]
 
 
 def without_nulls(schema: dict[str, Any], value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.errors import type_error
+from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -84,3 +84,11 @@ def texts(options: Map, name: str) -> dict[str, str]:
 def truthy(options: Map, name: str, default: bool) -> bool:
     value = options.lookup(keyword(name), default)
     return value is not None and value is not False
+
+
+def is_native(function: str, options: Map) -> bool:
+    """Whether `:mode :native` is asked for. Raises SemaError for a mode that there isn't."""
+    mode = name_or_text(options, "mode")
+    if mode not in (None, "native", "prompt"):
+        raise SemaError(f"{function}: unknown :mode {mode}", "the modes are :prompt (the default) and :native")
+    return mode == "native"

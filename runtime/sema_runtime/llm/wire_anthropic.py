@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, ToolSchema, Usage
+from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, ToolSchema, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import arguments_of, count, decode, without_system
+from sema_runtime.llm.wire_common import PDF, arguments_of, count, decode, picture_type, without_system
 from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
@@ -92,17 +92,7 @@ def _messages(messages: list[Message]) -> list[dict[str, Any]]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    blocks: list[dict[str, Any]] = [
-        {
-            "type": "image",
-            "source": {
-                "type": "base64",
-                "media_type": image.media_type or "application/octet-stream",
-                "data": image.base64(),
-            },
-        }
-        for image in message.images
-    ]
+    blocks = [_picture(image) for image in message.images]
     if not blocks and not message.tool_calls:
         return {"role": message.role, "content": message.content}
     if message.content:
@@ -111,6 +101,12 @@ def _message(message: Message) -> dict[str, Any]:
         {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.tool_calls
     ]
     return {"role": message.role, "content": blocks}
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    kind = picture_type(image)
+    source = {"type": "base64", "media_type": kind, "data": image.base64()}
+    return {"type": "document" if kind == PDF else "image", "source": source}
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:

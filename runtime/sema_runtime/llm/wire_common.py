@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
-from sema_runtime.llm.errors import ProviderError, api_error, parse_error, rate_limited
-from sema_runtime.llm.messages import Message
+from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
+from sema_runtime.llm.messages import Image, Message
 from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+PDF = "application/pdf"
 MESSAGE_LIMIT = 600  # characters of an error body worth showing
 
 
@@ -67,6 +68,13 @@ def count(usage: Any, *path: str) -> int:
     for key in path:
         usage = usage.get(key) if isinstance(usage, dict) else None
     return usage if isinstance(usage, int) else 0
+
+
+def picture_type(image: Image) -> str:
+    """The media type to send. Raises a configuration error for bytes that are no picture."""
+    if not image.media_type:
+        raise config_error("the image is none: it begins as no PNG, JPEG, GIF, WebP or PDF file does")
+    return image.media_type
 
 
 def without_system(messages: list[Message]) -> list[Message]:

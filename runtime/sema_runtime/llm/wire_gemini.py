@@ -5,7 +5,7 @@ from __future__ import annotations
 from sema_runtime.llm.errors import api_error, config_error, network_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import arguments_of, arguments_text, count, decode, without_system
+from sema_runtime.llm.wire_common import arguments_of, arguments_text, count, decode, picture_type, without_system
 from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
@@ -76,8 +76,7 @@ def _contents(messages: list[Message]) -> list[dict[str, Any]]:
 
 def _parts(message: Message) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = [
-        {"inlineData": {"mimeType": image.media_type or "application/octet-stream", "data": image.base64()}}
-        for image in message.images
+        {"inlineData": {"mimeType": picture_type(image), "data": image.base64()}} for image in message.images
     ]
     if message.content or not (parts or message.tool_calls):
         parts.append({"text": message.content})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 
-from sema_runtime.llm.errors import api_error, network_error, parse_error
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.errors import api_error, config_error, network_error, parse_error
+from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import LineSplitter, arguments_of, arguments_text, count, decode
+from sema_runtime.llm.wire_common import PDF, LineSplitter, arguments_of, arguments_text, count, decode, picture_type
 from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
 def _message(message: Message) -> dict[str, Any]:
     made: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.images:
-        made["images"] = [image.base64() for image in message.images]
+        made["images"] = [_picture(image) for image in message.images]
     if message.tool_calls:
         made["tool_calls"] = [
             {"function": {"name": call.name, "arguments": call.arguments}} for call in message.tool_calls
@@ -61,6 +61,12 @@ def _message(message: Message) -> dict[str, Any]:
     if message.role == "tool" and message.tool_name:
         made["tool_name"] = message.tool_name
     return made
+
+
+def _picture(image: Image) -> str:
+    if picture_type(image) == PDF:
+        raise config_error("Ollama takes no PDF files", hint="make a picture of the page, or send its text")
+    return image.base64()
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:

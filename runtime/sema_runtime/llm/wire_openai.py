@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import answer_format, function_schema
-from sema_runtime.llm.wire_common import arguments_of, arguments_text, count, decode
+from sema_runtime.llm.wire_common import PDF, arguments_of, arguments_text, count, decode, picture_type
 from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
@@ -96,17 +96,19 @@ def _message(message: Message, named_results: bool) -> dict[str, Any]:
         ]
         return {"role": "assistant", "content": message.content or None, "tool_calls": calls}
     if message.images:
-        blocks: list[dict[str, Any]] = [
-            {
-                "type": "image_url",
-                "image_url": {"url": f"data:{image.media_type or 'application/octet-stream'};base64,{image.base64()}"},
-            }
-            for image in message.images
-        ]
+        blocks = [_picture(image) for image in message.images]
         if message.content:
             blocks.append({"type": "text", "text": message.content})
         return {"role": message.role, "content": blocks}
     return {"role": message.role, "content": message.content}
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    kind = picture_type(image)
+    url = f"data:{kind};base64,{image.base64()}"
+    if kind == PDF:
+        return {"type": "file", "file": {"filename": "document.pdf", "file_data": url}}
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 # Official endpoints and what their models refuse
