@@ -25,18 +25,21 @@ THIRD_PARTY = {
     "semac/commands.py": {"click"},
     "semac/compile_command.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
+    "runtime/sema_runtime/telemetry/bridge.py": {"opentelemetry"},
+    "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/loops.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},
     "runtime/sema_runtime/web/protocol.py": {"uvicorn"},
     "runtime/sema_runtime/web/server.py": {"uvicorn"},
 }
-EFFECTFUL = {"lib", "llm", "tasks", "web", "seam"}  # of the runtime, which the compiler doesn't load
+EFFECTFUL = {"lib", "llm", "tasks", "telemetry", "web", "seam"}  # of the runtime, which the compiler doesn't load
 DOOR = "runtime/sema_runtime/seam.py"  # the only way from the runtime to the compiler
 OUTPUT_CAPTURE = "semac/eval_worker.py"  # collects what programs print
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
 DEPENDENCIES = {  # of single builtins: loaded when one of those is called
     *("asyncio", "bz2", "csv", "decimal", "fractions", "gzip", "hashlib", "http", "logging", "lzma", "multiprocessing"),
+    *("opentelemetry", "requests"),
     *("random", "select", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tarfile", "tempfile", "tomllib", "xml"),
     *("zipfile", "zoneinfo", "click", "httpx", "markdown_it", "pydantic", "pypdf", "selectolax", "serial", "tenacity"),
     *("uvicorn", "watchfiles", "websockets"),

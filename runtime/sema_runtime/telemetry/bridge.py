@@ -28,9 +28,7 @@ def of_host() -> Bridge | None:
     spans = trace.get_tracer_provider()
     if isinstance(spans, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
         return None
-    measures = metrics.get_meter_provider()
-    real = not isinstance(measures, metrics.NoOpMeterProvider) and "Proxy" not in type(measures).__name__
-    return Bridge(spans, measures if real else None)
+    return Bridge(spans, metrics.get_meter_provider())
 
 
 class Bridge:
