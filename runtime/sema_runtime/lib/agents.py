@@ -185,6 +185,7 @@ def _request(agent: Agent, said: Message, options: Map, remembered: list[Message
         model=agent.model,
         system=agent.system or None,
         reasoning_effort=opt.name_or_text(options, "reasoning-effort"),
+        strict_tools=opt.is_native("agent/run", options),
     )
     observe(request, options)
     request.conversation_id = conversation_id(options)

@@ -100,8 +100,14 @@ class ToolLoop:
         from sema_runtime.llm import complete as layers
 
         if self.on_text is None:
-            return layers.complete(self.request)
-        return layers.stream(self.request, self.on_text)
+            reply = layers.complete(self.request)
+        else:
+            reply = layers.stream(self.request, self.on_text)
+        if self.request.strict_tools:
+            from sema_runtime.llm.native import drop_nulls
+
+            drop_nulls(self.request, reply)
+        return reply
 
     # Calls of one turn
 
