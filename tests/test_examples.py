@@ -7,6 +7,7 @@ otherwise.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,3 +70,34 @@ def test_examples_say_how_to_run_them(path: Path) -> None:
     assert f"examples/{path.name}" in beginning
     for name, value in tape_of(path).items():
         assert f"{name}={value}" in beginning
+
+
+def test_tapes_hold_what_the_examples_ask(tmp_path: Path) -> None:
+    """Recorded anew, no tape differs: none has calls that nobody makes any more. (examples/tapes/record makes them.)"""
+    for tape in sorted((FOLDER / "tapes").glob("*.jsonl")):
+        path, again = FOLDER / f"{tape.stem}.sema", tmp_path / tape.name
+        to_tape = {"SEMA_LLM_CASSETTE": str(again), "SEMA_LLM_CASSETTE_MODE": "record", "TMPDIR": str(tmp_path)}
+        done = run(
+            "-m", "semac.entry", "-l", str(FOLDER / "tapes" / "stand_in.sema"), str(path), stdin=typed(path), **to_tape
+        )
+        assert done.returncode == 0, done.stderr
+        assert again.read_text() == tape.read_text(), tape.name
+
+
+def test_tested_program() -> None:
+    """A program with its tests: in Sema, and for pytest, which takes the example's folder for a project of its own."""
+    done = run("-m", "semac.entry", "examples/tested/triage_test.sema")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line[:4] for line in done.stdout.splitlines()] == ["ok  "] * 4
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "examples/tested")
+    assert done.returncode == 0, done.stdout
+
+
+def test_tested_program_changed(tmp_path: Path) -> None:
+    """A changed prompt isn't on the tape: the tests say so."""
+    folder = shutil.copytree(FOLDER / "tested", tmp_path / "tested")
+    program = folder / "triage.sema"
+    program.write_text(program.read_text().replace(":technical]", ":technical :sales]"))
+    done = run("-m", "semac.entry", str(folder / "triage_test.sema"))
+    assert done.returncode == 1
+    assert "FAIL a refund is for billing - cassette miss in :replay mode" in done.stdout
