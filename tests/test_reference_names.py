@@ -23,12 +23,6 @@ READ = {"inf", "nan"}  # numbers to the reader
 
 # What is still unbound, by the part of the project that brings it. A name that is bound leaves this list.
 LATER = {
-    "embeddings": """
-        embedding/->list embedding/length embedding/list->embedding embedding/ref llm/configure-embeddings llm/embed
-        llm/rerank llm/similarity vector-store/add vector-store/count vector-store/create vector-store/delete
-        vector-store/open vector-store/save vector-store/search vector/cosine-similarity vector/distance
-        vector/dot-product vector/normalize
-    """,
     "MCP": "mcp/call mcp/close mcp/connect mcp/tools mcp/tools->sema",
     "workflows": """
         workflow/approval workflow/check workflow/checkpoint workflow/mcp-handle workflow/phase workflow/run

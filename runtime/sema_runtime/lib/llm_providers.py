@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -31,26 +32,64 @@ def llm_configure(name: Any, options: Any) -> None:
     (llm/current-provider) => {:model "my-model" :name :local}
     """
     from sema_runtime.llm import options as opt
-    from sema_runtime.llm.providers import configured, registry
+    from sema_runtime.llm.embedding_providers import CHATLESS, CONFIGURED_MODELS
+    from sema_runtime.llm.providers import configure_embeddings, configured, registry
 
     if not isinstance(name, Keyword):
         type_error("keyword", name)
     given = opt.options_map(options)
     base_url = opt.text(given, "base-url") or (opt.text(given, "host") if name.name == "ollama" else None) or ""
     _check_host(base_url)
-    provider = configured(name.name, opt.text(given, "api-key") or "", base_url, opt.text(given, "default-model") or "")
-    registry().register(provider, make_default=True)
+    api_key, model = opt.text(given, "api-key") or "", opt.text(given, "default-model") or ""
+    if name.name in CHATLESS:
+        configure_embeddings(registry(), name.name, api_key, base_url, model or CONFIGURED_MODELS.get(name.name, ""))
+    else:
+        registry().register(configured(name.name, api_key, base_url, model), make_default=True)
 
 
 def _check_host(base_url: str) -> None:
+    """Raises SemaError for an URL that a sandboxed program may not use. Both kinds of configuration say llm/configure,
+    as the reference does."""
     from sema_runtime import capabilities
     from sema_runtime.llm.hosts import is_internal
 
     if base_url and capabilities.restricted() and is_internal(base_url):
         raise SemaError(
             f"llm/configure: base-url '{base_url}' targets an internal/loopback host, which is not allowed under the"
-            " current sandbox"
+            " current sandbox",
+            "run without sandbox to use a server of this machine",
         )
+
+
+@builtin("llm/configure-embeddings", returns="nil")
+def llm_configure_embeddings(name: Any, options: Any) -> None:
+    """Makes a provider the one of llm/embed, and of llm/rerank if it ranks.
+
+    Options: :api-key :base-url :default-model. Providers: :jina :voyage :cohere :nomic :together :fireworks (which
+    rank, too), :openai :mistral :gemini, and without key :ollama and :local, a small model that runs in this process
+    (option :path for the folder of another). Any other name with :base-url speaks OpenAI's format.
+
+    (llm/configure-embeddings :mine {:base-url "http://localhost:8000/v1" :default-model "my-embeddings"})
+    (llm/configure-embeddings :voyage {:api-key "not-a-key" :default-model "voyage-3-large"})
+    (llm/configure-embeddings :jina {}) ! LLM error: missing :api-key
+    """
+    from sema_runtime.lib.file_access import checked
+    from sema_runtime.llm import options as opt
+    from sema_runtime.llm.providers import configure_embeddings, registry
+
+    if not isinstance(name, Keyword):
+        type_error("keyword", name)
+    if not isinstance(options, Map | dict):
+        type_error("map", options)
+    given = opt.options_map(options)
+    base_url = opt.text(given, "base-url") or opt.text(given, "host") or ""
+    _check_host(base_url)
+    path = opt.text(given, "path") or ""
+    if path:
+        require("llm/configure-embeddings", "fs-read")
+        checked("llm/configure-embeddings", path)
+    model = opt.text(given, "default-model") or opt.text(given, "model") or ""
+    configure_embeddings(registry(), name.name, opt.text(given, "api-key") or "", base_url, model, path)
 
 
 @builtin("llm/define-provider", returns="keyword")
@@ -58,8 +97,13 @@ def llm_define_provider(name: Any, options: Any) -> Keyword:
     """Registers a provider that is a function, and makes it the default: :complete gets the request as a map and
     returns a string or a map. For tests, and for servers with an API of their own.
 
+    :embed gets {:texts :model} and returns a list of embeddings or {:embeddings :usage :model}; :rerank gets {:query
+    :documents :model :top-k} and returns a list of {:index :score}. Each makes the provider the default of its kind.
+
     (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
     (llm/complete "hi") => "hi"
+    (llm/define-provider :lengths {:embed (fn (req) (map (fn (text) (list (string-length text) 1)) (:texts req)))})
+    (embedding/->list (llm/embed "four")) => (4.0 1.0)
     """
     from sema_runtime.llm import options as opt
     from sema_runtime.llm.providers import Provider, registry
@@ -67,14 +111,21 @@ def llm_define_provider(name: Any, options: Any) -> Keyword:
     if not isinstance(name, Keyword):
         type_error("keyword", name)
     given = opt.options_map(options)
-    function = given.lookup(keyword("complete"))
-    if function is None:
+    complete, embed, rank = (_function(given, key) for key in ("complete", "embed", "rerank"))
+    if complete is None and embed is None and rank is None:
         raise SemaError("llm/define-provider requires :complete function")
-    if not callable(function):
-        type_error("function", function)
     model = opt.text(given, "default-model") or "default"
-    registry().register(Provider(name.name, "sema", default_model=model, function=function), make_default=True)
+    made = Provider(name.name, "sema" if complete else "embeddings", default_model=model, function=complete)
+    registry().define(made, embed, rank)
     return name
+
+
+def _function(options: Map, key: str) -> Any:
+    """The function under a key, None without one."""
+    found = options.lookup(keyword(key))
+    if found is not None and not callable(found):
+        type_error("function", found)
+    return found
 
 
 @builtin("llm/auto-configure", returns="keyword|nil", arity=(0, -1))

@@ -17,18 +17,22 @@ if TYPE_CHECKING:
 
 def complete(provider: Provider, request: Request) -> Reply:
     """Calls the provider's function. What it throws becomes `API error: 0 - <text>`, which is not retried."""
-    assert provider.function is not None
-    try:
-        value = provider.function(_request_map(request))
-    except Exception as error:
-        if is_cancelled(error):
-            raise
-        raise api_error(0, error_text(error), _place(error)) from error
+    value = called(provider.function, _request_map(request))
     if isinstance(value, str):
         return Reply(value, request.model, stop_reason="end_turn")
     if is_map(value):
         return _reply(value, request)
     raise parse_error("lisp provider must return a string or map with :content")
+
+
+def called(function: Any, request: Map) -> Any:
+    """What a provider's function returns for a request. Raises ProviderError for what it throws."""
+    try:
+        return function(request)
+    except Exception as error:
+        if is_cancelled(error):
+            raise
+        raise api_error(0, error_text(error), _place(error)) from error
 
 
 def is_cancelled(error: BaseException) -> bool:
@@ -85,14 +89,17 @@ def _reply(value: Any, request: Request) -> Reply:
     return Reply(
         content=_text(value, "content", ""),
         model=_text(value, "model", request.model),
-        usage=_usage(usage) if is_map(usage) else Usage(),
+        usage=usage_of(usage),
         tool_calls=_calls(value.get("tool-calls")),
         stop_reason=_text(value, "stop-reason", "end_turn"),
         role=_text(value, "role", "assistant"),
     )
 
 
-def _usage(usage: Any) -> Usage:
+def usage_of(usage: Any) -> Usage:
+    """The counts in a :usage map; 0 for what isn't there."""
+    if not is_map(usage):
+        return Usage()
     names = ("prompt-tokens", "completion-tokens", "cache-read-tokens", "cache-creation-tokens")
     return Usage(*(_count(usage.get(name)) for name in names))
 

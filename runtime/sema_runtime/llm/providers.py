@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from sema_runtime.llm import embedding_providers as embedding
+from sema_runtime.llm.embedding_providers import Embedder, Ranker
 from sema_runtime.values.errors import LlmError
 
 NO_PROVIDER = "no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"
@@ -60,7 +62,8 @@ BASE_URL_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_
 
 @dataclass(slots=True)
 class Provider:
-    """A registered provider. wire: `openai`, `anthropic`, `gemini`, `ollama` or `sema` (then function answers)."""
+    """A registered provider. wire: `openai`, `anthropic`, `gemini`, `ollama`, `sema` (then function answers), or
+    `embeddings` for one that doesn't chat. embedder, ranker: what it has besides what its wire brings with it."""
 
     name: str
     wire: str
@@ -69,14 +72,18 @@ class Provider:
     api_key: str = ""
     stream_usage: bool = False
     function: Callable[..., Any] | None = None
+    embedder: Embedder | None = None
+    ranker: Ranker | None = None
 
 
 class Registry:
-    """Providers by name and the default among them."""
+    """Providers by name and the defaults among them: for chat, for embeddings, for rankings."""
 
     def __init__(self) -> None:
         self.providers: dict[str, Provider] = {}
         self.default_name: str | None = None
+        self.embedding_name: str | None = None
+        self.ranking_name: str | None = None
 
     def register(self, provider: Provider, make_default: bool = False) -> None:
         self.providers[provider.name] = provider
@@ -92,6 +99,49 @@ class Registry:
         if found is None:
             raise LlmError(NO_PROVIDER, hint=KEYS_HINT)
         return found
+
+    def register_embedder(self, embedder: Embedder, ranker: Ranker | None, make_default: bool = True) -> None:
+        """Adds embeddings (and rankings) to the provider of that name, which keeps its chat if it has one.
+
+        make_default: for embeddings and rankings; else only where there is no default yet.
+        """
+        name = embedder.provider
+        known = self.providers.get(name) or Provider(name, "embeddings", default_model=embedder.model)
+        if known.wire == "embeddings":
+            known = replace(known, default_model=embedder.model)
+        self.register(replace(known, embedder=embedder, ranker=ranker or known.ranker))
+        if make_default or self.embedding_name is None:
+            self.embedding_name = name
+        if ranker is not None and (make_default or self.ranking_name is None):
+            self.ranking_name = name
+
+    def define(self, provider: Provider, embed: Callable[..., Any] | None, rank: Callable[..., Any] | None) -> None:
+        """Registers a provider whose functions are the program's; the default of each kind that it has."""
+        name, model = provider.name, provider.default_model
+        if embed is not None:
+            provider.embedder = Embedder(name, "sema", model, function=embed)
+            self.embedding_name = name
+        if rank is not None:
+            provider.ranker = Ranker(name, model, function=rank)
+            self.ranking_name = name
+        self.register(provider, make_default=provider.function is not None)
+
+    def require_embedder(self) -> Embedder:
+        """The default one, else what the default provider of chat has. Raises LlmError when there is none."""
+        provider = self.providers.get(self.embedding_name or "") or self.default()
+        if provider is None:
+            raise LlmError(embedding.NO_EMBEDDER, hint=embedding.KEYS_HINT)
+        return embedding.embedder_of(provider)
+
+    def require_ranker(self, name: str | None = None) -> Ranker:
+        """The one of that name, else the default, else what the default provider of chat has. Raises LlmError."""
+        if name is not None and name not in self.providers:
+            known = ", ".join(sorted(self.providers)) or "none"
+            raise LlmError(f"rerank provider '{name}' not found", hint=f"configured providers: {known}")
+        provider = self.providers.get(name or self.ranking_name or "") or self.default()
+        if provider is None:
+            raise LlmError(embedding.NO_RANKER)
+        return embedding.ranker_of(provider)
 
     def set_default(self, name: str) -> None:
         if name not in self.providers:
@@ -142,6 +192,45 @@ def auto_configure(target: Registry, environment: Mapping[str, str]) -> None:
     model = environment.get("SEMA_CHAT_MODEL", "")
     if model and target.default_name:
         target.providers[target.default_name].default_model = model
+    _auto_configure_embeddings(target, environment)
+
+
+def _auto_configure_embeddings(target: Registry, environment: Mapping[str, str]) -> None:
+    """Registers each provider of embeddings whose key is set; the first becomes the default unless one is forced."""
+    wanted = environment.get("SEMA_EMBEDDING_PROVIDER", "").strip().lower()
+    model = environment.get("SEMA_EMBEDDING_MODEL", "")
+    for name, preset in embedding.PRESETS.items():
+        if key := environment.get(preset.variable, ""):
+            own = model if name == wanted or (not wanted and target.embedding_name is None) else ""
+            target.register_embedder(embedding.embedder(name, key, "", own), embedding.ranker(name, key), False)
+    key = environment.get(embedding.OPENAI.variable, "")
+    if key and (target.embedding_name is None or wanted == embedding.FALLBACK):
+        own = model if wanted in ("", "openai", embedding.FALLBACK) else ""
+        made = embedding.embedder("openai", key, environment.get(BASE_URL_VARIABLES["openai"], ""), own)
+        target.register_embedder(replace(made, provider=embedding.FALLBACK), None)
+    if wanted:
+        target.embedding_name = _forced_embedder(target, environment, wanted, model)
+
+
+def _forced_embedder(target: Registry, environment: Mapping[str, str], wanted: str, model: str) -> str:
+    """The name of the provider that SEMA_EMBEDDING_PROVIDER asks for; those without a key are registered now."""
+    preset = embedding.OTHERS.get(wanted)
+    if preset is not None and not (wanted in target.providers and target.providers[wanted].embedder):
+        key = environment.get(preset.variable, "") if preset.variable else ""
+        if key or not preset.variable:
+            target.register_embedder(embedding.embedder(wanted, key, _embedding_base(environment, wanted), model), None)
+    if wanted not in target.providers:
+        known = embedding.PRESETS.get(wanted) or preset
+        hint = f"SEMA_EMBEDDING_PROVIDER asks for it; set {known.variable}" if known else None
+        raise LlmError(f"requested embedding provider is not configured: {wanted}", hint=hint)
+    return wanted
+
+
+def _embedding_base(environment: Mapping[str, str], name: str) -> str:
+    """The base URL that the environment sets, "" for the preset's."""
+    if name == "ollama" and (host := environment.get("OLLAMA_HOST", "")):
+        return _with_scheme(host).rstrip("/") + "/v1"
+    return environment.get(BASE_URL_VARIABLES.get(name, ""), "") if name == "openai" else ""
 
 
 def _missing_key_hint(name: str) -> str:
@@ -155,9 +244,13 @@ def preset_provider(name: str, api_key: str, base_url: str = "", model: str = ""
     url = base_url or preset.base_url
     if preset.wire == "anthropic":
         url = _messages_url(url)
-    elif preset.wire == "ollama" and "://" not in url:
-        url = "http://" + url
+    elif preset.wire == "ollama":
+        url = _with_scheme(url)
     return Provider(name, preset.wire, url, model or preset.model, api_key, preset.stream_usage)
+
+
+def _with_scheme(host: str) -> str:
+    return host if "://" in host else "http://" + host
 
 
 def _messages_url(base: str) -> str:
@@ -165,6 +258,21 @@ def _messages_url(base: str) -> str:
     if base.endswith("/messages"):
         return base
     return base + ("/messages" if base.endswith("/v1") else "/v1/messages")
+
+
+def configure_embeddings(
+    target: Registry, name: str, api_key: str, base_url: str = "", model: str = "", path: str = ""
+) -> None:
+    """What `llm/configure-embeddings` does. Raises LlmError with what is missing."""
+    preset = embedding.PRESETS.get(name) or embedding.OTHERS.get(name)
+    if preset is None and not base_url:
+        wanted = ":base-url" if api_key else ":api-key and :base-url"
+        raise LlmError(f"unknown provider '{name}': provide {wanted} to register as OpenAI-compatible")
+    if preset is not None and preset.variable and not api_key and not base_url:
+        hint = f'(llm/configure-embeddings :{name} {{:api-key "..."}}), or set {preset.variable}'
+        raise LlmError("missing :api-key", hint=hint)
+    made = embedding.embedder(name, api_key, base_url, model, path)
+    target.register_embedder(made, embedding.ranker(name, api_key, base_url))
 
 
 def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:

@@ -1,0 +1,71 @@
+"""What surrounds a request for embeddings or a ranking: the call's record, the budget's hold, advice in errors."""
+
+from __future__ import annotations
+
+from time import time_ns
+
+from sema_runtime.llm import estimate, reserve, usage
+from sema_runtime.llm.advice import explain
+from sema_runtime.llm.calls import Call
+from sema_runtime.llm.embedding_providers import PRESETS, Embedder, Ranker
+from sema_runtime.llm.errors import ProviderError
+from sema_runtime.llm.messages import Usage
+from sema_runtime.llm.providers import Provider
+from sema_runtime.values.errors import LlmError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class EndpointTrial:
+    """`with EndpointTrial(call, endpoint, model, texts, used):` around the requests of one call.
+
+    Holds back what the texts may cost while a reserving budget is in force (a token is at least one byte of text);
+    raises LlmError when there is no room. used: grows with each answer, and is charged when the call fails after all.
+    """
+
+    __slots__ = ("_attempt", "_endpoint", "_model", "_used", "call")
+
+    def __init__(
+        self, call: Call, endpoint: Embedder | Ranker, model: str, texts: list[str], used: Usage | None = None
+    ) -> None:
+        self.call = call
+        self._endpoint = endpoint
+        self._model = model
+        self._used = used or Usage()
+        if reserve.needed():
+            tokens = sum(len(text.encode("utf-8", "replace")) + estimate.PER_MESSAGE for text in texts)
+            call.hold = reserve.take(estimate.need(model, endpoint.provider, tokens, 0))
+        self._attempt = call.begin_attempt(endpoint.provider, model)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._attempt.ended = time_ns()
+        if error is None:
+            return
+        self._attempt.error = error
+        if isinstance(error, ProviderError):
+            self._explain(error)
+        self._settle(error)
+
+    def _explain(self, error: ProviderError) -> None:
+        one = self._endpoint
+        preset = PRESETS.get(one.provider)
+        if error.status in (401, 403) and preset is not None:
+            error.hint = f"provider '{one.provider}' refused the key: check {preset.variable}"
+        explain(error, Provider(one.provider, "embeddings", one.base_url, self._model, one.api_key), self._model)
+
+    def _settle(self, error: BaseException) -> None:
+        """Counts and charges what was answered before the call failed."""
+        call = self.call
+        if self._used.prompt:
+            usage.spent(call, self._used, self._model, self._endpoint.provider)
+            usage.count(call)
+            usage.charge(call, check=False)
+        elif call.hold is not None:
+            billed = not isinstance(error, LlmError) or (isinstance(error, ProviderError) and error.maybe_billed)
+            call.hold.forfeit() if billed else call.hold.release()
+            call.hold = None
