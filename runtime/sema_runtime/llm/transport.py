@@ -135,5 +135,7 @@ async def _open(provider: Provider, request: Request) -> http.ByteStream:
 def wire_error(provider: Provider, answer: http.HttpReply) -> ProviderError:
     """The error for a reply that is not 2xx. Ollama's 429 is one like any other."""
     if provider.wire == "ollama":
-        return api_error(answer.status, error_text(answer.text))
+        error = api_error(answer.status, error_text(answer.text))
+        error.wait_ms = answer.retry_after_ms
+        return error
     return status_error(answer.status, answer.text, answer.retry_after_ms)
