@@ -13,11 +13,11 @@ import sys
 
 from sema_runtime import capabilities
 from sema_runtime.home import in_home
+from sema_runtime.lib.appending import append_line, lock
 from sema_runtime.lib.file_access import READ_LIMIT, failed, opened_regular
 from sema_runtime.lib.kv_store import Store
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.llm.messages import Message
-from sema_runtime.llm.tape import append_line, lock
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map

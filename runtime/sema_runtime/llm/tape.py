@@ -10,7 +10,8 @@ import os
 from dataclasses import dataclass, field
 from threading import Lock
 
-from sema_runtime.lib.file_access import opened_regular, write_all
+from sema_runtime.lib.appending import append_to
+from sema_runtime.lib.file_access import opened_regular
 from sema_runtime.llm import compact_json
 from sema_runtime.values.errors import SemaError
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 LONGEST_LINE = 256 << 20  # bytes
-LOCK_TRIES, LOCK_PAUSE = 100, 0.002  # then it is written without: the system appends in one go in any case
 HEX_KEY = 64
 OURS = rb'\{"v":1,"kind":"[a-z-]+","key":"((?:mcp-)?[0-9a-f]{64})","content":"'  # how a line of ours begins
 
@@ -303,42 +303,9 @@ class Tape:
             pass
         return found
 
-    # Writing
-
     def append(self, entry: dict[str, Any]) -> None:
         """Adds an entry behind what is there, in one piece. Raises OSError, SemaError."""
-        line = line_of(entry)
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        while True:
-            descriptor = opened_regular("cassette", self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            try:
-                locked = lock(descriptor)
-                if self._is_current(descriptor):
-                    append_line(descriptor, line, locked)
-                    if locked or self._is_current(descriptor):
-                        return
-            finally:
-                os.close(descriptor)
-
-    def _is_current(self, descriptor: int) -> bool:
-        """Whether the file is still the one of that name: `sema cassette prune` puts another in its place."""
-        try:
-            return os.path.samestat(os.stat(self.path), os.fstat(descriptor))
-        except FileNotFoundError:
-            return False
-
-
-def append_line(descriptor: int, line: bytes, locked: bool) -> None:
-    """Adds a line behind what is there; to a file that ends in the middle of one, on a new line. Raises OSError."""
-    size = os.fstat(descriptor).st_size
-    if size and os.pread(descriptor, 1, size - 1) != b"\n":  # who wrote that was killed while doing it
-        line = b"\n" + line
-    try:
-        write_all(descriptor, line)
-    except OSError:
-        if locked:  # so nobody else has written behind it
-            os.ftruncate(descriptor, size)
-        raise
+        append_to(self.path, line_of(entry))
 
 
 def pack(key: str) -> bytes | str:
@@ -347,22 +314,3 @@ def pack(key: str) -> bytes | str:
         return bytes.fromhex(key) if len(key) == HEX_KEY else key
     except ValueError:
         return key
-
-
-def lock(descriptor: int) -> bool:
-    """Locks a file against other writers until it is closed; whether that could be done in a short time."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:
-        return False
-    from time import sleep
-
-    for _ in range(LOCK_TRIES):
-        try:
-            flock(descriptor, LOCK_EX | LOCK_NB)
-            return True
-        except BlockingIOError:
-            sleep(LOCK_PAUSE)
-        except OSError:
-            return False
-    return False

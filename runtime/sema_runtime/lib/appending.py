@@ -1,0 +1,65 @@
+"""Adding lines to a file that several processes add to."""
+
+from __future__ import annotations
+
+import os
+
+from sema_runtime.lib.file_access import opened_regular, write_all
+
+LOCK_TRIES, LOCK_PAUSE = 100, 0.002  # then it is written without: the system appends in one go in any case
+
+
+def append_to(path: str, lines: bytes) -> None:
+    """Adds whole lines behind what is in a file, in one piece; makes the file and its folders. When another file is put
+    in its place meanwhile (`sema cassette prune`), they are in that one. Raises OSError, SemaError for a pipe."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    while True:
+        descriptor = opened_regular("append", path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        try:
+            locked = lock(descriptor)
+            if _is_current(path, descriptor):
+                append_line(descriptor, lines, locked)
+                if locked or _is_current(path, descriptor):
+                    return
+        finally:
+            os.close(descriptor)
+
+
+def _is_current(path: str, descriptor: int) -> bool:
+    """Whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def append_line(descriptor: int, line: bytes, locked: bool) -> None:
+    """Adds a line to a file opened for reading and appending. After an error the file is as it was, if it is locked."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":  # who wrote that was killed while doing it
+        line = b"\n" + line
+    try:
+        write_all(descriptor, line)
+    except OSError:
+        if locked:  # so nobody else has written behind it
+            os.ftruncate(descriptor, size)
+        raise
+
+
+def lock(descriptor: int) -> bool:
+    """Locks a file against other writers until it is closed; whether that could be done in a short time."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:
+        return False
+    from time import sleep
+
+    for _ in range(LOCK_TRIES):
+        try:
+            flock(descriptor, LOCK_EX | LOCK_NB)
+            return True
+        except BlockingIOError:
+            sleep(LOCK_PAUSE)
+        except OSError:
+            return False
+    return False
