@@ -32,14 +32,16 @@ AIMOCK = "@copilotkit/aimock@1.43.0"
 def llm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No keys, no providers, no cassette, an empty cache, retries that don't sleep."""
     from sema_runtime import tasks
-    from sema_runtime.llm import budget, cache, cassette, pricing, providers, usage
+    from sema_runtime.llm import budget, cache, cassette, embedding_providers, pricing, providers, usage
 
-    for preset in providers.PRESETS.values():
+    for preset in (*providers.PRESETS.values(), *embedding_providers.PRESETS.values()):
         monkeypatch.delenv(preset.variable, raising=False)
     for name in (
         *PROXIES,
         "SEMA_CHAT_PROVIDER",
         "SEMA_CHAT_MODEL",
+        "SEMA_EMBEDDING_PROVIDER",
+        "SEMA_EMBEDDING_MODEL",
         "SEMA_LLM_CASSETTE",
         "SEMA_LLM_CASSETTE_MODE",
         "SEMA_NO_LLM",
