@@ -317,8 +317,9 @@ def test_a_page_instead_of_a_stream(wire: Wire) -> None:
     page = whole("<html>Please log in</html>", headers="content-type: text/html\r\n")
     with fault(wire, [page]) as (url, _):
         seen = asked(wire, url, STREAM)
-    assert seen.message.startswith(("HTTP error: ", "Parse error: "))
-    assert (seen.heard, len(journal())) == ([], 1)
+    check(seen, wire, "Parse error: reply is not a stream: '<html>Please log in</html>'", 1)
+    assert seen.error is not None
+    assert "the login page of a network" in str(seen.error.hint)
 
 
 # Chains

@@ -82,7 +82,9 @@ def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
 
 def _key_of(provider: Provider) -> str:
     preset = PRESETS.get(provider.name)
-    return preset.variable if preset else "its :api-key"
+    if preset is None:
+        return "its :api-key"
+    return "its :host" if preset.wire == "ollama" else preset.variable
 
 
 def _about_model(provider: Provider, model: str) -> str:
@@ -102,6 +104,6 @@ def _about_connection(text: str, provider: Provider) -> str | None:
         if provider.name == "ollama":
             return f"no other provider is in use: {KEYS_HINT}"
         return f"is the server of provider '{provider.name}' running, and is {provider.base_url} right?"
-    if text.startswith("parse error: reply is not json"):
+    if text.startswith("parse error: reply is not "):
         return f"is {provider.base_url} the API, or does a proxy or the login page of a network answer for it?"
     return None

@@ -50,10 +50,11 @@ class ByteStream:
         self._stream = http.Stream(_request(url, headers, body, TIMEOUT_MS))
 
     async def open(self) -> HttpReply | None:
-        """None when the server streams; the whole reply when its status is not 200."""
+        """None when the server streams; the whole reply when its status is not 200, or a web page comes."""
         try:
             reply = await self._stream.open()
-            return None if reply.status == 200 else _read(reply._replace(body=await self._stream.rest()))
+            page = (reply.header("content-type") or "").startswith("text/html")
+            return _read(reply._replace(body=await self._stream.rest())) if page or reply.status != 200 else None
         except Failure as failure:
             raise _translated(failure, self.url) from failure
 

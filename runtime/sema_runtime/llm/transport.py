@@ -127,6 +127,8 @@ async def _open(provider: Provider, request: Request) -> http.ByteStream:
         if refusal is None:
             return source
         await source.close()
+        if refusal.status == 200:
+            raise parse_error(f"reply is not a stream: {refusal.text[:120]!r}")
         corrections += 1
         if refusal.status != 400 or corrections > MAX_CORRECTIONS or not wire.learn(provider, request, refusal.text):
             raise wire_error(provider, refusal)
