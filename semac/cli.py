@@ -14,10 +14,12 @@ import click
 # name: (module, function, one line of help); the function takes the arguments and gives the exit status
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "ast": ("semac.commands", "ast_main", "Show what the reader makes of a program, as text or JSON."),
+    "cassette": ("semac.cassette_command", "main", "List, show, verify and prune recordings of LLM calls."),
     "check": ("semac.check", "main", "Report errors of programs without running them."),
     "compile": ("semac.compile_command", "main", "Compile programs to Python modules."),
     "doc": ("semac.doc", "main", "Show or search the documentation of builtins and special forms."),
     "eval": ("semac.commands", "eval_main", "Evaluate one program and print its value, or a JSON report."),
+    "mcp": ("semac.mcp_command", "main", "Log in to MCP servers, log out, list them."),
 }
 WITH_VALUE = {
     *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),
@@ -88,10 +90,10 @@ def run_command(name: str, args: list[str]) -> int:
     return guarded(run) or status
 
 
-def standalone(command: click.Command, args: list[str], script: list[str]) -> int:
+def standalone(command: click.Command, args: list[str], script: list[str], name: str = "sema") -> int:
     """Runs a click command; wrong usage gives 2."""
     try:
-        result = command.main(args, "sema", standalone_mode=False, obj=script)
+        result = command.main(args, name, standalone_mode=False, obj=script)
     except click.ClickException as error:
         error.show()
         return error.exit_code

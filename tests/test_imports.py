@@ -25,6 +25,7 @@ THIRD_PARTY = {
     "semac/commands.py": {"click"},
     "semac/compile_command.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
+    "semac/mcp_command.py": {"click"},
     "runtime/sema_runtime/telemetry/bridge.py": {"opentelemetry"},
     "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},

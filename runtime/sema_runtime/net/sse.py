@@ -22,7 +22,10 @@ class Event(NamedTuple):
 
 
 class SseParser:
-    """`feed(bytes)` returns the events that these bytes complete; `close()` those that the end completes."""
+    """`feed(bytes)` returns the events that these bytes complete; `close()` those that the end completes.
+
+    retry_ms: how long to wait before a stream that has ended is taken up again, where the server has said it.
+    """
 
     def __init__(self) -> None:
         self._decode = _decoder("replace").decode
@@ -32,6 +35,7 @@ class SseParser:
         self._name = ""
         self._data: list[str] = []
         self._id = ""
+        self.retry_ms: int | None = None
 
     def feed(self, piece: bytes) -> list[Event]:
         return self._take(self._decode(piece))
@@ -77,3 +81,5 @@ class SseParser:
             self._name = value
         elif field == "id" and "\0" not in value:
             self._id = value
+        elif field == "retry" and value.isascii() and value.isdecimal():
+            self.retry_ms = int(value)

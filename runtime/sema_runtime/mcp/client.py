@@ -1,0 +1,200 @@
+"""A connection to an MCP server: `open`, then `list_tools`, `call_tool`, `close`, all of them in one asyncio loop.
+
+What a task waits for here, only that task waits for: requests on one connection overlap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any, NamedTuple
+
+from sema_runtime.mcp.protocol import TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeVar
+
+    from sema_runtime.lib.children import Settings
+    from sema_runtime.mcp.http import Endpoint
+
+    T = TypeVar("T")
+
+KNOWN_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+CLIENT = {"name": "sema-mcp-client", "version": "1.36"}  # of the language: what a program can do with the tools
+MAX_TOOLS = 10_000
+LEGACY_STATUS = (400, 404, 405)  # to the first POST: perhaps a server of the revision 2024-11-05
+RECONNECT = "reconnect with mcp/connect"
+
+
+class Program(NamedTuple):
+    """A server that is started. settings: its directory and environment. secrets: values that no message shows."""
+
+    argv: list[str]
+    settings: Settings
+    secrets: tuple[str, ...] = ()
+
+
+class Remote(NamedTuple):
+    """A server behind a URL. client_id, scopes: for a login."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    client_id: str | None = None
+    scopes: tuple[str, ...] = ()
+
+
+class Connection:
+    """An open connection. peer: the conversation; over HTTP there may be a new one after a login."""
+
+    def __init__(self, target: Program | Remote, timeout_ms: float = TIMEOUT_MS) -> None:
+        self.target = target
+        self.timeout_ms = timeout_ms
+        self.loop = asyncio.get_running_loop()
+        self.peer = Peer(timeout_ms)
+        self.endpoint: Endpoint | None = None
+        self.legacy = False
+        self.server: dict[str, Any] = {}  # what it said of itself
+
+    # Connecting
+
+    async def open(self) -> None:
+        """Connects and shakes hands. Raises Failure, and OSError or ValueError for a program that can't be started."""
+        try:
+            if isinstance(self.target, Program):
+                from sema_runtime.mcp.stdio import Stdio
+
+                program = self.target
+                self.peer.transport = await Stdio.started(self.peer, program.argv, program.settings, program.secrets)
+                await self._shake_hands()
+            else:
+                from sema_runtime.mcp.http import Endpoint
+
+                self.endpoint = Endpoint(self.target.url, list(self.target.headers))
+                await self._authorized("initialize", self._open_http)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _open_http(self) -> None:
+        """Streamable HTTP, or the older transport where the server knows no other."""
+        from sema_runtime.mcp.http import LegacySse, StreamableHttp
+
+        assert self.endpoint is not None
+        if not self.legacy:
+            self.peer = Peer(self.timeout_ms)
+            self.peer.transport = StreamableHttp(self.peer, self.endpoint)
+            try:
+                return await self._shake_hands()
+            except HttpFailure as failure:
+                if failure.status not in LEGACY_STATUS:
+                    raise
+                refused = failure
+        else:
+            refused = None
+        self.peer = Peer(self.timeout_ms)
+        self.peer.transport = transport = LegacySse(self.peer, self.endpoint)
+        try:
+            await transport.connect()
+        except HttpFailure as failure:
+            if failure.status == 401 or refused is None:
+                raise
+            raise refused from None
+        except Failure as failure:
+            raise refused or failure from None
+        self.legacy = True
+        await self._shake_hands()
+
+    async def _shake_hands(self) -> None:
+        params = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": CLIENT}
+        self.server = await self.peer.request("initialize", params)
+        version = self.server.get("protocolVersion")
+        if version not in KNOWN_VERSIONS:
+            raise Failure(f"MCP server speaks protocol version {version}, which is not known here")
+        self.peer.transport.set_version(str(version))
+        await self.peer.notify("notifications/initialized")
+
+    # Asking
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """All tools of the server, page by page."""
+        tools: list[dict[str, Any]] = []
+        params: dict[str, Any] | None = None
+        seen: set[str] = set()
+        while True:
+            page = await self.request("tools/list", params)
+            found = page.get("tools")
+            if not isinstance(found, list):
+                raise Failure("tools/list result did not include a tools array")
+            tools += [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)]
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or not cursor:
+                return tools
+            if cursor in seen or len(tools) > MAX_TOOLS:
+                raise Failure("tools/list does not come to an end: the server gives the same page again and again")
+            seen.add(cursor)
+            params = {"cursor": cursor}
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result object of a tool, errors that the tool reports included."""
+        return await self.request("tools/call", {"name": name, "arguments": arguments})
+
+    async def request(self, method: str, params: dict[str, Any] | None) -> dict[str, Any]:
+        """The result of a request; a session that has ended is begun anew, a token that has ended is replaced."""
+        peer = self.peer
+        try:
+            return await self._authorized(method, lambda: self.peer.request(method, params))
+        except HttpFailure as failure:
+            if failure.status != 404 or self.legacy or self.endpoint is None:
+                raise
+            ended = f"MCP session expired (HTTP 404) on `{method}`; reconnect required"
+        if self.peer is peer:  # no other task has done it
+            try:
+                await self._open_http()
+            except Failure as failure:
+                raise Failure(f"{ended} ({failure.message})", RECONNECT) from None
+        return await self.peer.request(method, params)
+
+    async def _authorized(self, method: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """What asking gives; where the server wants a token, or another one, once more with that."""
+        endpoint = self.endpoint
+        token = endpoint.token if endpoint is not None else None
+        try:
+            return await ask()
+        except HttpFailure as failure:
+            if endpoint is None or failure.status not in (401, 403):
+                raise
+            from sema_runtime.mcp.discovery import challenge_of
+
+            challenge = challenge_of(failure.challenge)
+            if failure.status == 403 and challenge.error != "insufficient_scope":
+                raise
+            if endpoint.token is None and endpoint.has_authorization():
+                failure.hint = "the server does not take the Authorization header that was given in :headers"
+                raise
+        if endpoint.token == token:  # no other task has got a new one
+            endpoint.token = await self._token(challenge, token)
+        if self.legacy and method != "initialize":
+            await self._open_http()  # its stream was opened with the old token
+        return await ask()
+
+    async def _token(self, challenge: Any, refused: str | None) -> str:
+        from sema_runtime.mcp.oauth import Login, token_for
+
+        assert isinstance(self.target, Remote)
+        login = Login(self.target.url, _show, self.target.client_id, self.target.scopes, challenge)
+        try:
+            return await token_for(login, refused)
+        except Failure as failure:
+            hint = failure.hint or f"log in ahead with `sema mcp login {self.target.url}`"
+            raise Failure(f"OAuth login failed: {failure.message}", hint) from None
+
+    async def close(self) -> None:
+        """Ends the connection; what waits on it fails."""
+        if hasattr(self.peer, "transport"):
+            await self.peer.close(Failure("the connection was closed", RECONNECT))
+
+
+def _show(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

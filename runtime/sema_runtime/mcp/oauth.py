@@ -1,0 +1,293 @@
+"""OAuth 2.1 for MCP servers: getting a token, with a browser or a second device, keeping it, and getting the next one.
+
+A login: where (discovery.py), as which client (given, registered before, or registered now by RFC 7591), then the
+authorization code with PKCE S256, or a device code (RFC 8628); `resource` names the server in each request (RFC 8707).
+Of all tasks and processes one at a time gets a token for a server; the others then find it in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from base64 import b64encode, urlsafe_b64encode
+from hashlib import sha256
+from secrets import token_urlsafe
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from sema_runtime import capabilities
+from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, discover
+from sema_runtime.mcp.loopback import Loopback, Show, send_browser
+from sema_runtime.mcp.protocol import Failure, decoded
+from sema_runtime.mcp.tokens import Credentials, Store, Turn, default_store
+from sema_runtime.net.http import Failure as NoReply
+from sema_runtime.net.http import Reply, Request, fetch
+
+CLIENT_NAME = "Sema MCP client"
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+DEVICE_REDIRECT = "http://127.0.0.1/callback"  # registrations need one; it is not used
+ANY_PORT = 0
+NO_CLIENT = "server requires a pre-registered client (no dynamic registration endpoint)"
+CLIENT_HINT = 'pass :auth {:client-id "..."}, or --client-id to `sema mcp login`'
+
+
+class TokenRefused(Failure):
+    """The token endpoint said no. code: its error code, "" without one."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Login(NamedTuple):
+    """What a login needs to know. show: how a person is told something."""
+
+    server: str
+    show: Show
+    client_id: str | None = None
+    scopes: tuple[str, ...] = ()
+    challenge: Challenge = Challenge()
+
+
+# The token for a request
+
+
+async def token_for(login: Login, refused: str | None) -> str:
+    """An access token that isn't the one which the server has just refused: stored, refreshed, or from a new login.
+
+    Raises Failure.
+    """
+    store = await asyncio.to_thread(default_store)
+    async with Turn(login.server):
+        known = await asyncio.to_thread(store.load, login.server)
+        more = login.challenge.error == "insufficient_scope"
+        if known is not None and known.access_token != refused and not (known.expired() or more):
+            return known.access_token
+        fresh = None
+        if known is not None and known.refresh_token is not None and not more:
+            try:
+                fresh = await refreshed(login, known)
+            except TokenRefused:
+                fresh = None  # withdrawn or too old: only a person can log in again
+        if fresh is None:
+            fresh = await with_browser(login, known)
+        await asyncio.to_thread(store.save, fresh)
+        return fresh.access_token
+
+
+async def log_in(login: Login, device: bool) -> Store:
+    """Logs in, whatever is stored; where the token is kept."""
+    store = await asyncio.to_thread(default_store)
+    async with Turn(login.server):
+        known = await asyncio.to_thread(store.load, login.server)
+        fresh = await (with_device(login, known) if device else with_browser(login, known))
+        await asyncio.to_thread(store.save, fresh)
+    return store
+
+
+async def refreshed(login: Login, known: Credentials) -> Credentials:
+    """New tokens for a refresh token. Raises TokenRefused when it doesn't count any more."""
+    place = await discover(login.server, login.challenge)
+    client = {"client_id": login.client_id} if login.client_id else known.client
+    if client is None:
+        raise TokenRefused("", "no client registration is stored")
+    assert known.refresh_token is not None
+    form = {"grant_type": "refresh_token", "refresh_token": known.refresh_token}
+    answer = await _token(place, client, form)
+    made = _credentials(login.server, answer, client)
+    made.refresh_token = made.refresh_token or known.refresh_token
+    made.scope = made.scope or known.scope
+    return made
+
+
+# With a browser
+
+
+async def with_browser(login: Login, known: Credentials | None) -> Credentials:
+    """A login in the browser of this machine."""
+    capabilities.require("mcp/connect (open browser)", "process")
+    place = await discover(login.server, login.challenge)
+    authorize = place.endpoint("authorization")
+    if authorize is None:
+        raise Failure(f"no authorization endpoint at {place.issuer}")
+    earlier = known.client if known is not None else None
+    state, verifier = token_urlsafe(24), token_urlsafe(48)
+    async with Loopback(state, place.issuer, _earlier_port(earlier)) as loopback:
+        client = await _client(login, place, earlier, loopback.redirect_uri)
+        query = {
+            "response_type": "code",
+            "client_id": client["client_id"],
+            "redirect_uri": loopback.redirect_uri,
+            "code_challenge": pkce_challenge(verifier),
+            "code_challenge_method": "S256",
+            "state": state,
+            "resource": place.resource,
+        }
+        scope = " ".join(_scopes(login, place, known))
+        if scope:
+            query["scope"] = scope
+        send_browser(f"{authorize}{'&' if '?' in authorize else '?'}{urlencode(query)}", login.server, login.show)
+        code = await loopback.wait()
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": loopback.redirect_uri,
+            "code_verifier": verifier,
+        }
+        return _credentials(login.server, await _token(place, client, form), client, scope)
+
+
+def pkce_challenge(verifier: str) -> str:
+    """What the authorization server is shown of the verifier (RFC 7636, S256)."""
+    return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def _earlier_port(client: dict[str, str] | None) -> int:
+    """The port that an earlier registration names: many servers compare the whole address."""
+    uri = client.get("redirect_uri", "") if client else ""
+    return urlsplit(uri).port or ANY_PORT
+
+
+def _scopes(login: Login, place: Place, known: Credentials | None) -> list[str]:
+    """What is asked for: what the server demands, with what we had; what the program wants; what the server knows."""
+    if login.challenge.scope:
+        before = known.scope or "" if known is not None and login.challenge.error == "insufficient_scope" else ""
+        return list(dict.fromkeys([*before.split(), *login.challenge.scope.split()]))
+    return list(login.scopes) or place.scopes
+
+
+# With another device
+
+
+async def with_device(login: Login, known: Credentials | None) -> Credentials:
+    """A login on any device: a person goes to an address and enters a code, while we ask whether it is done."""
+    place = await discover(login.server, login.challenge)
+    endpoint = place.endpoint("device_authorization")
+    if endpoint is None:
+        raise Failure("authorization server does not advertise a device authorization endpoint")
+    client = await _client(login, place, known.client if known is not None else None, DEVICE_REDIRECT)
+    form = {"client_id": client["client_id"], "resource": place.resource}
+    scope = " ".join(_scopes(login, place, known))
+    if scope:
+        form["scope"] = scope
+    answer = _json(await _posted(endpoint, form, client), "device authorization failed")
+    device, code, address = (answer.get(name) for name in ("device_code", "user_code", "verification_uri"))
+    if not (isinstance(device, str) and isinstance(code, str) and isinstance(address, str)):
+        raise Failure("device authorization response lacks device_code, user_code or verification_uri")
+    login.show(f"To authorize {login.server}, go to\n  {address}\nand enter the code {code}")
+    if isinstance(answer.get("verification_uri_complete"), str):
+        login.show(f"or go to\n  {answer['verification_uri_complete']}")
+    wait, ends = _number(answer.get("interval"), 5), time.monotonic() + _number(answer.get("expires_in"), 900)
+    while True:
+        await asyncio.sleep(wait)
+        try:
+            tokens = await _token(place, client, {"grant_type": DEVICE_GRANT, "device_code": device})
+        except TokenRefused as refusal:
+            if refusal.code not in ("authorization_pending", "slow_down"):
+                raise
+            wait += 5 if refusal.code == "slow_down" else 0
+        else:
+            return _credentials(login.server, tokens, client, scope)
+        if time.monotonic() >= ends:
+            raise Failure("device authorization expired before it was approved")
+
+
+def _number(value: Any, default: float) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else default
+
+
+# Requests
+
+
+async def _client(login: Login, place: Place, earlier: dict[str, str] | None, redirect_uri: str) -> dict[str, str]:
+    """As whom we log in. An earlier registration counts for the address that it was made with."""
+    if login.client_id:
+        return {"client_id": login.client_id}
+    endpoint = place.endpoint("registration")
+    if earlier is not None and (endpoint is None or earlier.get("redirect_uri") == redirect_uri):
+        return earlier
+    if endpoint is None:
+        raise Failure(NO_CLIENT, CLIENT_HINT)
+    grants = [DEVICE_GRANT] if redirect_uri == DEVICE_REDIRECT else []
+    wanted = {
+        "client_name": CLIENT_NAME,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token", *grants],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }
+    import json
+
+    reply = await _sent(endpoint, json.dumps(wanted).encode(), [("Content-Type", "application/json")])
+    answer = _json(reply, "dynamic client registration failed")
+    if not isinstance(answer.get("client_id"), str):
+        raise Failure("dynamic client registration gave no client_id")
+    made = {"client_id": answer["client_id"], "redirect_uri": redirect_uri}
+    for name, field in (("client_secret", "client_secret"), ("auth_method", "token_endpoint_auth_method")):
+        if isinstance(answer.get(field), str):
+            made[name] = answer[field]
+    return made
+
+
+async def _token(place: Place, client: dict[str, str], form: dict[str, str]) -> dict[str, Any]:
+    """What the token endpoint answers. Raises TokenRefused."""
+    endpoint = place.endpoint("token")
+    if endpoint is None:
+        raise Failure(f"no token endpoint at {place.issuer}")
+    full = {**form, "client_id": client["client_id"], "resource": place.resource}
+    reply = await _posted(endpoint, full, client)
+    answer = _object(reply)
+    if 200 <= reply.status < 300 and isinstance(answer.get("access_token"), str):
+        return answer
+    code, detail = answer.get("error"), answer.get("error_description")
+    if isinstance(code, str):
+        raise TokenRefused(code, f"{code}: {detail}" if isinstance(detail, str) else code)
+    raise Failure(f"token endpoint HTTP {reply.status}: unrecognized body ({len(reply.body)} bytes)")
+
+
+async def _posted(url: str, form: dict[str, str], client: dict[str, str]) -> Reply:
+    """The reply to a form, sent as that client: a secret goes into the header, or where the server wants it."""
+    headers = [("Content-Type", "application/x-www-form-urlencoded")]
+    secret = client.get("client_secret")
+    if secret is not None and client.get("auth_method") == "client_secret_post":
+        form = {**form, "client_secret": secret}
+    elif secret is not None and client.get("auth_method") != "none":
+        pair = f"{quote(client['client_id'], safe='')}:{quote(secret, safe='')}"
+        headers.append(("Authorization", f"Basic {b64encode(pair.encode()).decode()}"))
+    return await _sent(url, urlencode(form).encode(), headers)
+
+
+async def _sent(url: str, body: bytes, headers: list[tuple[str, str]]) -> Reply:
+    request = Request(
+        "POST", url, (("Accept", "application/json"), *headers), body, TIMEOUT_MS, redirects=0, max_bytes=MAX_BYTES
+    )
+    try:
+        return await fetch(request)
+    except NoReply as failure:
+        raise Failure(f"request to {urlsplit(url).netloc} failed: {failure.reason}") from None
+
+
+def _json(reply: Reply, what: str) -> dict[str, Any]:
+    answer = _object(reply)
+    if 200 <= reply.status < 300 and answer:
+        return answer
+    named = [answer[name] for name in ("error", "error_description") if isinstance(answer.get(name), str)]
+    raise Failure(f"{what}: {': '.join([f'HTTP {reply.status}', *named])}")
+
+
+def _object(reply: Reply) -> dict[str, Any]:
+    found = decoded(reply.body)
+    return found[0] if len(found) == 1 else {}
+
+
+def _credentials(server: str, answer: dict[str, Any], client: dict[str, str], scope: str = "") -> Credentials:
+    lasts = answer.get("expires_in")
+    refresh, given = answer.get("refresh_token"), answer.get("scope")
+    return Credentials(
+        server,
+        answer["access_token"],
+        refresh if isinstance(refresh, str) else None,
+        int(time.time() + lasts) if isinstance(lasts, int | float) else None,
+        given if isinstance(given, str) else scope or None,
+        client,
+    )

@@ -1,0 +1,210 @@
+"""JSON-RPC as MCP uses it: requests by number and their answers, in any order, over a transport that carries messages.
+
+A `Peer` belongs to one asyncio loop. Requests wait side by side; one that is cancelled or takes too long is taken back
+from the server with `notifications/cancelled`, and the conversation goes on. What the server asks of us is answered:
+`ping` with an empty result, anything else with "method not found", because no such capability is offered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any, Protocol
+
+    Message = dict[str, Any]
+
+    class Transport(Protocol):
+        """How messages get to the server. What comes from it is handed to `Peer.receive` or `Peer.fail`."""
+
+        async def send(self, message: Message) -> None:
+            """Sends one message. Over HTTP this lasts until a request is answered. Raises Failure."""
+
+        async def close(self) -> None:
+            """Ends the connection and what belongs to it."""
+
+        def set_version(self, version: str) -> None:
+            """Tells the protocol version that was agreed on."""
+
+
+VERSION = "2025-11-25"
+TIMEOUT_MS = 120_000.0  # for an answer; anything else that the server says meanwhile starts it again
+MAX_BYTES = 64 << 20  # of one message from a server
+METHOD_NOT_FOUND = -32601
+
+
+class Failure(Exception):
+    """A request without a result. message: in words, without the name of the function; hint, note: as of conditions."""
+
+    def __init__(self, message: str, hint: str | None = None, note: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.note = note
+
+
+class Refused(Failure):
+    """The server answered with a JSON-RPC error."""
+
+
+class HttpFailure(Failure):
+    """The server answered with an HTTP status that is no success. challenge: its WWW-Authenticate header."""
+
+    def __init__(self, status: int, challenge: str | None, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.challenge = challenge
+
+
+def encoded(message: Message) -> bytes:
+    """A message as it is sent: JSON on one line."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def decoded(text: str | bytes) -> list[Message]:
+    """The messages in a JSON text: one, or a batch of the revision 2025-03-26. Nothing for what is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+
+
+def seconds(milliseconds: float) -> str:
+    """A time as messages show it: `120s`, `0.5s`."""
+    return f"{milliseconds / 1000:g}s"
+
+
+class Peer:
+    """Our side of the conversation. timeout_ms: see TIMEOUT_MS."""
+
+    def __init__(self, timeout_ms: float = TIMEOUT_MS) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.timeout_ms = timeout_ms
+        self.transport: Transport
+        self.broken: Failure | None = None  # why nothing can be asked any more
+        self._last = 0
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._limits: set[asyncio.Timeout] = set()
+        self._background: set[asyncio.Task[None]] = set()
+
+    # Asking
+
+    async def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The result of a request. Raises Failure."""
+        if self.broken is not None:
+            raise self.broken
+        self._last += 1
+        number = self._last
+        message = {"jsonrpc": "2.0", "id": number, "method": method}
+        if params is not None:
+            message["params"] = params
+        answer = self._pending[number] = self.loop.create_future()
+        try:
+            async with asyncio.timeout(self.timeout_ms / 1000) as limit:
+                self._limits.add(limit)
+                try:
+                    await self.transport.send(message)
+                    result = await answer
+                finally:
+                    self._limits.discard(limit)
+        except TimeoutError:
+            self._take_back(number, method, "the answer took too long")
+            raise Failure(
+                f"MCP server did not respond to `{method}` within {seconds(self.timeout_ms)}",
+                "a longer wait can be set with :timeout (milliseconds) in the map given to mcp/connect",
+            ) from None
+        except asyncio.CancelledError:
+            self._take_back(number, method, "the task that waited was cancelled")
+            raise
+        finally:
+            self._pending.pop(number, None)
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # is known: nobody shall be told that it was not looked at
+        if not isinstance(result, dict):
+            raise Failure(f"MCP server answered `{method}` with a result that is no object")
+        return result
+
+    async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
+        """Tells the server something. Raises Failure when it can't be told."""
+        message: Message = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        await self.transport.send(message)
+
+    def is_open(self, number: Any) -> bool:
+        """Whether a request of that number still waits for its answer."""
+        answer = self._pending.get(number) if type(number) is int else None
+        return answer is not None and not answer.done()
+
+    def _take_back(self, number: int, method: str, reason: str) -> None:
+        """Tells the server that nobody waits any more; `initialize` may not be taken back."""
+        if method != "initialize" and self.broken is None:
+            self.later(self.notify("notifications/cancelled", {"requestId": number, "reason": reason}))
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Has something sent, for which nobody waits and which may fail."""
+
+        async def quietly() -> None:
+            try:
+                async with asyncio.timeout(self.timeout_ms / 1000):
+                    await work
+            except (Failure, TimeoutError):
+                return
+
+        task = self.loop.create_task(quietly())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # Hearing
+
+    def receive(self, message: Message) -> None:
+        """Takes a message of the server's: an answer, a question or a piece of news."""
+        method = message.get("method")
+        if isinstance(method, str):
+            for limit in self._limits:
+                limit.reschedule(self.loop.time() + self.timeout_ms / 1000)
+            if message.get("id") is not None:
+                self.later(self.transport.send(_reply(message["id"], method)))
+            return
+        number = message.get("id")
+        if not self.is_open(number):
+            return  # to a request that was taken back, or nobody has made
+        answer = self._pending[number]  # type: ignore[index]
+        error = message.get("error")
+        if error is not None:
+            answer.set_exception(_refusal(error))
+        elif "result" in message:
+            answer.set_result(message["result"])
+        else:
+            answer.set_exception(Failure("MCP response did not include a result"))
+
+    def fail(self, failure: Failure) -> None:
+        """Ends the conversation: every request that waits, and every later one, fails."""
+        if self.broken is None:
+            self.broken = failure
+        for answer in self._pending.values():
+            if not answer.done():
+                answer.set_exception(self.broken)
+
+    async def close(self, reason: Failure) -> None:
+        """Fails what waits, then ends the connection."""
+        self.fail(reason)
+        for task in list(self._background):
+            task.cancel()
+        await self.transport.close()
+
+
+def _reply(number: Any, method: str) -> Message:
+    if method == "ping":
+        return {"jsonrpc": "2.0", "id": number, "result": {}}
+    error = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}
+    return {"jsonrpc": "2.0", "id": number, "error": error}
+
+
+def _refusal(error: Any) -> Refused:
+    code, text = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, error)
+    return Refused(f"MCP RPC error {code}: {text}")

@@ -1,0 +1,146 @@
+"""The servers that a program has connected to, by handle, and the tape that may stand in for them.
+
+Under a tape a server is only started or connected to for what isn't on it: in replay mode never. So the connection is
+recorded too (`mcp-connect`), and the list of tools (`mcp-tools`), besides the calls of the reference (`mcp-call`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from sema_runtime.llm import cassette, compact_json, secrets
+from sema_runtime.mcp.client import Connection, Program, Remote
+from sema_runtime.mcp.protocol import Failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+MISS = "no cassette recording for this call (replay miss)"
+
+
+class Server:
+    """What a handle stands for. allowed: the names of the tools that may be used, None for all."""
+
+    def __init__(self, target: Program | Remote, allowed: list[str] | None, timeout_ms: float) -> None:
+        self.target = target
+        self.allowed = allowed
+        self.timeout_ms = timeout_ms
+        self.connection: Connection | None = None
+        self.opening: asyncio.Lock | None = None
+        self.closed = False
+
+    # Which server
+
+    def identity(self) -> str:
+        """What keys of tapes know the server by. Its environment and headers, where secrets are, don't count."""
+        if isinstance(self.target, Remote):
+            return self.target.url
+        command, *arguments = self.target.argv
+        return compact_json.dumps({
+            "t": "stdio", "command": command, "args": arguments, "cwd": self.target.settings.cwd,
+        })  # fmt: skip
+
+    def secrets(self) -> list[str]:
+        """Values that no tape shows."""
+        found = list(self.target.secrets) if isinstance(self.target, Program) else []
+        if isinstance(self.target, Remote):
+            for _, value in self.target.headers:
+                found += [value, value.rpartition(" ")[2]]
+            if self.connection is not None and self.connection.endpoint is not None:
+                found.append(self.connection.endpoint.token or "")
+        return [one for one in found if len(one) >= secrets.SHORTEST]
+
+    def allows(self, tool: str) -> bool:
+        return self.allowed is None or tool in self.allowed
+
+    # Asking, of the tape or the server
+
+    async def connect(self) -> None:
+        """Connects now, unless a tape says that it isn't needed."""
+        tape = cassette.current()
+        key = cassette.mcp_key("mcp-connect", self.identity())
+        if tape is not None and (tape.mode == "replay" or tape.entry(key) is not None):
+            return
+        connection = await self.connected()
+        if tape is not None:
+            tape.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """The descriptions of the tools that may be used."""
+
+        async def asked(connection: Connection) -> dict[str, Any]:
+            return {"tools": await connection.list_tools()}
+
+        key = cassette.mcp_key("mcp-tools", self.identity())
+        listed = (await self._recorded("mcp-tools", key, asked)).get("tools")
+        found = listed if isinstance(listed, list) else []
+        return [tool for tool in found if isinstance(tool, dict) and self.allows(str(tool.get("name")))]
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result object of a tool. Raises Failure."""
+        key = cassette.mcp_key("mcp-call", self.identity(), tool, arguments)
+        return await self._recorded("mcp-call", key, lambda connection: connection.call_tool(tool, arguments))
+
+    async def _recorded(
+        self, kind: str, key: str, ask: Callable[[Connection], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        tape = cassette.current()
+        if tape is None:
+            return await ask(await self.connected())
+        entry = tape.entry(key)
+        if entry is not None and isinstance(entry.get("mcp_result"), dict):
+            found: dict[str, Any] = entry["mcp_result"]
+            return found
+        if tape.mode == "replay":
+            raise Failure(MISS, f"record it in :auto or :record mode; {tape.miss_hint()}")
+        result = await ask(await self.connected())
+        tape.record_mcp(kind, key, secrets.redacted_json(result, self.secrets()))
+        return result
+
+    # The connection
+
+    async def connected(self) -> Connection:
+        """The connection, made now if there is none yet. Raises Failure, OSError and ValueError."""
+        if self.opening is None:
+            self.opening = asyncio.Lock()
+        async with self.opening:
+            if self.closed:
+                raise Failure("the connection was closed", "reconnect with mcp/connect")
+            if self.connection is None:
+                connection = Connection(self.target, self.timeout_ms)
+                await connection.open()
+                self.connection = connection
+            return self.connection
+
+    async def close(self) -> None:
+        """Ends the connection, if there is one; what waits on it fails."""
+        self.closed = True
+        if self.connection is not None:
+            await self.connection.close()
+
+    def is_elsewhere(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether it is connected in another event loop than this one."""
+        return self.connection is not None and self.connection.loop is not loop
+
+
+_servers: dict[str, Server] = {}
+_last = 0
+
+
+def add(server: Server) -> str:
+    """The handle of a new server."""
+    global _last
+    _last += 1
+    handle = f"mcp-{_last}"
+    _servers[handle] = server
+    return handle
+
+
+def find(handle: str) -> Server | None:
+    return _servers.get(handle)
+
+
+def forget(handle: str) -> None:
+    _servers.pop(handle, None)
