@@ -83,8 +83,8 @@ class Queue:
             else:
                 full.add(innermost)
         if self.waiting and not self.moving():
-            first = self.waiting[0]
-            self._answer(first, None, _refusal(first.need, first.frames))
+            stuck = next((one for one in self.waiting if one.behalf), self.waiting[0])  # whose end sets others going
+            self._answer(stuck, None, _refusal(stuck.need, stuck.frames))
 
     def moving(self) -> bool:
         """Whether some call will end by itself, without another one getting room first."""
@@ -240,14 +240,14 @@ def _too_dear(need: Need, frame: Frame, used: int) -> BudgetError:
     left = max(0.0, limit - used / UNITS)
     cost = need.cost_usd or 0.0
     message = f"budget exceeded: the call may cost ${cost:.4f}, ${left:.4f} of ${limit:.4f} are left — not sent"
-    return BudgetError(message, "usd", limit, frame.spent_usd, _advice(need, need.tokens_for(left)))
+    return BudgetError(message, frame, "usd", _advice(need, need.tokens_for(left)))
 
 
 def _too_large(need: Need, frame: Frame, used: int) -> BudgetError:
     limit = frame.max_tokens or 0
     left = max(0, limit - used)
     message = f"token budget exceeded: the call may use {need.tokens} tokens, {left} of {limit} are left — not sent"
-    return BudgetError(message, "tokens", limit, frame.spent_tokens, _advice(need, left))
+    return BudgetError(message, frame, "tokens", _advice(need, left))
 
 
 def _advice(need: Need, tokens: int) -> str:

@@ -79,19 +79,23 @@ class Trial:
             self._hold.release() if free else self._hold.forfeit()
 
     def _charge_broken(self, text: str, said: Usage, free: bool) -> None:
-        """Charges what a stream used until it broke: what the server said, estimates where it hasn't."""
+        """Counts what a stream used until it broke: what the server said, estimates where it hasn't. A reserving budget
+        is charged with all that was held: servers may go on for a while, and bill that."""
         from sema_runtime.llm import estimate
 
         call, attempt = self.call, self._attempt
         assert call.request is not None
-        call.hold, self._hold = self._hold, None
         used = said
         if text or said.total or not free:
+            prompt = said.prompt or estimate.likely_prompt(call.request)
             completion = max(said.completion, estimate.text_tokens(text))
-            used = Usage(
-                said.prompt or estimate.likely_prompt(call.request), completion, said.cache_read, said.cache_creation
-            )
+            used = Usage(prompt, completion, said.cache_read, said.cache_creation)
         call.estimated = True
         usage.spent(call, used, attempt.model, attempt.provider)
         usage.count(call)
-        usage.charge(call, check=False)
+        if self._hold is None:
+            usage.charge(call, check=False)
+        elif used.total:
+            self._hold.forfeit()
+        else:
+            self._hold.release()
