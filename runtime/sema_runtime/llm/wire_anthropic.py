@@ -157,6 +157,7 @@ class StreamReader:
         self._model = request.model
         self._text: list[str] = []
         self._calls: dict[int, dict[str, str]] = {}
+        self._inputs: dict[int, Any] = {}  # arguments of calls that came in one piece
         self._stop: str | None = None
         self._usage = Usage()
 
@@ -169,6 +170,7 @@ class StreamReader:
         if kind == "content_block_start":
             block = value.get("content_block") or {}
             if block.get("type") == "tool_use":
+                self._inputs[value.get("index") or 0] = block.get("input")
                 self._calls[value.get("index") or 0] = {
                     "id": block.get("id") or "",
                     "name": block.get("name") or "",
@@ -216,7 +218,8 @@ class StreamReader:
         if not self.done and self._stop is None:
             raise network_error("the stream ended before the reply was complete")
         calls = [
-            ToolCall(call["id"], call["name"], arguments_of(call["json"])) for _, call in sorted(self._calls.items())
+            ToolCall(call["id"], call["name"], arguments_of(call["json"] or self._inputs[index]))
+            for index, call in sorted(self._calls.items())
         ]
         return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
 
