@@ -27,10 +27,17 @@ UNITS = 10**12  # of a dollar: reserving frames count in integers, so that no su
 
 class BudgetError(LlmError):
     """A limit is passed, or a call that could pass it wasn't sent. Caught maps have `:reason :budget`, :limit, :spent
-    (both in `:unit`, :usd or :tokens)."""
+    (both in `:unit`, :usd or :tokens). frame: the one with that limit."""
 
-    def __init__(self, message: str, unit: str, limit: float, spent: float, hint: str = ADVICE) -> None:
+    def __init__(self, message: str, frame: Frame, unit: str, hint: str = ADVICE) -> None:
+        usd = unit == "usd"
+        limit, spent = (frame.max_cost_usd, frame.spent_usd) if usd else (frame.max_tokens, frame.spent_tokens)
         super().__init__(message, hint, reason=keyword("budget"), unit=keyword(unit), limit=limit, spent=spent)
+        self.frame: Frame | None = frame
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        restore, (kind, args, state) = super().__reduce__()
+        return restore, (kind, args, {**state, "frame": None})
 
 
 @dataclass(slots=True, eq=False)
@@ -121,10 +128,10 @@ def charge(tokens: int, cost_usd: float | None, model: str, hold: Hold | None = 
 def _check(frame: Frame) -> None:
     limit, spent = frame.max_tokens, frame.spent_tokens
     if limit is not None and spent > limit:
-        raise BudgetError(f"token budget exceeded: used {spent} of {limit} tokens", "tokens", limit, spent)
+        raise BudgetError(f"token budget exceeded: used {spent} of {limit} tokens", frame, "tokens")
     usd, spent_usd = frame.max_cost_usd, frame.spent_usd
     if usd is not None and spent_usd > usd:
-        raise BudgetError(f"budget exceeded: spent ${spent_usd:.4f} of ${usd:.4f} limit", "usd", usd, spent_usd)
+        raise BudgetError(f"budget exceeded: spent ${spent_usd:.4f} of ${usd:.4f} limit", frame, "usd")
 
 
 def check_stream() -> None:
@@ -136,11 +143,11 @@ def check_stream() -> None:
     usd, spent_usd = frame.max_cost_usd, frame.spent_usd
     if usd is not None and spent_usd >= usd:
         said = f"budget exceeded: ${spent_usd:.4f} of ${usd:.4f} limit already spent {blocked}"
-        raise BudgetError(said, "usd", usd, spent_usd)
+        raise BudgetError(said, frame, "usd")
     limit, spent = frame.max_tokens, frame.spent_tokens
     if limit is not None and spent >= limit:
         said = f"token budget exceeded: {spent} of {limit} tokens already used {blocked}"
-        raise BudgetError(said, "tokens", limit, spent)
+        raise BudgetError(said, frame, "tokens")
 
 
 def _warn_unpriced(model: str) -> None:
