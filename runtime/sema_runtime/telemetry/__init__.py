@@ -89,6 +89,9 @@ def reset() -> None:
     global _tracer, _looked
     with _lock:
         if _tracer is not None:
+            import atexit
+
+            atexit.unregister(_tracer.finish)
             _tracer.finish()
         _tracer, _looked = None, False
 

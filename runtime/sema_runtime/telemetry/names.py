@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.llm.budget import BudgetError
 from sema_runtime.llm.errors import ProviderError
+from sema_runtime.values.errors import SemaError
 
 PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai", "vertex": "gcp.vertex_ai"}
 
@@ -39,11 +40,13 @@ def error_type(error: BaseException) -> str:
 
 
 def error_message(error: BaseException) -> str:
-    """The text of an error as users see it."""
+    """The text of an error, as `:message` has it."""
     from sema_runtime.llm.lisp_provider import error_text, is_cancelled
 
     if is_cancelled(error):
         return "cancelled"
     if not isinstance(error, Exception):
         return "interrupted"
+    if isinstance(error, SemaError):
+        return error.message
     return error_text(error)

@@ -1,7 +1,7 @@
 """Traces and metrics over the network, by the official exporters (extra `otel`): http/protobuf, http/json, grpc.
 
-They read OpenTelemetry's own variables (headers, timeout, certificates, compression, batching, sampling) themselves;
-what a program gives in `otel/configure` goes before those. Providers are ours alone: the process-wide ones are left to
+They read OpenTelemetry's own variables (headers, certificates, compression, batching, sampling) themselves; what a
+program gives in `otel/configure` goes before those. Providers are ours alone: the process-wide ones are left to
 hosts."""
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _grpc(settings: Settings) -> tuple[Any, Any]:
     from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
-    given: dict[str, Any] = {"endpoint": settings.endpoint or None}
+    given: dict[str, Any] = {"endpoint": settings.endpoint or None, "timeout": _timeout()}
     if settings.headers:  # names of gRPC are lower-case
         given["headers"] = {name.lower(): value for name, value in settings.headers.items()}
     return OTLPSpanExporter(**given), OTLPMetricExporter(**given)
@@ -107,7 +107,7 @@ def _http(settings: Settings, as_json: bool) -> tuple[Any, Any]:
 
     made = []
     for signal, exporter in (("traces", OTLPSpanExporter), ("metrics", OTLPMetricExporter)):
-        given: dict[str, Any] = {"headers": settings.headers or None}
+        given: dict[str, Any] = {"headers": settings.headers or None, "timeout": _timeout()}
         if settings.endpoint:
             given["endpoint"] = f"{settings.endpoint.rstrip('/')}/v1/{signal}"
         if as_json:
@@ -116,6 +116,13 @@ def _http(settings: Settings, as_json: bool) -> tuple[Any, Any]:
             given["session"] = otlp_json.session(signal)
         made.append(exporter(**given))
     return made[0], made[1]
+
+
+def _timeout() -> float | None:
+    """Seconds that one request may take. The variable has milliseconds, as OpenTelemetry's specification says; the
+    exporters for Python would take them for seconds."""
+    given = os.environ.get("OTEL_EXPORTER_OTLP_TIMEOUT", "").strip()
+    return int(given) / 1000 if given.isdecimal() and int(given) else None
 
 
 def _close(spans: TracerProvider, measures: MeterProvider | None) -> None:

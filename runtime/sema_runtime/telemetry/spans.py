@@ -139,10 +139,11 @@ class Tracer:
         return span
 
     def end(self, span: Span, end: int = 0) -> None:
-        if span.end:
+        """Sends the span off. A span that another process began, before this one was forked off, is not ours to end."""
+        if span not in self.open:
             return
+        del self.open[span]
         span.end = max(end or time_ns(), span.start)
-        self.open.pop(span, None)
         if _current.get() is span:  # it isn't where a span ends in another context than it began in
             _current.set(span.outer)
         if self.bridge is not None:
@@ -160,7 +161,7 @@ class Tracer:
                 warn(f"a span is incomplete ({type(error).__name__}: {error})")
 
     def finish(self) -> None:
-        """Ends what is open and sends everything, within a few seconds."""
+        """Ends what is open and sends everything, within a few seconds. Called once: at the end of the program."""
         for span in reversed(list(self.open)):
             span.fail("cancelled", "the program ended")
             self.end(span)
