@@ -80,9 +80,18 @@ def test_tools_print_and_answer() -> None:
             '(deftool t "d" {} {:policy-subjects 5} (fn () 1))',
             "deftool: :policy-subjects must be a list or vector, got int",
         ),
-        (
-            '(deftool t "d" {} {:policy-subjects [{:kind :bogus}]} (fn () 1))',
-            "deftool: policy subject 1 has unsupported :kind :bogus",
+        *(
+            (f'(deftool t "d" {{}} {{:policy-subjects [{subject}]}} (fn () 1))', f"deftool: policy subject 1 {problem}")
+            for subject, problem in (
+                ("5", "must be a map, got int"),
+                ("{}", "is missing :kind"),
+                ("{:kind 5}", ":kind must be a keyword or string, got int"),
+                ("{:kind :bogus}", "has unsupported :kind :bogus"),
+                ("{:kind :file-read}", "is missing :path-arg"),
+                ('{:kind "command" :command-arg :c :zzz 1}', "has unknown key :zzz"),
+                ("{:kind :network-request :url-arg :u :method 5}", ":method must be a keyword or string, got int"),
+                ("{:kind :external-action :action 5}", ":action must be a keyword or string, got int"),
+            )
         ),
         ("(defagent a nil)", "expected map, got nil"),
         (

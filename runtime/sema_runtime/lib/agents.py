@@ -7,9 +7,9 @@ from sema_runtime.llm import options as opt
 from sema_runtime.llm.agents import ALL, DEFAULT_TURNS, Agent
 from sema_runtime.llm.jsonable import is_sequence
 from sema_runtime.llm.messages import Message
-from sema_runtime.llm.tools import Tool, tool_from
+from sema_runtime.llm.tools import checked_tool, tool_from
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import SemaTypeError, type_error
+from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import display
@@ -145,7 +145,7 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
     request = _request(chosen, said, given, [] if thread is None else thread.messages)
     loop = ToolLoop(
         request,
-        {tool.name: tool for tool in map(_runnable, chosen.tools)},
+        {tool.name: tool for tool in map(checked_tool, chosen.tools)},
         chosen.max_turns,
         opt.function(given, "on-tool-call"),
         opt.function(given, "on-text"),
@@ -190,16 +190,6 @@ def _request(agent: Agent, said: Message, options: Map, remembered: list[Message
     observe(request, options)
     request.conversation_id = conversation_id(options)
     return request
-
-
-def _runnable(value: Any) -> Tool:
-    if isinstance(value, Tool):
-        return value
-    from sema_runtime.values.typenames import type_name
-
-    raise SemaTypeError(
-        "tool", type_name(value), hint=":tools holds the tools themselves: {:tools [read-file]}, without a quote"
-    )
 
 
 def _result(loop: ToolLoop) -> Map:

@@ -16,7 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SUBJECT_KINDS = ("file-read", "file-write", "file-delete", "network-request", "command", "external-action")
+SUBJECT_KEYS = {  # by kind, the one that must be there first
+    "file-read": ("path-arg",),
+    "file-write": ("path-arg",),
+    "file-delete": ("path-arg",),
+    "network-request": ("url-arg", "method"),
+    "command": ("command-arg",),
+    "external-action": ("action", "target-arg"),
+}
 POLICY_SUBJECTS = keyword("policy-subjects")
 
 
@@ -45,13 +52,38 @@ def _subjects(options: Any) -> tuple[Any, ...]:
 
 
 def _check_subject(position: int, subject: Any) -> None:
-    kind: Any = subject.get("kind") if isinstance(subject, Map) else None
-    if not isinstance(kind, Keyword) or kind.name not in SUBJECT_KINDS:
+    start = f"deftool: policy subject {position}"
+    if not isinstance(subject, Map):
+        raise SemaError(f"{start} must be a map, got {type_name(subject)}")
+    kind = _named(start, subject, "kind")
+    if kind is None:
+        raise SemaError(f"{start} is missing :kind")
+    needed, *others = SUBJECT_KEYS.get(kind, ("",))
+    if not needed:
         raise SemaError(
-            f"deftool: policy subject {position} has unsupported :kind {to_text(kind)}",
+            f"{start} has unsupported :kind {to_text(subject.get('kind'))}",
             hint="valid kinds are :file-read, :file-write, :file-delete, :network-request, :command,"
             " and :external-action",
         )
+    valid = ("kind", needed, *others)
+    for key in subject:
+        if not isinstance(key, Keyword) or key.name not in valid:
+            hint = f"valid keys are {', '.join(f':{name}' for name in valid)}"
+            raise SemaError(f"{start} has unknown key {to_text(key)}", hint=hint)
+    if _named(start, subject, needed) is None:
+        raise SemaError(f"{start} is missing :{needed}")
+    for name in others:
+        _named(start, subject, name)
+
+
+def _named(start: str, subject: Map, name: str) -> str | None:
+    """A value that must be a keyword or a string, when it is there."""
+    value = subject.lookup(keyword(name))
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, Keyword):
+        raise SemaError(f"{start} :{name} must be a keyword or string, got {type_name(value)}")
+    return value.name
 
 
 def tool_of(value: Any) -> Tool:

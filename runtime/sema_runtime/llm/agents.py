@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from sema_runtime import telemetry
 from sema_runtime.llm import budget
@@ -44,7 +43,8 @@ class Agent:
         return f"<agent {self.name}>"
 
 
-class Outcome(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class Outcome:
     """What came of one call. text: what is sent back. error: what the tool raised. duration_ms: of the tool alone."""
 
     call: ToolCall
@@ -186,8 +186,9 @@ class ToolLoop:
 def ends_run(error: Exception) -> bool:
     """Whether an error of a tool concerns the run and not the model: the task was cancelled, or the budget in which
     the run works is spent. A budget that the tool set for itself is the tool's own affair."""
-    frame = getattr(error, "frame", None)
-    return is_cancelled(error) or (frame is not None and frame in budget.current().charged())
+    if isinstance(error, budget.BudgetError):
+        return error.frame in budget.current().charged()
+    return is_cancelled(error)
 
 
 def _place(error: Exception) -> str:
