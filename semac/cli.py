@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("semac.check", "main", "Report errors of programs without running them."),
     "compile": ("semac.compile_command", "main", "Compile programs to Python modules."),
     "doc": ("semac.doc", "main", "Show or search the documentation of builtins and special forms."),
+    "doctor": ("semac.doctor_command", "main", "Show which providers, keys and extras are set up; try a call."),
     "eval": ("semac.commands", "eval_main", "Evaluate one program and print its value, or a JSON report."),
     "mcp": ("semac.mcp_command", "main", "Log in to MCP servers, log out, list them."),
 }
@@ -176,7 +177,7 @@ def in_session(
 ) -> int:
     """Loads files, evaluates the expression or file, and goes on with the REPL where that is wanted."""
     from sema_runtime.values.printer import pretty, to_text
-    from semac.run import guarded, read_source
+    from semac.run import guarded, look_beside, read_source
     from semac.session import Session
 
     sys.argv = [file or "sema", *script]
@@ -194,6 +195,7 @@ def in_session(
         source = read_source(file)
         if source is None:
             return 1
+        look_beside(file)
         status = guarded(partial(run_text, session, source, file), file)
     elif not plain:
         text = expression if expression is not None else shown or ""

@@ -21,10 +21,12 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
+    "semac/cassette_command.py": {"click"},
     "semac/cli.py": {"click"},
     "semac/commands.py": {"click"},
     "semac/compile_command.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
+    "semac/doctor_command.py": {"click"},
     "semac/mcp_command.py": {"click"},
     "runtime/sema_runtime/telemetry/bridge.py": {"opentelemetry"},
     "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
