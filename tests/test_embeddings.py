@@ -418,7 +418,7 @@ def test_the_sandbox_keeps_away_from_internal_hosts(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(capabilities, "denied", set())
     monkeypatch.setattr(capabilities, "allowed", None)
     capabilities.restrict(["shell"], [str(tmp_path / "inside")])
-    with pytest.raises(SemaError, match="base-url 'http://127[.]1/v1' targets an internal/loopback host"):
+    with pytest.raises(SemaError, match=r"base-url 'http://127\.1/v1' targets an internal/loopback host"):
         run('(llm/configure-embeddings :mine {:base-url "http://127.1/v1"})')
     with pytest.raises(SemaError, match="outside allowed directories"):
         run(f'(llm/configure-embeddings :local {{:path "{tmp_path}"}})')

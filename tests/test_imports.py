@@ -42,7 +42,7 @@ OUTPUT_CAPTURE = "semac/eval_worker.py"  # collects what programs print
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
 DEPENDENCIES = {  # of single builtins: loaded when one of those is called
     *("asyncio", "bz2", "csv", "decimal", "fractions", "gzip", "hashlib", "http", "logging", "lzma", "multiprocessing"),
-    *("opentelemetry", "requests"),
+    *("numpy", "opentelemetry", "requests"),
     *("random", "select", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tarfile", "tempfile", "tomllib", "xml"),
     *("zipfile", "zoneinfo", "click", "httpx", "markdown_it", "pydantic", "pypdf", "selectolax", "serial", "tenacity"),
     *("uvicorn", "watchfiles", "websockets"),
