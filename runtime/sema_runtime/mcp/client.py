@@ -55,6 +55,7 @@ class Connection:
         self.peer = Peer(timeout_ms)
         self.endpoint: Endpoint | None = None
         self.legacy = False
+        self.renewing = asyncio.Lock()  # held by the task that begins a session anew or gets a token
         self.server: dict[str, Any] = {}  # what it said of itself
 
     # Connecting
@@ -84,11 +85,11 @@ class Connection:
         assert self.endpoint is not None
         if not self.legacy:
             self.peer = Peer(self.timeout_ms)
-            self.peer.transport = StreamableHttp(self.peer, self.endpoint)
+            self.peer.transport = streamable = StreamableHttp(self.peer, self.endpoint)
             try:
                 return await self._shake_hands()
             except HttpFailure as failure:
-                if failure.status not in LEGACY_STATUS:
+                if failure.status not in LEGACY_STATUS or streamable.version is not None:
                     raise
                 refused = failure
         else:
@@ -149,11 +150,12 @@ class Connection:
             if failure.status != 404 or self.legacy or self.endpoint is None:
                 raise
             ended = f"MCP session expired (HTTP 404) on `{method}`; reconnect required"
-        if self.peer is peer:  # no other task has done it
-            try:
-                await self._open_http()
-            except Failure as failure:
-                raise Failure(f"{ended} ({failure.message})", RECONNECT) from None
+        async with self.renewing:
+            if self.peer is peer:  # else another task has done it
+                try:
+                    await self._open_http()
+                except Failure as failure:
+                    raise Failure(f"{ended} ({failure.message})", RECONNECT) from None
         return await self.peer.request(method, params)
 
     async def _authorized(self, method: str, ask: Callable[[], Awaitable[T]]) -> T:
@@ -173,10 +175,11 @@ class Connection:
             if endpoint.token is None and endpoint.has_authorization():
                 failure.hint = "the server does not take the Authorization header that was given in :headers"
                 raise
-        if endpoint.token == token:  # no other task has got a new one
-            endpoint.token = await self._token(challenge, token)
-        if self.legacy and method != "initialize":
-            await self._open_http()  # its stream was opened with the old token
+        async with self.renewing:
+            if endpoint.token == token:  # else another task has got a new one
+                endpoint.token = await self._token(challenge, token)
+                if self.legacy and method != "initialize":
+                    await self._open_http()  # its stream was opened with the old token
         return await ask()
 
     async def _token(self, challenge: Any, refused: str | None) -> str:
