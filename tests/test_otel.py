@@ -250,6 +250,71 @@ def test_a_run_inside_a_tool(sink: Sink) -> None:
     assert {span.attributes["user.id"] for span in sink.spans()} == {"ada"}
 
 
+# Embeddings and searches
+
+
+def embedding_reply(received: Any) -> Answer:
+    data = [{"object": "embedding", "index": n, "embedding": [1.0, n]} for n, _ in enumerate(received.body["input"])]
+    usage = {"prompt_tokens": 7, "total_tokens": 7}
+    return Answer(body={"object": "list", "data": data, "model": "text-embedding-3-small", "usage": usage})
+
+
+def test_embeddings(sink: Sink) -> None:
+    with serving(embedding_reply) as server:
+        run('(llm/set-pricing "text-embedding" 2 0)'
+            f'(llm/configure-embeddings :openai {{:api-key "sk-0123456789" :base-url "{server.url}"}})'
+            '(llm/embed ["one" "two"])')  # fmt: skip
+    (span,) = sink.spans()
+    assert span.name == "embeddings text-embedding-3-small" and span["kind"] == "client"
+    told = {key: value for key, value in span.attributes.items() if "cost" not in key and not key.endswith(".id")}
+    assert told == {
+        "gen_ai.operation.name": "embeddings",
+        "gen_ai.provider.name": span.attributes["gen_ai.provider.name"],
+        "gen_ai.request.model": "text-embedding-3-small",
+        "gen_ai.response.model": "text-embedding-3-small",
+        "gen_ai.usage.input_tokens": 7,
+    }
+    assert span.attributes["gen_ai.usage.cost"] == 0.000014
+
+
+def test_a_search(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMA_OTEL_COMPAT", "openinference")
+    monkeypatch.setenv("SEMA_OTEL_CAPTURE_CONTENT", "true")
+    run("""
+    (vector-store/create "notes")
+    (vector-store/add "notes" "a" (embedding/list->embedding '(1 0)) {:text "First"})
+    (vector-store/add "notes" "b" (embedding/list->embedding '(3 4)) nil)
+    (with-span "rag" {} (vector-store/search "notes" (embedding/list->embedding '(1 0)) 2))
+    (try (vector-store/search "nowhere" (embedding/list->embedding '(1 0)) 2) (catch e nil))
+    """)
+    found, _, failed = sink.spans()
+    assert found.name == "retrieve" and found.below(sink.one("rag")) and found["kind"] == "internal"
+    assert found.attributes == {
+        **{"sema.retrieval.query_dims": 2, "sema.retrieval.top_k": 2, "openinference.span.kind": "RETRIEVER"},
+        **{"retrieval.documents.0.document.id": "a", "retrieval.documents.0.document.score": 1.0},
+        **{"retrieval.documents.0.document.content": "First", "retrieval.documents.1.document.id": "b"},
+        "retrieval.documents.1.document.score": 0.6,
+    }
+    assert failed.attributes["error.type"] == "retrieval_error" and "nowhere" in failed["status"]
+
+
+def test_a_ranking(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMA_OTEL_COMPAT", "openinference")
+    reply = {"results": [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0.2}]}
+    with serving(Answer(body=reply)) as server:
+        run(f'(llm/configure-embeddings :jina {{:api-key "sk-0123456789" :base-url "{server.url}"}})'
+            '(llm/rerank "q" ["x" "y"] {:top-k 2})')  # fmt: skip
+    (span,) = sink.spans()
+    assert span.name == "rerank" and span["kind"] == "internal"
+    told = {key: value for key, value in span.attributes.items() if not key.endswith(".id")}
+    assert told == {
+        **{"sema.retrieval.top_k": 2, "openinference.span.kind": "RERANKER", "reranker.top_k": 2},
+        "reranker.model_name": "jina-reranker-v2-base-multilingual",
+        "reranker.output_documents.0.document.score": 0.9,
+        "reranker.output_documents.1.document.score": 0.2,
+    }
+
+
 # Tasks
 
 
@@ -636,8 +701,11 @@ def test_a_pipe_that_is_read_too_slowly(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("SEMA_OTEL_FILE_QUEUE", "10")
     monkeypatch.setattr("sema_runtime.telemetry.file_sink.PATIENCE", 0.2)
     assert run('(for-each (fn (n) (with-span "a" {:text (string/repeat "x" 10000)} n)) (range 500))') is None
+    tracer = telemetry.tracer()
+    assert tracer is not None and tracer.file is not None
     telemetry.reset()
     shown = capsys.readouterr().err
+    tracer.file.failed = True  # what follows is no news
     os.close(reader)
     assert "gave up writing spans" in shown and re.search(r"\d+ spans did not reach", shown)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sema_runtime import telemetry
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.file_access import FAILURES, checked, failed, opened_regular
 from sema_runtime.lib.replacing import Replacement
@@ -88,7 +89,9 @@ def vector_store_search(name: Any, query: Any, k: Any) -> List:
         type_error("integer", k)
     if k < 0:
         raise SemaError(f"vector-store/search: expected a non-negative number of results, got {k}")
-    found = _store(name).search(wanted, k)
+    with telemetry.retrieval(len(wanted) // 8, k) as span:
+        found = _store(name).search(wanted, k)
+        span.returned(found)
     names = keyword("id"), keyword("score"), keyword("metadata")
     return List([Map(dict(zip(names, (one.id, score, one.metadata), strict=True))) for one, score in found])
 

@@ -140,7 +140,7 @@ def tool_call(call: ToolCall, description: str) -> Work | Nothing:
 
 
 def retrieval(dimensions: int, top_k: int) -> Work | Nothing:
-    """Around a search for vectors; `span.returned([(id, text, score), …])` with what was found."""
+    """Around a search of a vector store; `span.returned(found)` with the documents and their scores."""
     here = tracer()
     if here is None:
         return NOTHING

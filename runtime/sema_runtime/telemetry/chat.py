@@ -82,7 +82,7 @@ def _fill(tracer: Tracer, call: Call, span: Span) -> None:
         span.update({"gen_ai.provider.name": provider_name(provider) or None, "gen_ai.request.model": model or None})
         span.update(tracer.compat.dispatch(call.operation, provider, model))
         span.name = f"{call.operation} {model}" if model else call.operation
-    if call.usage is not None and (call.error is None or call.usage.total):
+    if call.usage is not None and (call.usage.total or (call.error is None and call.operation != "rerank")):
         span.update(_used(tracer, call, call.usage))
     if call.streaming:
         span.update({"sema.gen_ai.is_streaming": True})
@@ -143,8 +143,8 @@ def _used(tracer: Tracer, call: Call, used: Usage) -> dict[str, Any]:
             "gen_ai.usage.cache_read.input_tokens": used.cache_read or None,
             "gen_ai.usage.cache_creation.input_tokens": used.cache_creation or None,
         }
-    else:
-        attributes["gen_ai.response.model"] = _model(call) or None
+    elif call.operation == "embeddings":
+        attributes["gen_ai.response.model"] = call.reply.model if call.reply is not None else None
         attributes |= tracer.compat.embedding_model(_model(call))
     cost = None if call.cached else call.cost_usd
     attributes |= {"gen_ai.usage.cost": cost, "gen_ai.usage.cost_usd": cost}

@@ -93,15 +93,15 @@ def exchange(tracer: Tracer, span: Span, request: Request, reply: Reply | None) 
 
 
 def payload(tracer: Tracer, call: Call, span: Span) -> None:
-    """What was embedded (`texts`) or ranked: `query`, `documents`, `top_k`, and `results` as (index, score) pairs."""
+    """What was embedded (`texts`) or ranked: `query`, `documents`, `top`, and `results` as (index, score) pairs."""
     given: Any = call.payload
     compat, capture = tracer.compat, tracer.settings.capture
     if call.operation == "embeddings":
         if capture:
             span.update(compat.embedded([text(one) for one in given.texts[:MAX_TEXTS]]))
         return
-    span.update({"sema.retrieval.top_k": given.top_k})
-    span.update(compat.reranker(call.model, given.top_k, text(given.query) if capture else None))
+    span.update({"sema.retrieval.top_k": given.top})
+    span.update(compat.reranker(call.model, given.top, text(given.query) if capture else None))
     documents = [text(one) if capture else "" for one in given.documents]
     span.update(compat.ranked("input_documents", [(one, None) for one in documents], capture))
     best = [(documents[index], score) for index, score in given.results]

@@ -137,9 +137,19 @@ class Retrieval(Work):
 
     def _note(self, span: Span, value: Any) -> None:
         capture = self.tracer.settings.capture
-        span.update(
-            self.tracer.compat.found(((name, content.text(text), score) for name, text, score in value), capture)
+        found = (
+            (document.id, content.text(_text_of(document.metadata)) if capture else "", score)
+            for document, score in value
         )
+        span.update(self.tracer.compat.found(found, capture))
+
+
+def _text_of(metadata: Any) -> str:
+    """What a document says: its :text or :content."""
+    from sema_runtime.llm.jsonable import is_map
+
+    texts = (metadata.get(name) for name in ("text", "content")) if is_map(metadata) else ()
+    return next((text for text in texts if isinstance(text, str)), "")
 
 
 class Own(Work):
