@@ -39,16 +39,22 @@ def read_source(path: str, missing: str = NOT_FOUND) -> bytes | None:
 def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
     from semac.cache import sandboxed
 
-    bound = sandboxed()
-    if bound:  # no file that the program can write may stand in for a module that is imported late
+    if sandboxed():  # no file that the program can write may stand in for a module that is imported late
         del sys.path[:1]
     code = program_code(path, source)
     sys.argv = [path, *arguments]
-    if not bound:
-        sys.path[:1] = [os.path.dirname(os.path.realpath(path))]
+    look_beside(path)
     deepen()
     exec(code, {"__name__": "__main__", "__file__": path})
     drain()
+
+
+def look_beside(path: str) -> None:
+    """Has imports of Python modules look in the program's folder first, but not in a sandbox."""
+    from semac.cache import sandboxed
+
+    if not sandboxed():
+        sys.path[:1] = [os.path.dirname(os.path.realpath(path))]
 
 
 def drain() -> None:

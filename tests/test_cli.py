@@ -89,6 +89,14 @@ def test_loads_come_first_and_share_the_environment(program: Path) -> None:
     assert sema("-l", "none.sema", "-e", "1").stderr == "Error: file not found: none.sema\n"
 
 
+def test_a_program_finds_python_modules_beside_it_after_loads_too(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("value = 5\n")
+    (tmp_path / "main.sema").write_text('(py/from "beside" value) (println value)')
+    (tmp_path / "first.sema").write_text("")
+    for loads in ([], ["-l", str(tmp_path / "first.sema")]):
+        assert sema(*loads, str(tmp_path / "main.sema")).stdout == "5\n"
+
+
 def test_sandbox_and_version() -> None:
     denied = sema("--sandbox", "strict", "-e", '(shell "true")')
     assert denied.returncode == 1

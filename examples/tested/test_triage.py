@@ -1,6 +1,6 @@
 """The same tests for pytest, as a Python project that uses a Sema module would have them.
 
-    python -m pytest examples/tested
+python -m pytest examples/tested
 """
 
 from __future__ import annotations
