@@ -111,7 +111,7 @@ def test_official_server(transport: str, request: pytest.FixtureRequest) -> None
 def test_errors_of_tools_are_results_to_programs_and_errors_to_agents(request: pytest.FixtureRequest) -> None:
     config = official("json", request)
     assert "out of paint" in run(f'{CONNECT} (mcp/call s "crash" {{}})', config=config)
-    crash = '(find (fn (t) (= (tool/name t) "crash")) (mcp/tools->sema s))'
+    crash = '(first (filter (fn (t) (= (tool/name t) "crash")) (mcp/tools->sema s)))'
     message = error(f"{CONNECT} (tool/invoke {crash} {{}})", config=config).message
     assert message.startswith("mcp tool `crash` returned an error: ")
     assert "out of paint" in message
@@ -536,7 +536,10 @@ def test_a_session_that_has_ended_is_begun_anew() -> None:
         ended.add("s-2")
         sessions = iter(["s-2"])
         lost = error('(mcp/call s "echo" {})', s=handle)
-    assert lost.message.startswith("mcp/call: MCP server returned HTTP 404") or "session expired" in lost.message
+    assert lost.message == (
+        "mcp/call: MCP session expired (HTTP 404) on `tools/call`; reconnect required"
+        " (MCP server returned HTTP 404 on `notifications/initialized`: no such session)"
+    )
 
 
 def test_a_stream_that_breaks_off_is_taken_up_again() -> None:
