@@ -148,7 +148,9 @@ def _used(tracer: Tracer, call: Call, used: Usage) -> dict[str, Any]:
         attributes |= tracer.compat.embedding_model(_model(call))
     cost = None if call.cached else call.cost_usd
     attributes |= {"gen_ai.usage.cost": cost, "gen_ai.usage.cost_usd": cost}
-    return attributes | tracer.compat.usage(used, cost, _split(call, used) if cost is not None else None)
+    return attributes | tracer.compat.usage(
+        used, cost, _split(call, used) if cost is not None and tracer.compat.active else None
+    )
 
 
 def _split(call: Call, used: Usage) -> tuple[float, float] | None:

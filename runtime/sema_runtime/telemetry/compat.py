@@ -10,12 +10,13 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Concatenate, ParamSpec
 
     from sema_runtime.llm.messages import ToolSchema, Usage
 
     Attributes = dict[str, Any]
+    P = ParamSpec("P")
 
 OPENINFERENCE, TRACELOOP, LANGSMITH = "openinference", "traceloop", "langsmith"
 LANGFUSE, BRAINTRUST = "langfuse", "braintrust"
@@ -56,6 +57,15 @@ def modes(text: str) -> frozenset[str]:
     return ALL if "all" in names else ALL & names
 
 
+def aspect(method: Callable[Concatenate[Compat, P], Attributes]) -> Callable[Concatenate[Compat, P], Attributes]:
+    """A method that is only called when a mode is active: without, there are no attributes."""
+
+    def attributes(self: Compat, /, *args: P.args, **named: P.kwargs) -> Attributes:
+        return method(self, *args, **named) if self.active else {}
+
+    return attributes
+
+
 class Compat:
     """active: modes. release: of the program."""
 
@@ -73,6 +83,7 @@ class Compat:
             if value is not None and value != ""
         }
 
+    @aspect
     def span_kind(self, kind: str) -> Attributes:
         """kind: llm, embedding, tool, agent, retriever, reranker or chain."""
         return {
@@ -80,11 +91,13 @@ class Compat:
             for mode in self.active & set(SPAN_KINDS)
         }
 
+    @aspect
     def identity(self, session: str | None) -> Attributes:
         return self._merged(
             {LANGSMITH: {"langsmith.trace.session_id": session}, LANGFUSE: {"langfuse.release": self.release}}
         )
 
+    @aspect
     def dispatch(self, operation: str, provider: str, model: str) -> Attributes:
         """Who was asked; provider as programs name it."""
         if not provider:
@@ -105,6 +118,7 @@ class Compat:
             }
         )
 
+    @aspect
     def parameters(self, given: Mapping[str, Any]) -> Attributes:
         kept = {name: value for name, value in given.items() if value is not None}
         text = _json(kept) if kept else None
@@ -115,6 +129,7 @@ class Compat:
             }
         )
 
+    @aspect
     def tools(self, tools: Sequence[ToolSchema]) -> Attributes:
         """The tools that a model was offered."""
         if not tools or not self.active & {OPENINFERENCE, TRACELOOP}:
@@ -134,10 +149,9 @@ class Compat:
             )
         return found
 
+    @aspect
     def usage(self, used: Usage, cost: float | None, split: tuple[float, float] | None) -> Attributes:
         """Tokens and USD; split: of the prompt and of the reply."""
-        if not self.active:
-            return {}
         prompt_cost, reply_cost = split or (None, None)
         read, written = used.cache_read or None, used.cache_creation or None
         details = {
@@ -173,6 +187,7 @@ class Compat:
             }
         )
 
+    @aspect
     def exchange(self, asked: str, answered: str) -> Attributes:
         """Messages sent and received, as JSON."""
         return self._merged(
@@ -184,15 +199,18 @@ class Compat:
             }
         )
 
+    @aspect
     def tool_call(self, arguments: str, result: str) -> Attributes:
         """A tool's arguments, as JSON, and its result."""
         values = {"tool_call.function.arguments": arguments, **_values(arguments, result, "text/plain")}
         return self.exchange(arguments, result) | self._merged({OPENINFERENCE: values})
 
+    @aspect
     def trace(self, question: str, answer: str) -> Attributes:
         """What a whole run was asked and answered."""
         return self._merged({LANGFUSE: {"langfuse.trace.input": question, "langfuse.trace.output": answer}})
 
+    @aspect
     def tags(self, tags: Sequence[str]) -> Attributes:
         if not tags:
             return {}
@@ -204,6 +222,7 @@ class Compat:
             }
         )
 
+    @aspect
     def metadata(self, entries: Mapping[str, str]) -> Attributes:
         if not entries:
             return {}
@@ -216,6 +235,7 @@ class Compat:
             }
         )
 
+    @aspect
     def streaming(self, first_piece: str) -> Attributes:
         """first_piece: when it came, as RFC 3339."""
         return self._merged(
@@ -225,13 +245,16 @@ class Compat:
             }
         )
 
+    @aspect
     def embedding_model(self, model: str) -> Attributes:
         return self._merged({OPENINFERENCE: {"embedding.model_name": model}})
 
+    @aspect
     def embedded(self, texts: Sequence[str]) -> Attributes:
         places = enumerate(texts[:MAX_TEXTS])
         return self._merged({OPENINFERENCE: {f"embedding.embeddings.{n}.embedding.text": text for n, text in places}})
 
+    @aspect
     def found(self, documents: Iterable[tuple[str, str, float]], capture: bool) -> Attributes:
         """What a search found: (id, text, score)."""
         entries: Attributes = {}
@@ -242,10 +265,12 @@ class Compat:
             entries |= {f"{key}.id": name, f"{key}.score": score, f"{key}.content": text if capture else None}
         return self._merged({OPENINFERENCE: entries})
 
+    @aspect
     def reranker(self, model: str, top_k: int | None, query: str | None) -> Attributes:
         entries = {"reranker.model_name": model, "reranker.top_k": top_k, "reranker.query": query}
         return self._merged({OPENINFERENCE: entries})
 
+    @aspect
     def ranked(self, field: str, documents: Sequence[tuple[str, float | None]], capture: bool) -> Attributes:
         """field: input_documents or output_documents, as (text, score)."""
         entries: Attributes = {}

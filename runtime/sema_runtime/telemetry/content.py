@@ -78,18 +78,25 @@ def _dumped(value: Any) -> str:
 
 def exchange(tracer: Tracer, span: Span, request: Request, reply: Reply | None) -> None:
     """What was sent and what came back."""
-    asked = clean(messages_json(request.messages))
+    from sema_runtime.llm.secrets import known, redacted
+
+    secrets = known()
+    asked = redacted(messages_json(request.messages), secrets)
     span.update({"gen_ai.input.messages": asked})
     if request.system is not None:
         instructions = _dumped([_entry("system", cut(request.system), ())])
-        span.update({"gen_ai.system_instructions": clean(instructions)})
+        span.update({"gen_ai.system_instructions": redacted(instructions, secrets)})
     if reply is None:
         return
-    answered = clean(reply_json(reply))
+    answered = redacted(reply_json(reply), secrets)
     span.update({"gen_ai.output.messages": answered, **tracer.compat.exchange(asked, answered)})
-    if span.outer is None:
-        question = next((message.content for message in request.messages if message.role == "user"), "")
-        span.update(tracer.compat.trace(text(question), text(reply.content)))
+    if span.outer is None and tracer.compat.active:
+        span.update(tracer.compat.trace(text(question(request)), text(reply.content)))
+
+
+def question(request: Request) -> str:
+    """What a run begins with: the first text of the user."""
+    return next((message.content for message in request.messages if message.role == "user"), "")
 
 
 def payload(tracer: Tracer, call: Call, span: Span) -> None:

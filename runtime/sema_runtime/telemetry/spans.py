@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextvars import ContextVar
+from random import Random
 from time import time_ns
 
 TYPE_CHECKING = False
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
 CLIENT, INTERNAL = "client", "internal"
 NO_SPAN = "0" * 16
+
+_random = Random()  # our own: programs may seed theirs
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_random.seed)
+
+
+def new_id(digits: int) -> str:
+    """A random number as that many hexadecimal digits, not all of them 0."""
+    return f"{_random.getrandbits(4 * digits) or 1:0{digits}x}"
 
 
 class Identity:
@@ -42,7 +52,7 @@ def current() -> Span | None:
 
 
 def new_conversation() -> str:
-    return f"conv_{os.urandom(8).hex()}"
+    return f"conv_{new_id(16)}"
 
 
 class Span:
@@ -130,9 +140,9 @@ class Tracer:
             self.safely(self.bridge.begin, span, parent)
         if not span.trace_id:
             above = parent or outer
-            span.trace_id = above.trace_id if above is not None else os.urandom(16).hex()
+            span.trace_id = above.trace_id if above is not None else new_id(32)
             span.parent_id = above.span_id if above is not None else NO_SPAN
-            span.span_id = os.urandom(8).hex()
+            span.span_id = new_id(16)
         if parent is None:
             _current.set(span)
         self.open[span] = None

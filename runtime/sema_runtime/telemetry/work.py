@@ -93,7 +93,7 @@ class AgentRun(Work):
 
     def _note(self, span: Span, value: Any) -> None:
         if self.tracer.settings.capture:
-            question = next((message.content for message in self.request.messages if message.role == "user"), "")
+            question = content.question(self.request)
             span.update(self.tracer.compat.trace(content.text(question), content.text(value)))
 
 
