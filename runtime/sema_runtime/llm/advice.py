@@ -73,6 +73,8 @@ def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
         return _about_model(provider, model)
     if error.status in (400, 413) and any(words in text for words in TOO_LONG):
         return "send less: a shorter text, fewer messages of the history, or a model with a larger context"
+    if error.status == 407 or "407 " in text:
+        return f"the proxy in {_proxy_of(provider) or 'the environment'} wants a name and a password in its URL"
     if error.status == 402:
         return f"the account of provider '{provider.name}' needs credit"
     if error.status >= 500:
@@ -101,9 +103,22 @@ def _about_connection(text: str, provider: Provider) -> str | None:
     if text.startswith("http error: could not connect"):
         if "tls:" in text:
             return f"is {provider.base_url} the right address, and is its certificate one that this machine trusts?"
+        if proxy := _proxy_of(provider):
+            return f"requests go through the proxy in {proxy}: is it right? NO_PROXY names hosts that need none"
         if provider.name == "ollama":
             return f"no other provider is in use: {KEYS_HINT}"
         return f"is the server of provider '{provider.name}' running, and is {provider.base_url} right?"
     if text.startswith("parse error: reply is not "):
         return f"is {provider.base_url} the API, or does a proxy or the login page of a network answer for it?"
     return None
+
+
+def _proxy_of(provider: Provider) -> str | None:
+    """The variable that names the proxy on the way to a provider."""
+    from urllib.request import getproxies_environment, proxy_bypass_environment
+
+    scheme, _, rest = provider.base_url.partition("://")
+    if proxy_bypass_environment(rest.partition("/")[0]):
+        return None
+    known = getproxies_environment()
+    return next((f"{kind}_proxy".upper() for kind in (scheme, "all") if kind in known), None)
