@@ -75,6 +75,8 @@ def test_examples_say_how_to_run_them(path: Path) -> None:
 def test_tapes_hold_what_the_examples_ask(tmp_path: Path) -> None:
     """Recorded anew, no tape differs: none has calls that nobody makes any more. (examples/tapes/record makes them.)"""
     for tape in sorted((FOLDER / "tapes").glob("*.jsonl")):
+        if tape.stem == "rag":
+            continue  # the last digits of its embeddings are the machine's: tests/test_local_embeddings.py
         path, again = FOLDER / f"{tape.stem}.sema", tmp_path / tape.name
         to_tape = {"SEMA_LLM_CASSETTE": str(again), "SEMA_LLM_CASSETTE_MODE": "record", "TMPDIR": str(tmp_path)}
         done = run(

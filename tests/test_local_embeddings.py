@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from llm_support import llm as llm
 from llm_support import run
+from test_examples import FOLDER
+from test_examples import run as run_process
 
 from sema_runtime.llm import local_model, usage
 from sema_runtime.llm.vectors import unpacked
@@ -173,3 +175,20 @@ def test_the_real_model_understands() -> None:
       (list (llm/similarity (nth vectors 0) (nth vectors 1)) (llm/similarity (nth vectors 0) (nth vectors 2)))
     """)
     assert found[0] > 0.3 > found[1]
+
+
+@with_the_package
+def test_the_example_s_tape_holds_what_the_model_makes(tmp_path: Path) -> None:
+    """Recorded anew (as examples/tapes/record does) it differs in the last digits of embeddings at most."""
+    again = tmp_path / "rag.jsonl"
+    settings = {"SEMA_LLM_CASSETTE": str(again), "SEMA_LLM_CASSETTE_MODE": "record", "TMPDIR": str(tmp_path)}
+    stand_in, example = FOLDER / "tapes" / "stand_in.sema", FOLDER / "rag.sema"
+    done = run_process("-m", "semac.entry", "-l", str(stand_in), str(example), **settings)
+    assert done.returncode == 0, done.stderr
+    ours, theirs = (
+        list(map(json.loads, path.read_text().splitlines())) for path in (again, FOLDER / "tapes" / "rag.jsonl")
+    )
+    for one, other in zip(ours, theirs, strict=True):
+        vectors, expected = one.pop("embeddings"), other.pop("embeddings")
+        assert one == other
+        assert [pytest.approx(vector, abs=1e-5) for vector in expected] == vectors
