@@ -168,7 +168,7 @@ def test_extract() -> None:
     schema = "{:amount {:type :number} :tags [:string] :note {:type :string :optional #t}}"
     program = f"""(list (llm/extract {schema} "Lunch, 12.5")
       (string/contains? (:system (first asked))
-        "  \\"amount\\": number,\\n  \\"note\\": string,\\n  \\"tags\\": array of string"))"""
+        "  \\"amount\\": <number>,\\n  \\"note\\": <string>,\\n  \\"tags\\": <array of string>"))"""
     value = run(scripted('```json\n{"amount": 12.5, "tags": ["food"]}\n```') + program)
     assert to_text(value) == '({:amount 12.5 :tags ("food")} #t)'
 

@@ -103,10 +103,14 @@ class Answer:
 
 def decoded(content: str, failure: str, label: str) -> Any:
     """The JSON in a reply, its code fence removed. Raises LlmError `FAILURE: why\\nLABEL: reply`."""
+    text = unfenced(content)
     try:
-        return json.loads(unfenced(content))
+        return json.loads(text)
     except ValueError as error:
-        raise LlmError(f"{failure}: {error}\n{label}: {content}") from None
+        from sema_runtime.lib.json_errors import first_error
+
+        reason = " ".join(first_error(text) or (str(error),))
+        raise LlmError(f"{failure}: {reason}\n{label}: {content}") from None
 
 
 def unfenced(content: str) -> str:

@@ -50,11 +50,14 @@ def _sorted(schema: Any) -> list[tuple[str, Any]]:
 
 
 def _type_words(spec: Any, indent: str) -> str:
-    item = _item(spec)
-    if item is not None:
-        return f"array of {_type_words(item, indent)}"
-    fields = _fields(spec)
-    return _type_of(spec) or "any" if fields is None else _object_words(fields, indent)
+    """`<number>`, `<array of string>`; what holds objects shows them in braces."""
+    fields, item = _fields(spec), _item(spec)
+    if fields is not None:
+        return _object_words(fields, indent)
+    if item is None:
+        return f"<{_type_of(spec) or 'any'}>"
+    inner = _type_words(item, indent)
+    return f"<array of {inner[1:-1]}>" if inner.startswith("<") else f"array of {inner}"
 
 
 def _type_of(spec: Any) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, ToolSchema, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import PDF, arguments_of, count, decode, picture_type, without_system
-from sema_runtime.net.sse import Event, SseParser
+from sema_runtime.llm.wire_common import PDF, EventSplitter, arguments_of, count, decode, picture_type, without_system
+from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VERSION = "2023-06-01"
 THINKING_BUDGETS = {"low": 1024, "medium": 4096, "high": 12000, "xhigh": 24000, "max": 24000}
 STREAM_STATUS = {"rate_limit_error": 429, "api_error": 500, "overloaded_error": 529, "authentication_error": 401}
-splitter = SseParser
+splitter = EventSplitter
 
 
 _no_temperature: set[str] = set()  # models that turned out to refuse it

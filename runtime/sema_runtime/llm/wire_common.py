@@ -6,13 +6,14 @@ import json
 
 from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Image, Message
-from sema_runtime.net.sse import Event
+from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 PDF = "application/pdf"
+MAX_EVENT = 64 << 20  # bytes
 MESSAGE_LIMIT = 600  # characters of an error body worth showing
 
 
@@ -82,15 +83,41 @@ def without_system(messages: list[Message]) -> list[Message]:
     return [message for message in messages if message.role != "system"]
 
 
-class LineSplitter:
-    """Streams of one JSON object a line: `feed(bytes)` and `close()` give the lines as events."""
+class EventSplitter(SseParser):
+    """Streams of server-sent events. Raises a parse error for an event that does not end."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        super().__init__()
+        self._waiting = 0
 
     def feed(self, piece: bytes) -> list[Event]:
-        *lines, self._rest = (self._rest + piece).split(b"\n")
+        events = super().feed(piece)
+        self._waiting = 0 if events else self._waiting + len(piece)
+        if self._waiting > MAX_EVENT:
+            raise parse_error(f"an event of the stream is longer than {MAX_EVENT} bytes")
+        return events
+
+
+class LineSplitter:
+    """Streams of one JSON object a line: `feed(bytes)` and `close()` give the lines as events. Raises a parse error for
+    a line that does not end."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._waiting = 0
+
+    def feed(self, piece: bytes) -> list[Event]:
+        *lines, rest = piece.split(b"\n")
+        if lines:
+            lines[0] = b"".join(self._parts) + lines[0]
+            self._parts = []
+            self._waiting = 0
+        if rest:
+            self._parts.append(rest)
+            self._waiting += len(rest)
+            if self._waiting > MAX_EVENT:
+                raise parse_error(f"a line of the stream is longer than {MAX_EVENT} bytes")
         return [Event("", line.decode("utf-8", "replace")) for line in lines if line.strip()]
 
     def close(self) -> list[Event]:
-        return self.feed(b"\n") if self._rest.strip() else []
+        return self.feed(b"\n") if self._parts else []

@@ -5,8 +5,16 @@ from __future__ import annotations
 from sema_runtime.llm.errors import api_error, config_error, network_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import arguments_of, arguments_text, count, decode, picture_type, without_system
-from sema_runtime.net.sse import Event, SseParser
+from sema_runtime.llm.wire_common import (
+    EventSplitter,
+    arguments_of,
+    arguments_text,
+    count,
+    decode,
+    picture_type,
+    without_system,
+)
+from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +23,7 @@ if TYPE_CHECKING:
     from sema_runtime.llm.providers import Provider
 
 THINKING_BUDGETS = {"low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576}
-splitter = SseParser
+splitter = EventSplitter
 
 
 def url(provider: Provider, request: Request, stream: bool) -> str:

@@ -11,8 +11,8 @@ import re
 from sema_runtime.llm.errors import api_error, network_error, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import answer_format, function_schema
-from sema_runtime.llm.wire_common import PDF, arguments_of, arguments_text, count, decode, picture_type
-from sema_runtime.net.sse import Event, SseParser
+from sema_runtime.llm.wire_common import PDF, EventSplitter, arguments_of, arguments_text, count, decode, picture_type
+from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OFFICIAL = ("api.openai.com", "openai.azure.com", "cognitiveservices.azure.com")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 MAX_CORRECTIONS = 7
-splitter = SseParser
+splitter = EventSplitter
 
 
 class Quirks:

@@ -29,7 +29,7 @@ class SseParser:
 
     def __init__(self) -> None:
         self._decode = _decoder("replace").decode
-        self._text = ""
+        self._parts: list[str] = []  # of the line that has not come to its end
         self._started = False
         self._after_cr = False
         self._name = ""
@@ -42,9 +42,9 @@ class SseParser:
 
     def close(self) -> list[Event]:
         events = self._take(self._decode(b"", True))
-        if self._text:
-            self._line(self._text, events)
-            self._text = ""
+        if self._parts:
+            self._line("".join(self._parts), events)
+            self._parts = []
         self._line("", events)
         return events
 
@@ -57,13 +57,20 @@ class SseParser:
             text = text.removeprefix("\n")
         if not text:
             return []
-        if text.endswith("\r"):
-            self._after_cr = True
-        lines = (self._text + text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        self._text = lines.pop()
+        if "\r" in text:
+            self._after_cr = text.endswith("\r")
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.split("\n")
+        rest = lines.pop()
         events: list[Event] = []
-        for line in lines:
-            self._line(line, events)
+        if lines:
+            if self._parts:
+                lines[0] = "".join(self._parts) + lines[0]
+                self._parts = []
+            for line in lines:
+                self._line(line, events)
+        if rest:
+            self._parts.append(rest)
         return events
 
     def _line(self, line: str, events: list[Event]) -> None:
