@@ -1,0 +1,81 @@
+"""Names of tools as providers accept them: letters, digits, `_` and `-`, the first no digit, at most 64 characters.
+`db/get-user!` is sent as `db_get-user_`, and what the model calls by that name is `db/get-user!` again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from string import ascii_letters, digits
+
+from sema_runtime.llm.messages import Message, Reply, Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST = 64
+FIRST = frozenset(ascii_letters + "_")
+OTHERS = FIRST | frozenset(digits + "-")
+
+Names = dict[str, str]
+
+
+def sendable(request: Request) -> tuple[Request, Names]:
+    """The request with names that can be sent, and what they stand for; itself and nothing when all can be."""
+    if all(map(_is_sendable, _names(request))):
+        return request, {}
+    sent: Names = {}
+    for name in _names(request):
+        if name not in sent:
+            sent[name] = _free(name, sent)
+    renamed = replace(
+        request,
+        tools=[replace(tool, name=sent[tool.name]) for tool in request.tools],
+        messages=[_renamed(message, sent) for message in request.messages],
+    )
+    return renamed, {new: old for old, new in sent.items()}
+
+
+def restored(reply: Reply, names: Names) -> Reply:
+    """The reply with the names that the program gave its tools."""
+    if names:
+        reply.tool_calls = [replace(call, name=names.get(call.name, call.name)) for call in reply.tool_calls]
+    return reply
+
+
+def _names(request: Request) -> Iterator[str]:
+    """Those that can be sent as they are come first, so that they stay."""
+    found = [tool.name for tool in request.tools]
+    for message in request.messages:
+        found += [call.name for call in message.tool_calls]
+        if message.tool_name:
+            found.append(message.tool_name)
+    return iter(sorted(found, key=lambda name: not _is_sendable(name)))
+
+
+def _renamed(message: Message, sent: Names) -> Message:
+    if not message.tool_calls and not message.tool_name:
+        return message
+    calls = tuple(replace(call, name=sent[call.name]) for call in message.tool_calls)
+    return replace(message, tool_calls=calls, tool_name=sent.get(message.tool_name or "", message.tool_name))
+
+
+@lru_cache(maxsize=4096)
+def _is_sendable(name: str) -> bool:
+    return 0 < len(name) <= LONGEST and name[0] in FIRST and OTHERS.issuperset(name)
+
+
+def _free(name: str, sent: Names) -> str:
+    """A name that can be sent and that no other one is sent as."""
+    if _is_sendable(name):
+        return name
+    plain = "".join(letter if letter in OTHERS else "_" for letter in name)
+    if plain[:1] not in FIRST:
+        plain = "_" + plain
+    taken = set(sent.values())
+    number = 1
+    made = plain[:LONGEST]
+    while made in taken:
+        number += 1
+        made = f"{plain[: LONGEST - 4]}_{number}"
+    return made
