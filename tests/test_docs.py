@@ -26,6 +26,8 @@ PAGES = (
     "processes.md",
     "http.md",
     "files.md",
+    "observability.md",
+    "embeddings.md",
 )
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
