@@ -54,6 +54,12 @@ def wait_until(so: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen")
 
 
+def is_asleep(pid: int) -> bool:
+    """Whether a process waits for something; always, where the system doesn't say."""
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "S"
+
+
 # The chat
 
 PIECE = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-5.5"}
@@ -100,6 +106,9 @@ def test_chat_in_a_terminal(tmp_path: Path) -> None:
         terminal.until("You said 5 things.\r\n> ")
         terminal.type(b"half a line")
         terminal.until("half a line")
+        wait_until(
+            lambda: is_asleep(terminal.program.pid)
+        )  # a signal that comes before readline waits is seen too late
         terminal.type(b"\x03")  # drops the line
         terminal.until("half a line\r\n> ")
         terminal.type(b"\x1b[A\r")  # the arrow brings the last one back
@@ -174,7 +183,7 @@ def test_table_goes_on_after_kill_9(tmp_path: Path) -> None:
 
     with serving(answers) as server:
         program = subprocess.Popen(command, cwd=tmp_path, env=environment(**settings(server, tmp_path)), stderr=-3)
-        wait_until(lambda: len(server.received) == 28 and len(journal.read_text().splitlines()) == 20)
+        wait_until(lambda: len(server.received) > 20 and len(journal.read_text().splitlines()) == 20)
         program.kill()
         program.wait()
         killed.set()
