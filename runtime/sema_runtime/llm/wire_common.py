@@ -68,7 +68,7 @@ def count(usage: Any, *path: str) -> int:
     """The token count at a path of a usage object, 0 where it is absent."""
     for key in path:
         usage = usage.get(key) if isinstance(usage, dict) else None
-    return usage if isinstance(usage, int) else 0
+    return max(0, usage) if type(usage) is int else 0
 
 
 def picture_type(image: Image) -> str:
