@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "doctor": ("semac.doctor_command", "main", "Show which providers, keys and extras are set up; try a call."),
     "eval": ("semac.commands", "eval_main", "Evaluate one program and print its value, or a JSON report."),
     "mcp": ("semac.mcp_command", "main", "Log in to MCP servers, log out, list them."),
+    "usage": ("semac.usage_command", "main", "Sum up what calls to models used and cost."),
 }
 WITH_VALUE = {
     *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),
