@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sema_runtime.llm.messages import Request, Usage
 
 KINDS = {"chat": "llm", "embeddings": "embedding", "rerank": "reranker"}
-Begun = tuple[Span, Identity | None]  # what a call keeps: its span, whose scope it was before
 
 
 def identity_of(request: Request | None) -> Identity:
@@ -40,6 +39,7 @@ def _own(conversation: str) -> Identity:
 
 
 def started(tracer: Tracer, call: Call) -> None:
+    """Begins the span; the call keeps it, and whose scope it was before."""
     before = identity.get()
     identity.set(identity_of(call.request))
     attributes: dict[str, Any] = {} if call.operation == "rerank" else {"gen_ai.operation.name": call.operation}
@@ -65,7 +65,9 @@ def _asked(tracer: Tracer, request: Request) -> dict[str, Any]:
 
 
 def ended(tracer: Tracer, call: Call) -> None:
+    """Fills in the span and ends it."""
     span, before = call.spans
+    call.spans = None
     identity.set(before)
     try:
         _fill(tracer, call, span)
@@ -77,6 +79,8 @@ def ended(tracer: Tracer, call: Call) -> None:
 
 
 def _fill(tracer: Tracer, call: Call, span: Span) -> None:
+    if call.error is not None:
+        span.fail(error_type(call.error), error_message(call.error))
     provider, model = _provider(call), _model(call)
     if call.operation != "rerank":
         span.update({"gen_ai.provider.name": provider_name(provider) or None, "gen_ai.request.model": model or None})
@@ -93,8 +97,6 @@ def _fill(tracer: Tracer, call: Call, span: Span) -> None:
         _fill_chat(tracer, call, span, provider, model)
     else:
         content.payload(tracer, call, span)
-    if call.error is not None:
-        span.fail(error_type(call.error), error_message(call.error))
 
 
 def _fill_chat(tracer: Tracer, call: Call, span: Span, provider: str, model: str) -> None:
@@ -148,9 +150,9 @@ def _used(tracer: Tracer, call: Call, used: Usage) -> dict[str, Any]:
         attributes |= tracer.compat.embedding_model(_model(call))
     cost = None if call.cached else call.cost_usd
     attributes |= {"gen_ai.usage.cost": cost, "gen_ai.usage.cost_usd": cost}
-    return attributes | tracer.compat.usage(
-        used, cost, _split(call, used) if cost is not None and tracer.compat.active else None
-    )
+    if tracer.compat.active:
+        attributes |= tracer.compat.usage(used, cost, None if cost is None else _split(call, used))
+    return attributes
 
 
 def _split(call: Call, used: Usage) -> tuple[float, float] | None:

@@ -40,13 +40,13 @@ def error_type(error: BaseException) -> str:
 
 
 def error_message(error: BaseException) -> str:
-    """The text of an error, as `:message` has it."""
+    """The text of an error, as `:message` has it, without keys."""
     from sema_runtime.llm.lisp_provider import error_text, is_cancelled
 
     if is_cancelled(error):
         return "cancelled"
     if not isinstance(error, Exception):
         return "interrupted"
-    if isinstance(error, SemaError):
-        return error.message
-    return error_text(error)
+    from sema_runtime.telemetry.content import clean
+
+    return clean(error.message if isinstance(error, SemaError) else error_text(error))
