@@ -1,8 +1,12 @@
-"""Typed answers: extraction by schema, classification, comparison, summaries."""
+"""Typed answers: extraction by schema, classification, comparison, summaries.
+
+`base` is a request without messages: the model, the limits and the settings of every call that is made.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from sema_runtime.llm import schema as schemas
@@ -23,14 +27,22 @@ BULLETS = ("bullet-points", "bullets")
 IMAGE_REQUEST = "Extract the data from this image. Answer in JSON."
 
 
-def extract(schema: Any, text: str, model: str, validate: bool, retries: int, reask: bool, native: bool = False) -> Any:
+def extract(
+    schema: Any,
+    text: str,
+    base: Request,
+    validate: bool = True,
+    retries: int = 2,
+    reask: bool = True,
+    native: bool = False,
+) -> Any:
     """Data in the shape of schema, read from text. Raises LlmError for a reply that is no JSON (at once) or breaks the
     schema (after retries more attempts). native: the provider holds the model to the schema, where it can."""
     asked = Extraction(schema, "the user's text", native)
     system = asked.instruction
     wrong: list[str] = []
     for _ in range(max(0, retries) + 1):
-        value, reply = asked.ask(Message("user", text), model, system)
+        value, reply = asked.ask(base, Message("user", text), system)
         wrong = schemas.problems(schema, value) if validate else []
         if not wrong:
             return value
@@ -45,10 +57,10 @@ def extract(schema: Any, text: str, model: str, validate: bool, retries: int, re
     raise LlmError(f"extraction validation failed after {max(0, retries) + 1} attempt(s): {'; '.join(wrong)}")
 
 
-def extract_from_image(schema: Any, image: Image, model: str, native: bool = False) -> Any:
+def extract_from_image(schema: Any, image: Image, base: Request, native: bool = False) -> Any:
     """Data in the shape of schema, read from a picture; not validated. Raises LlmError for a reply that is no JSON."""
     asked = Extraction(schema, "the image", native)
-    return asked.ask(Message("user", IMAGE_REQUEST, images=(image,)), model, asked.instruction)[0]
+    return asked.ask(base, Message("user", IMAGE_REQUEST, images=(image,)), asked.instruction)[0]
 
 
 class Extraction:
@@ -64,9 +76,9 @@ class Extraction:
         )
         self.answer = Answer(schema) if native else None
 
-    def ask(self, message: Message, model: str, system: str) -> tuple[Any, str]:
+    def ask(self, base: Request, message: Message, system: str) -> tuple[Any, str]:
         """(the answer as data, its text)."""
-        request = Request([message], model=model, system=system, json_mode=True)
+        request = replace(base, messages=[message], system=system, json_mode=True)
         if self.answer is None:
             content = complete(request).content
             return to_sema(decoded(content, *DECODE_WORDS)), content
@@ -74,7 +86,7 @@ class Extraction:
         try:
             content = complete(request).content
         except ProviderError as error:
-            if error.status == 400 and error.hint is None:
+            if error.status == 400:
                 error.hint = "the model may not take a schema, or not this one: leave :mode :native out"
             raise
         return to_sema(self.answer.value(decoded(content, *DECODE_WORDS))), content
@@ -120,7 +132,7 @@ def unfenced(content: str) -> str:
     return text.strip()
 
 
-def classify(labels: Any, text: str, model: str) -> Any:
+def classify(labels: Any, text: str, base: Request) -> Any:
     """The label (a keyword, where the label is one) that the model chose, or its reply as a string."""
     if not is_sequence(labels):
         type_error("list or vector", labels)
@@ -129,12 +141,12 @@ def classify(labels: Any, text: str, model: str) -> Any:
         f"Classify the user's text as one of these categories: {', '.join(names)}."
         " Answer with only the category's name."
     )
-    answer = complete(Request([Message("user", text)], model=model, system=system)).content.strip()
+    answer = complete(replace(base, messages=[Message("user", text)], system=system)).content.strip()
     known = any(isinstance(label, Keyword) and label.name == answer for label in labels)
     return keyword(answer) if known else answer
 
 
-def summarize(text: str, model: str, words: int | None, style: str) -> str:
+def summarize(text: str, base: Request, words: int | None = None, style: str = "") -> str:
     """A summary; style: `bullet-points`, `one-line`, else a paragraph."""
     if style in BULLETS:
         system = "Summarize the user's text as bullet points."
@@ -144,15 +156,15 @@ def summarize(text: str, model: str, words: int | None, style: str) -> str:
         system = "Summarize the user's text in one concise paragraph."
     if words is not None:
         system += f" Use at most {words} words."
-    return complete(Request([Message("user", text)], model=model, system=system)).content
+    return complete(replace(base, messages=[Message("user", text)], system=system)).content
 
 
-def compare(first: str, second: str, model: str) -> Any:
+def compare(first: str, second: str, base: Request) -> Any:
     """{:similarity :differences :summary}. Raises LlmError for a reply that is no JSON."""
     system = (
         'Compare the two texts. Answer with one JSON object and nothing else: "similarity" (a number from 0 to 1),'
         ' "differences" (a list of strings) and "summary" (a string).'
     )
     user = f"Text A:\n{first}\n\nText B:\n{second}"
-    reply = complete(Request([Message("user", user)], model=model, system=system, json_mode=True))
+    reply = complete(replace(base, messages=[Message("user", user)], system=system, json_mode=True))
     return to_sema(decoded(reply.content, "failed to parse comparison JSON", "Response"))

@@ -16,6 +16,7 @@ IDS = frozenset(("conversation-id", "session-id", "user-id"))
 BATCH_OPTIONS = frozenset(("model", "max-tokens", "temperature", "system"))
 PROMPT_OPTIONS = frozenset(("model", "max-tokens", "temperature", "timeout", "tags", "metadata"))
 STREAM_OPTIONS = BATCH_OPTIONS | IDS | {"tags", "metadata"}
+TYPED_OPTIONS = PROMPT_OPTIONS | IDS
 SAY_OPTIONS = frozenset(("max-tokens", "temperature", "system"))
 ALL_OPTIONS = PROMPT_OPTIONS | STREAM_OPTIONS | {"reasoning-effort"}
 

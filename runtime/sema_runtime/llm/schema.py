@@ -239,11 +239,11 @@ def answer_schema(function: str, schema: Any) -> dict[str, Any]:
 
 def _answer_property(function: str, name: str, spec: Any) -> dict[str, Any]:
     fields, item = _fields(spec), _item(spec)
-    if fields is not None:
-        return {**_property(spec), **answer_schema(function, fields)}
-    if item is not None:
-        return {**_property(spec), "items": _answer_property(function, name, item)}
     made = _property(spec) if is_map(spec) else _shape(spec)
+    if fields is not None:
+        return {**made, **answer_schema(function, fields)}
+    if item is not None:
+        return {**made, "items": _answer_property(function, name, item)}
     kind = made.get("type")
     if kind == "object":
         raise SemaError(
