@@ -44,7 +44,7 @@ def llm_configure(name: Any, options: Any) -> None:
     if name.name in CHATLESS:
         configure_embeddings(registry(), name.name, api_key, base_url, model or CONFIGURED_MODELS.get(name.name, ""))
     else:
-        registry().register(configured(name.name, api_key, base_url, model), make_default=True)
+        registry().register_chat(configured(name.name, api_key, base_url, model))
 
 
 def _check_host(base_url: str) -> None:

@@ -1,7 +1,8 @@
 """Who makes embeddings and rankings: the providers we know, and what each of them takes.
 
 A provider of chat that speaks OpenAI's format also embeds; some providers do nothing else. Limits are those of the
-providers' documentation: texts in one request, and tokens in one request (two bytes of text for each, to be safe).
+providers' documentation: texts in one request, and tokens in one request (two bytes of text for each, to be safe). OpenAI
+would take 2048 texts, but its replies are 15 kB for each.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 OPENAI = Preset(
-    "OPENAI_API_KEY", "https://api.openai.com/v1", "text-embedding-3-small", max_texts=2048, max_bytes=600_000
+    "OPENAI_API_KEY", "https://api.openai.com/v1", "text-embedding-3-small", max_texts=512, max_bytes=600_000
 )
 OTHERS: dict[str, Preset] = {  # never the default by themselves
     "openai": OPENAI,

@@ -25,7 +25,7 @@ class EndpointTrial:
     raises LlmError when there is no room. used: grows with each answer, and is charged when the call fails after all.
     """
 
-    __slots__ = ("_attempt", "_endpoint", "_model", "_used", "call")
+    __slots__ = ("_attempt", "_endpoint", "_model", "_token", "_used", "call")
 
     def __init__(
         self, call: Call, endpoint: Embedder | Ranker, model: str, texts: list[str], used: Usage | None = None
@@ -34,9 +34,12 @@ class EndpointTrial:
         self._endpoint = endpoint
         self._model = model
         self._used = used or Usage()
+        self._token: Any = None
         if reserve.needed():
             tokens = sum(len(text.encode("utf-8", "replace")) + estimate.PER_MESSAGE for text in texts)
             call.hold = reserve.take(estimate.need(model, endpoint.provider, tokens, 0))
+        if call.hold is not None and endpoint.function is not None:
+            self._token = reserve.act_on_behalf_of(call.hold)
         self._attempt = call.begin_attempt(endpoint.provider, model)
 
     def __enter__(self) -> None:
@@ -44,6 +47,8 @@ class EndpointTrial:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._attempt.ended = time_ns()
+        if self._token is not None:
+            reserve.stop_acting(self._token)
         if error is None:
             return
         self._attempt.error = error

@@ -90,6 +90,13 @@ class Registry:
         if make_default or self.default_name is None:
             self.default_name = provider.name
 
+    def register_chat(self, provider: Provider) -> None:
+        """Registers a provider and makes it the default; embeddings configured under its name stay."""
+        known = self.providers.get(provider.name)
+        if known is not None and known.function is None:
+            provider.embedder, provider.ranker = known.embedder, known.ranker
+        self.register(provider, make_default=True)
+
     def default(self) -> Provider | None:
         return self.providers.get(self.default_name) if self.default_name else None
 
@@ -201,7 +208,7 @@ def _auto_configure_embeddings(target: Registry, environment: Mapping[str, str])
     model = environment.get("SEMA_EMBEDDING_MODEL", "")
     for name, preset in embedding.PRESETS.items():
         if key := environment.get(preset.variable, ""):
-            own = model if name == wanted or (not wanted and target.embedding_name is None) else ""
+            own = model if name == wanted or (not wanted and target.embedding_name in (None, name)) else ""
             target.register_embedder(embedding.embedder(name, key, "", own), embedding.ranker(name, key), False)
     key = environment.get(embedding.OPENAI.variable, "")
     if key and (target.embedding_name is None or wanted == embedding.FALLBACK):

@@ -28,20 +28,20 @@ VERSION = 1
 LARGEST = 2 << 30  # bytes of a file
 INDENT = "  "
 
-Entry = tuple[str, bytes, "Any"]  # id, embedding, metadata as JSON data
+Entry = tuple[Document, "Any"]  # with its metadata as JSON data
 
 
 def entries(documents: Iterable[Document]) -> list[Entry]:
     """What is to be written. Raises RecursionError for metadata that is nested too deeply."""
-    return [(one.id, one.embedding, stored(one.metadata)) for one in documents]
+    return [(one, stored(one.metadata)) for one in documents]
 
 
 def pieces(found: list[Entry]) -> Iterator[bytes]:
     """The file's contents, a document at a time. Raises UnicodeEncodeError for a lone surrogate."""
     separator = '{\n  "documents": ['
-    for id, embedding, metadata in found:
-        document = {"embedding": b64encode(embedding).decode(), "id": id, "metadata": metadata}
-        text = json.dumps(document, ensure_ascii=False, indent=len(INDENT), sort_keys=True)
+    for document, metadata in found:
+        value = {"embedding": b64encode(document.embedding).decode(), "id": document.id, "metadata": metadata}
+        text = json.dumps(value, ensure_ascii=False, indent=len(INDENT), sort_keys=True)
         yield f"{separator}\n{INDENT * 2}".encode() + text.replace("\n", f"\n{INDENT * 2}").encode()
         separator = ","
     ending = f"\n{INDENT}]" if found else '{\n  "documents": []'

@@ -14,7 +14,7 @@ from math import inf, isfinite
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sema_runtime.llm.vectors import SIZE, cosine_of, dot, magnitude, unpacked
+from sema_runtime.llm.vectors import SIZE, cosine_of, dot, magnitude, packed, unpacked
 from sema_runtime.tasks.background import Lane
 from sema_runtime.values.errors import SemaError
 
@@ -29,16 +29,25 @@ FEW = 64  # documents that were added since the table was made, and are looked a
 
 
 class Document:
-    """One entry. length: the magnitude of its vector, None until it is needed."""
+    """One entry. length: the magnitude of its vector, None until it is needed. embedding: of a length that is a multiple
+    of SIZE."""
 
-    __slots__ = ("embedding", "id", "length", "metadata", "vector")
+    __slots__ = ("id", "length", "metadata", "vector")
 
     def __init__(self, id: str, embedding: bytes, metadata: Any) -> None:
         self.id = id
-        self.embedding = embedding
         self.metadata = metadata
-        self.vector: array[float] = unpacked(embedding[: len(embedding) // SIZE * SIZE])
+        self.vector: array[float] = unpacked(embedding)
         self.length: float | None = None
+
+    @property
+    def embedding(self) -> bytes:
+        return packed(self.vector)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the embedding."""
+        return len(self.vector) * SIZE
 
     def magnitude(self) -> float:
         if self.length is None:
@@ -57,8 +66,8 @@ class Table:
     def __init__(self, numpy: Any, documents: list[Document]) -> None:
         self.numpy = numpy
         self.count = len(documents)
-        packed = numpy.frombuffer(b"".join(one.embedding for one in documents), "<f8")
-        self.rows = packed.reshape(len(documents), -1)
+        numbers = numpy.frombuffer(b"".join(one.embedding for one in documents), "<f8")
+        self.rows = numbers.reshape(len(documents), -1)
         self.lengths = numpy.sqrt(numpy.einsum("ij,ij->i", self.rows, self.rows))
         self.tame = all(map(_is_tame, self.lengths.tolist()))
         self.lengths[self.lengths == 0.0] = inf
@@ -82,14 +91,14 @@ class VectorStore:
         """Adds a document behind the others; one with the same id goes."""
         self.delete(document.id)
         self.documents[document.id] = document
-        self._sizes[len(document.embedding)] += 1
+        self._sizes[document.size] += 1
 
     def delete(self, id: str) -> bool:
         """Whether it was there."""
         old = self.documents.pop(id, None)
         if old is None:
             return False
-        self._sizes[len(old.embedding)] -= 1
+        self._sizes[old.size] -= 1
         self._table = None
         return True
 
@@ -114,7 +123,7 @@ class VectorStore:
 
     def _check(self, query: bytes, documents: list[Document]) -> None:
         if self._sizes[len(query)] != len(documents):
-            wrong = next(one for one in documents if len(one.embedding) != len(query))
+            wrong = next(one for one in documents if one.size != len(query))
             raise _mismatch(wrong, query)
         if documents and (not query or len(query) % SIZE):
             raise SemaError(
@@ -179,7 +188,7 @@ def _is_tame(length: float) -> bool:
 
 
 def _mismatch(document: Document, query: bytes) -> SemaError:
-    size, stored = len(query), len(document.embedding)
+    size, stored = len(query), document.size
     return SemaError(
         f"vector-store/search: embedding dimension mismatch for document '{document.id}': query has {size} bytes"
         f" ({size // SIZE} dims) but stored embedding has {stored} bytes ({stored // SIZE} dims) — the query and stored"
