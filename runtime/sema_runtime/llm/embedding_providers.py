@@ -1,8 +1,8 @@
 """Who makes embeddings and rankings: the providers we know, and what each of them takes.
 
 A provider of chat that speaks OpenAI's format also embeds; some providers do nothing else. Limits are those of the
-providers' documentation: texts in one request, and tokens in one request (two bytes of text for each, to be safe). OpenAI
-would take 2048 texts, but its replies are 15 kB for each.
+providers' documentation: texts in one request, and tokens in one request (two bytes of text for each, to be safe).
+OpenAI would take 2048 texts, but its replies are 30 kB for each.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ FEW = 64  # documents that were added since the table was made, and are looked a
 
 
 class Document:
-    """One entry. length: the magnitude of its vector, None until it is needed. embedding: of a length that is a multiple
-    of SIZE."""
+    """One entry. embedding: of a length that is a multiple of SIZE. length: the magnitude of its vector, None until it
+    is needed."""
 
     __slots__ = ("id", "length", "metadata", "vector")
 
