@@ -28,6 +28,7 @@ PAGES = (
     "files.md",
     "observability.md",
     "embeddings.md",
+    "recordings.md",
 )
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
