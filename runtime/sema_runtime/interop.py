@@ -4,6 +4,7 @@
 
     shop.total(to_sema({"items": [{"price": 3}]}))
     json.dumps(to_python(shop.report()))
+    await run(shop.ask, "price?")                # what the function waits for doesn't block the asyncio loop
 
 Functions of Sema modules take Python lists, tuples and dicts as they are; conversion is for data whose keys or types
 should be Sema's own. docs/python.md has the tables.
@@ -11,9 +12,9 @@ should be Sema's own. docs/python.md has the tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import SemaError, Thrown
@@ -27,11 +28,40 @@ from sema_runtime.values.typed_arrays import TypedArray
 
 __all__ = [
     "Char", "HashMap", "Keyword", "List", "Map", "Record", "SemaError", "Symbol", "Thrown",
-    "char", "cons", "keyword", "symbol", "to_python", "to_sema",
+    "asynchronous", "char", "cons", "keyword", "run", "symbol", "to_python", "to_sema",
 ]  # fmt: skip
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SAME = frozenset((type(None), bool, int, float, str, bytes))  # one type for both languages
 LISTS = (List, tuple, list, MutableArray, TypedArray)
+
+
+# Coroutines
+
+
+async def run(function: Callable[P, T], /, *args: P.args, **keywords: P.kwargs) -> T:
+    """The result of a Sema function, run as a task of the asyncio loop that awaits it.
+
+    Whatever the function waits for (models, HTTP, timers, channels, other tasks) leaves the loop free; no thread is
+    used. It sees and sets the context variables of the coroutine. Cancelling the coroutine raises a :cancelled
+    condition where the function waits; its errors are raised as by a plain call.
+    """
+    from sema_runtime.tasks import call
+
+    return await call(function, *args, **keywords)  # type: ignore[no-any-return]
+
+
+def asynchronous(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The coroutine function of a Sema function: `ask = asynchronous(shop.ask)`, then `await ask("price?")`."""
+    from functools import wraps
+
+    @wraps(function)
+    async def coroutine(*args: P.args, **keywords: P.kwargs) -> T:
+        return await run(function, *args, **keywords)
+
+    return coroutine
 
 
 # Sema → Python

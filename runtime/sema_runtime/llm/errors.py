@@ -41,6 +41,21 @@ class ProviderError(LlmError):
         if status:
             self.fields["status"] = status
 
+    @property
+    def provider(self) -> str:
+        """The provider that was asked, "" before one was."""
+        named = self.fields.get("provider")
+        return "" if named is None else str(named.name)
+
+    @property
+    def model(self) -> str:
+        return str(self.fields.get("model", ""))
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds after which the request may be repeated, when the provider said so."""
+        return None if self.wait_ms is None else self.wait_ms / 1000
+
     def concerning(self, provider: str, model: str, hint: str | None, message: str) -> None:
         """Adds who was asked for what, advice and the message without secrets; the first to call this knows best."""
         from sema_runtime.values.atoms import keyword

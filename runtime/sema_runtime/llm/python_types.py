@@ -6,7 +6,7 @@ import sys
 import warnings
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, is_typeddict
 
-from sema_runtime.llm.jsonable import compact
+from sema_runtime.llm.jsonable import compact, to_json
 from sema_runtime.values.errors import SemaError
 
 DROPPED = ("title", "$defs")
@@ -33,18 +33,18 @@ class TypeSchema:
         return "JSON Schema: " + compact(self.json_schema())
 
     def problems(self, value: Any) -> list[str]:
-        """What is wrong with decoded JSON; nothing when `made` will work."""
+        """What is wrong with an answer, as data of Sema; nothing when `made` will work."""
         from pydantic import ValidationError
 
         try:
-            self.adapter.validate_python(value)
+            self.made(value)
         except ValidationError as error:
             return problems_of(error)
         return []
 
     def made(self, value: Any) -> Any:
         """An instance of the type. Raises pydantic's ValidationError."""
-        return self.adapter.validate_python(value)
+        return self.adapter.validate_python(to_json(value))
 
 
 def adapter_of(kind: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from sema_runtime.tasks.promises import AsyncPromise
 from sema_runtime.tasks.scheduler import scheduler
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Iterator[Any]:
+def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Generator[Any, None, None]:
     """function(item) of each item, begun in their order, at most limit at once. Results come in that order, too.
 
     Raises what the first item to fail raises, first in that order. What ends this early (that, cancelling the task,

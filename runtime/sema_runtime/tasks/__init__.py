@@ -51,11 +51,11 @@ def sleep(milliseconds: float) -> None:
         block(milliseconds / 1000)
 
 
-async def call(function: Callable[..., Any], *args: Any) -> Any:
+async def call(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:
     """Runs a Sema function as a task of the running asyncio loop; what it waits for doesn't block that loop."""
     from sema_runtime.tasks.hosted import call_in_loop
 
-    return await call_in_loop(function, args)
+    return await call_in_loop(function, args, keywords)
 
 
 def drain() -> None:

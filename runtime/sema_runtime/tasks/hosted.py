@@ -60,24 +60,42 @@ def scheduler_of(loop: asyncio.AbstractEventLoop) -> Scheduler:
     return found
 
 
-async def call_in_loop(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The result of function(*args), run as a task. Cancelling the coroutine cancels the task."""
-    loop = asyncio.get_running_loop()
-    scheduler = scheduler_of(loop)
-    task = Task(scheduler, lambda: function(*args))
-    done: asyncio.Future[None] = loop.create_future()
+async def call_in_loop(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The result of function(*args, **keywords), run as a task that shares the coroutine's context variables.
+
+    Cancelling the coroutine cancels the task; it ends when the task has cleaned up.
+    """
+    scheduler = scheduler_of(asyncio.get_running_loop())
+    task = Task(scheduler, lambda: function(*args, **keywords), getcurrent().gr_context)
+    scheduler.ready.append(task)
+    scheduler.pump_soon()
+    return await outcome_of(task)
+
+
+async def outcome_of(task: Task) -> Any:
+    """The result of a task of the running loop; when the coroutine is cancelled, so is the task."""
+    scheduler, promise = task.scheduler, task.promise
+    done = _told(promise)
+    try:
+        await done
+    except asyncio.CancelledError:
+        if scheduler.cancel(promise):
+            scheduler.pump_soon()
+            await _told(promise)
+        raise
+    return promise.result()
+
+
+def _told(promise: AsyncPromise) -> asyncio.Future[None]:
+    """A future that is done when the promise is settled and its task has ended."""
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def settled(_: AsyncPromise) -> None:
         if not done.done():
             done.set_result(None)
 
-    task.promise.watchers.append(settled)
-    scheduler.ready.append(task)
-    scheduler.pump_soon()
-    try:
-        await done
-    except asyncio.CancelledError:
-        scheduler.cancel(task.promise)
-        scheduler.pump_soon()
-        raise
-    return task.promise.result()
+    if promise.open:
+        promise.watchers.append(settled)
+    else:
+        done.set_result(None)
+    return done

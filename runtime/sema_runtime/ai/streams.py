@@ -1,0 +1,165 @@
+"""Answers that come piece by piece: iterators that can be closed at any time, which ends the request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from sema_runtime.ai.feeds import Feed
+from sema_runtime.tasks.hosted import outcome_of, scheduler_of
+from sema_runtime.tasks.scheduler import scheduler
+
+T = TypeVar("T")
+Work = Callable[[Callable[[str], None]], T]
+
+
+class _Pieces(Generic[T]):
+    """text: what was read so far. result: what the whole is, once everything is read."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._result: T | None = None
+        self._read = False
+
+    @property
+    def result(self) -> T:
+        if not self._read:
+            raise RuntimeError("the stream isn't at its end yet")
+        return self._result  # type: ignore[return-value]
+
+    def _end(self, feed: Feed) -> None:
+        """Takes the result; raises the work's error."""
+        self._result = feed.result()
+        self._read = True
+
+
+class Stream(_Pieces[T]):
+    """An async iterator over the pieces of an answer: `async for piece in stream`.
+
+    Nothing is sent before the first piece is asked for. Leaving the loop early, `await stream.aclose()`, the end of
+    `async with stream` and cancelling the asyncio task all end the request; what was used by then is charged.
+    """
+
+    def __init__(self, work: Work[T]) -> None:
+        super().__init__()
+        self._feed: Feed | None = None
+        self._loop = asyncio.get_running_loop()
+        self._feed = Feed(scheduler_of(self._loop), work)
+
+    def __aiter__(self) -> Stream[T]:
+        return self
+
+    async def __anext__(self) -> str:
+        feed = self._feed
+        if feed is None:
+            raise StopAsyncIteration
+        feed.begin()
+        while True:
+            piece = feed.take()
+            if piece is not None:
+                self.text += piece
+                return piece
+            if feed.ended:
+                self._feed = None
+                self._end(feed)
+                raise StopAsyncIteration
+            await self._news(feed)
+
+    async def _news(self, feed: Feed) -> None:
+        waiting: asyncio.Future[None] = self._loop.create_future()
+        feed.on_news = lambda: None if waiting.done() else waiting.set_result(None)
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+
+    async def read(self) -> T:
+        """Reads to the end; the result: of `ai.stream` the whole text."""
+        async for _ in self:
+            pass
+        return self.result
+
+    async def aclose(self) -> None:
+        """Ends the request, if it is still under way."""
+        feed, self._feed = self._feed, None
+        if feed is not None and feed.cancel():
+            assert feed.task is not None
+            try:
+                await outcome_of(feed.task)
+            except Exception:
+                return
+
+    async def __aenter__(self) -> Stream[T]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __del__(self) -> None:
+        if self._feed is not None and self._feed.task is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._feed.cancel)
+
+
+class SyncStream(_Pieces[T]):
+    """An iterator over the pieces of an answer. Leaving the loop early, `close()` and `with` end the request."""
+
+    def __init__(self, work: Work[T]) -> None:
+        super().__init__()
+        self._feed: Feed | None = Feed(scheduler(), work)
+
+    def __iter__(self) -> SyncStream[T]:
+        return self
+
+    def __next__(self) -> str:
+        feed = self._feed
+        if feed is None:
+            raise StopIteration
+        feed.begin()
+        while True:
+            piece = feed.take()
+            if piece is not None:
+                self.text += piece
+                return piece
+            if feed.ended:
+                self._feed = None
+                self._end(feed)
+                raise StopIteration
+            self._wait(feed)
+
+    def _wait(self, feed: Feed) -> None:
+        waiter = feed.scheduler.waiter()
+        feed.on_news = waiter.wake
+        try:
+            feed.scheduler.wait(waiter)
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self) -> T:
+        """Reads to the end; the result: of `stream` the whole text."""
+        for _ in self:
+            pass
+        return self.result
+
+    def close(self) -> None:
+        """Ends the request, if it is still under way."""
+        feed, self._feed = self._feed, None
+        if feed is not None and feed.cancel() and not feed.ended:
+            waiter = feed.scheduler.waiter()
+            feed.promise.watchers.append(waiter.wake)
+            feed.scheduler.wait(waiter)
+
+    def __enter__(self) -> SyncStream[T]:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._feed is not None:
+            self._feed.cancel()
