@@ -64,7 +64,7 @@ def _stored(url: str, token: str, expires_in: int | None) -> Any:
     from sema_runtime.mcp.tokens import Credentials, default_store
 
     value = (sys.stdin.readline() if token == "-" else token).strip()
-    if not value or not value.isascii() or not value.isprintable():
+    if not (value.isascii() and value.isprintable() and value.split() == [value]):
         raise Failure("the token is empty or holds characters that no token has")
     store = default_store()
     store.save(Credentials(url, value, expires_at=None if expires_in is None else int(time.time()) + expires_in))
@@ -133,5 +133,8 @@ def _reported(work: Any) -> int:
         print(f"Error: {failure.message}", file=sys.stderr)
         if failure.hint:
             print(f"  hint: {failure.hint}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Error: interrupted", file=sys.stderr)
         return 1
     return 0

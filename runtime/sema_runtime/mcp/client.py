@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from sema_runtime.lib.children import Settings
+    from sema_runtime.mcp.discovery import Challenge
     from sema_runtime.mcp.http import Endpoint
 
     T = TypeVar("T")
@@ -159,30 +160,40 @@ class Connection:
         return await self.peer.request(method, params)
 
     async def _authorized(self, method: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """What asking gives; where the server wants a token, or another one, once more with that."""
-        endpoint = self.endpoint
-        token = endpoint.token if endpoint is not None else None
-        try:
-            return await ask()
-        except HttpFailure as failure:
-            if endpoint is None or failure.status not in (401, 403):
-                raise
-            from sema_runtime.mcp.discovery import challenge_of
+        """What asking gives; where the server wants a token, or another one, once more with that. A token out of the
+        store may have been withdrawn, so that a second one is needed."""
+        fresh = False
+        while True:
+            token = self.endpoint.token if self.endpoint is not None else None
+            try:
+                return await ask()
+            except HttpFailure as failure:
+                challenge = self._challenge(failure)
+                if fresh or challenge is None:
+                    raise
+            async with self.renewing:
+                assert self.endpoint is not None
+                if self.endpoint.token == token:  # else another task has got one
+                    self.endpoint.token, fresh = await self._token(challenge, token)
+                    if self.legacy and method != "initialize":
+                        await self._open_http()  # its stream was opened with the old token
 
-            challenge = challenge_of(failure.challenge)
-            if failure.status == 403 and challenge.error != "insufficient_scope":
-                raise
-            if endpoint.token is None and endpoint.has_authorization():
-                failure.hint = "the server does not take the Authorization header that was given in :headers"
-                raise
-        async with self.renewing:
-            if endpoint.token == token:  # else another task has got a new one
-                endpoint.token = await self._token(challenge, token)
-                if self.legacy and method != "initialize":
-                    await self._open_http()  # its stream was opened with the old token
-        return await ask()
+    def _challenge(self, failure: HttpFailure) -> Challenge | None:
+        """What the server wants, where a login can help."""
+        if self.endpoint is None or failure.status not in (401, 403):
+            return None
+        from sema_runtime.mcp.discovery import challenge_of
 
-    async def _token(self, challenge: Any, refused: str | None) -> str:
+        found = challenge_of(failure.challenge)
+        if failure.status == 403 and found.error != "insufficient_scope":
+            return None
+        if self.endpoint.token is None and self.endpoint.has_authorization():
+            failure.hint = "the server does not take the Authorization header that was given in :headers"
+            return None
+        return found
+
+    async def _token(self, challenge: Challenge, refused: str | None) -> tuple[str, bool]:
+        """A token, and whether it is new."""
         from sema_runtime.mcp.oauth import Login, token_for
 
         assert isinstance(self.target, Remote)

@@ -8,6 +8,7 @@ Of all tasks and processes one at a time gets a token for a server; the others t
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from base64 import b64encode, urlsafe_b64encode
 from hashlib import sha256
@@ -19,9 +20,13 @@ from sema_runtime import capabilities
 from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, discover
 from sema_runtime.mcp.loopback import Loopback, Show, send_browser
 from sema_runtime.mcp.protocol import Failure, decoded
-from sema_runtime.mcp.tokens import Credentials, Store, Turn, default_store
+from sema_runtime.mcp.tokens import Credentials, Turn, default_store
 from sema_runtime.net.http import Failure as NoReply
 from sema_runtime.net.http import Reply, Request, fetch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.mcp.tokens import Store
 
 CLIENT_NAME = "Sema MCP client"
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
@@ -52,17 +57,17 @@ class Login(NamedTuple):
 # The token for a request
 
 
-async def token_for(login: Login, refused: str | None) -> str:
+async def token_for(login: Login, refused: str | None) -> tuple[str, bool]:
     """An access token that isn't the one which the server has just refused: stored, refreshed, or from a new login.
 
-    Raises Failure.
+    And whether it is new, not out of the store. Raises Failure.
     """
     store = await asyncio.to_thread(default_store)
     async with Turn(login.server):
         known = await asyncio.to_thread(store.load, login.server)
         more = login.challenge.error == "insufficient_scope"
         if known is not None and known.access_token != refused and not (known.expired() or more):
-            return known.access_token
+            return known.access_token, False
         fresh = None
         if known is not None and known.refresh_token is not None and not more:
             try:
@@ -72,7 +77,7 @@ async def token_for(login: Login, refused: str | None) -> str:
         if fresh is None:
             fresh = await with_browser(login, known)
         await asyncio.to_thread(store.save, fresh)
-        return fresh.access_token
+        return fresh.access_token, True
 
 
 async def log_in(login: Login, device: bool) -> Store:
@@ -113,7 +118,8 @@ async def with_browser(login: Login, known: Credentials | None) -> Credentials:
     earlier = known.client if known is not None else None
     state, verifier = token_urlsafe(24), token_urlsafe(48)
     async with Loopback(state, place.issuer, _earlier_port(earlier)) as loopback:
-        client = await _client(login, place, earlier, loopback.redirect_uri)
+        scope = " ".join(_scopes(login, place, known))
+        client = await _client(login, place, earlier, loopback.redirect_uri, scope)
         query = {
             "response_type": "code",
             "client_id": client["client_id"],
@@ -123,7 +129,6 @@ async def with_browser(login: Login, known: Credentials | None) -> Credentials:
             "state": state,
             "resource": place.resource,
         }
-        scope = " ".join(_scopes(login, place, known))
         if scope:
             query["scope"] = scope
         send_browser(f"{authorize}{'&' if '?' in authorize else '?'}{urlencode(query)}", login.server, login.show)
@@ -165,9 +170,9 @@ async def with_device(login: Login, known: Credentials | None) -> Credentials:
     endpoint = place.endpoint("device_authorization")
     if endpoint is None:
         raise Failure("authorization server does not advertise a device authorization endpoint")
-    client = await _client(login, place, known.client if known is not None else None, DEVICE_REDIRECT)
-    form = {"client_id": client["client_id"], "resource": place.resource}
     scope = " ".join(_scopes(login, place, known))
+    client = await _client(login, place, known.client if known is not None else None, DEVICE_REDIRECT, scope)
+    form = {"client_id": client["client_id"], "resource": place.resource}
     if scope:
         form["scope"] = scope
     answer = _json(await _posted(endpoint, form, client), "device authorization failed")
@@ -199,34 +204,41 @@ def _number(value: Any, default: float) -> float:
 # Requests
 
 
-async def _client(login: Login, place: Place, earlier: dict[str, str] | None, redirect_uri: str) -> dict[str, str]:
-    """As whom we log in. An earlier registration counts for the address that it was made with."""
+async def _client(
+    login: Login, place: Place, earlier: dict[str, str] | None, redirect_uri: str, scope: str
+) -> dict[str, str]:
+    """As whom we log in. An earlier registration counts for the address and the scopes that it was made with."""
     if login.client_id:
         return {"client_id": login.client_id}
     endpoint = place.endpoint("registration")
-    if earlier is not None and (endpoint is None or earlier.get("redirect_uri") == redirect_uri):
+    if earlier is not None and (endpoint is None or _covers(earlier, redirect_uri, scope)):
         return earlier
     if endpoint is None:
         raise Failure(NO_CLIENT, CLIENT_HINT)
     grants = [DEVICE_GRANT] if redirect_uri == DEVICE_REDIRECT else []
-    wanted = {
+    wanted: dict[str, Any] = {
         "client_name": CLIENT_NAME,
         "redirect_uris": [redirect_uri],
         "grant_types": ["authorization_code", "refresh_token", *grants],
         "response_types": ["code"],
         "token_endpoint_auth_method": "none",
     }
-    import json
-
+    if scope:
+        wanted["scope"] = scope
     reply = await _sent(endpoint, json.dumps(wanted).encode(), [("Content-Type", "application/json")])
     answer = _json(reply, "dynamic client registration failed")
     if not isinstance(answer.get("client_id"), str):
         raise Failure("dynamic client registration gave no client_id")
-    made = {"client_id": answer["client_id"], "redirect_uri": redirect_uri}
+    made = {"client_id": answer["client_id"], "redirect_uri": redirect_uri, "scope": scope}
     for name, field in (("client_secret", "client_secret"), ("auth_method", "token_endpoint_auth_method")):
         if isinstance(answer.get(field), str):
             made[name] = answer[field]
     return made
+
+
+def _covers(client: dict[str, str], redirect_uri: str, scope: str) -> bool:
+    registered = set(client.get("scope", "").split())
+    return client.get("redirect_uri") == redirect_uri and registered.issuperset(scope.split())
 
 
 async def _token(place: Place, client: dict[str, str], form: dict[str, str]) -> dict[str, Any]:

@@ -41,7 +41,8 @@ SETTING = "SEMA_MCP_TOKEN_STORE"
 class Credentials:
     """What is kept for a server. expires_at: unix seconds, None for a token that doesn't end.
 
-    client: `client_id`, and where there are such `client_secret`, `redirect_uri`, `auth_method`; None without one.
+    client: `client_id`, and of a registration `redirect_uri`, `scope`, and if there are such `client_secret` and
+    `auth_method`; None without one.
     """
 
     url: str

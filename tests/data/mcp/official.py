@@ -70,5 +70,6 @@ if __name__ == "__main__":
         )
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
+        listener.listen()
         print(listener.getsockname()[1], flush=True)
         uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
