@@ -46,6 +46,11 @@ FIXTURES: list[dict[str, Any]] = [
         "chunkSize": 8,
         "latency": 20,
     },
+    {
+        "match": {"userMessage": "THINK"},
+        "response": {"content": "42", "reasoning": "six times seven", "usage": USAGE},
+    },
+    {"match": {"userMessage": "EXTRACT"}, "response": {"content": '{"city": "Oslo", "degrees": null}', "usage": USAGE}},
     {"match": {"endpoint": "chat"}, "response": {"content": "Hello in several chunks.", "usage": USAGE}},
 ]
 TOOL = """
@@ -116,3 +121,18 @@ def test_cut_stream_is_an_error_not_a_short_answer(wire: str) -> None:
     value = run('(define heard 0) (list (try (llm/stream "CUT" (fn (s) (set! heard 1))) (catch e (:type e))) heard)')
     assert value[0].name == "llm"
     assert value[1] == 1
+
+
+def test_thoughts_are_no_part_of_the_answer(wire: str) -> None:
+    assert run('(llm/complete "THINK")') == "42"
+    assert run('(llm/stream "THINK" (fn (s) s))') == "42"
+
+
+def test_native_schema(wire: str) -> None:
+    schema = "{:city :string :degrees {:type :number :optional #t}}"
+    assert run(f'(:city (llm/extract {schema} "EXTRACT it" {{:mode :native}}))') == "Oslo"
+
+
+def test_picture(wire: str) -> None:
+    message = '(message/with-image :user "What is it?" #u8(137 80 78 71))'
+    assert run(f"(llm/chat [{message}])") == "Hello in several chunks."

@@ -11,7 +11,7 @@ from wire_support import GEMINI, conversation, read, request, sse
 
 from sema_runtime.llm import wire_gemini as wire
 from sema_runtime.llm.errors import ProviderError
-from sema_runtime.llm.messages import ToolCall
+from sema_runtime.llm.messages import ToolCall, ToolSchema
 
 
 def candidate(*parts: dict[str, Any], finish: str | None = "STOP", **usage: int) -> dict[str, Any]:
@@ -58,6 +58,26 @@ def test_effort_is_a_budget(effort: str, budget: int) -> None:
     assert body["generationConfig"]["thinkingConfig"] == {"thinkingBudget": budget}
 
 
+def test_models_that_think_as_they_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "_own_thinking", set())
+    asked = request(reasoning_effort="none")
+    assert not wire.learn(GEMINI, asked, "API key not valid")
+    assert wire.learn(GEMINI, asked, "Budget 0 is invalid. This model only works in thinking mode.")
+    assert "thinkingConfig" not in wire.body(GEMINI, asked, False)["generationConfig"]
+    assert not wire.learn(GEMINI, asked, "Budget 0 is invalid.")
+
+
+def test_a_tool_without_parameters_declares_none() -> None:
+    empty = ToolSchema("now", "The time", {"type": "object", "properties": {}, "required": []})
+    [group] = wire.body(GEMINI, request(tools=[empty]), False)["tools"]
+    assert group["function_declarations"] == [{"name": "now", "description": "The time"}]
+
+
+def test_ids_of_calls_go_on_where_the_conversation_is() -> None:
+    reply = wire.parse(json.dumps(candidate(call("f"))), request(messages=[]))
+    assert [one.id for one in reply.tool_calls] == ["gemini-call-0"]
+
+
 def test_strict_tools_are_validated_calls() -> None:
     body = wire.body(GEMINI, request(strict_tools=True), False)
     assert body["toolConfig"] == {"functionCallingConfig": {"mode": "VALIDATED"}}
@@ -83,7 +103,7 @@ def test_reply() -> None:
     parts = [{"text": "Hm.", "thought": True}, {"text": "a"}, {"text": "b"}, call("f", "sig", x=1), call("g")]
     reply = wire.parse(json.dumps(candidate(*parts, **counts)), request())
     assert reply.content == "a\nb"
-    assert reply.tool_calls == [ToolCall("gemini-call-0", "f", {"x": 1}, "sig"), ToolCall("gemini-call-1", "g", {})]
+    assert reply.tool_calls == [ToolCall("gemini-call-2", "f", {"x": 1}, "sig"), ToolCall("gemini-call-3", "g", {})]
     assert (reply.stop_reason, reply.model) == ("tool_use", "gemini-x")
     assert (reply.usage.prompt, reply.usage.completion, reply.usage.cache_read) == (5, 16, 2), (
         "thinking is paid for too"
@@ -114,7 +134,7 @@ def test_stream() -> None:
     )
     texts, reply = read(wire, data)
     assert texts == ["He", "llo"]
-    assert reply.tool_calls == [ToolCall("gemini-call-0", "f", {"x": 1}, "sig"), ToolCall("gemini-call-1", "g", {})]
+    assert reply.tool_calls == [ToolCall("gemini-call-2", "f", {"x": 1}, "sig"), ToolCall("gemini-call-3", "g", {})]
     assert (reply.usage.prompt, reply.usage.completion, reply.stop_reason) == (5, 7, "tool_use")
 
 

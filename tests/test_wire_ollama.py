@@ -21,7 +21,7 @@ def chunk(content: str = "", done: bool = False, **message: Any) -> dict[str, An
 
 
 CALLS = {"tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}, {"function": {"name": "g"}}]}
-MADE = [ToolCall("ollama-call-0", "f", {"x": 1}), ToolCall("ollama-call-1", "g", {})]
+MADE = [ToolCall("ollama-call-2", "f", {"x": 1}), ToolCall("ollama-call-3", "g", {})]
 
 
 @pytest.mark.parametrize("options", [{}, {"temperature": 0.2, "system": "S"}], ids=["plain", "settings"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
-from sema_runtime.llm.messages import Image, Message
+from sema_runtime.llm.messages import Image, Message, Request
 from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
@@ -76,6 +76,12 @@ def picture_type(image: Image) -> str:
     if not image.media_type:
         raise config_error("the image is none: it begins as no PNG, JPEG, GIF, WebP or PDF file does")
     return image.media_type
+
+
+def calls_so_far(request: Request) -> int:
+    """The calls of tools in a conversation: where a wire without ids of its own goes on counting, so that another
+    provider may take over."""
+    return sum(len(message.tool_calls) for message in request.messages)
 
 
 def without_system(messages: list[Message]) -> list[Message]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, config_error, network_error
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, ToolSchema, Usage
 from sema_runtime.llm.native import strict
 from sema_runtime.llm.wire_common import (
     EventSplitter,
     arguments_of,
     arguments_text,
+    calls_so_far,
     count,
     decode,
     picture_type,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 THINKING_BUDGETS = {"low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576}
 splitter = EventSplitter
+
+_own_thinking: set[str] = set()  # models that turned out to refuse a budget: they think as they like
 
 
 def url(provider: Provider, request: Request, stream: bool) -> str:
@@ -44,7 +47,7 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     settings: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
     if request.temperature is not None:
         settings["temperature"] = request.temperature
-    if request.reasoning_effort is not None:
+    if request.reasoning_effort is not None and request.model not in _own_thinking:
         settings["thinkingConfig"] = {"thinkingBudget": THINKING_BUDGETS.get(request.reasoning_effort.lower(), 0)}
     if request.answer_schema is not None:
         settings["responseMimeType"] = "application/json"
@@ -54,13 +57,18 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     if system:
         made["systemInstruction"] = {"parts": [{"text": system}]}
     if request.tools:
-        declarations = [
-            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-            for tool in request.tools
-        ]
+        declarations = [_declaration(tool) for tool in request.tools]
         made["tools"] = [{"function_declarations": declarations}]
         if request.strict_tools:
             made["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
+    return made
+
+
+def _declaration(tool: ToolSchema) -> dict[str, Any]:
+    """The API refuses an object without properties; a tool without parameters has none to declare."""
+    made: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    if tool.parameters.get("properties"):
+        made["parameters"] = tool.parameters
     return made
 
 
@@ -97,8 +105,14 @@ def _parts(message: Message) -> list[dict[str, Any]]:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """This wire has nothing to learn from a 400."""
-    return False
+    """Notes that a 400 reply refuses a budget for thinking. True when the next attempt differs."""
+    low = text.lower()
+    if request.reasoning_effort is None or request.model in _own_thinking:
+        return False
+    if "thinking" not in low and "budget" not in low:
+        return False
+    _own_thinking.add(request.model)
+    return True
 
 
 def parse(text: str, request: Request) -> Reply:
@@ -106,7 +120,7 @@ def parse(text: str, request: Request) -> Reply:
     value = decode(text)
     candidate, parts = _candidate(value)
     content = "\n".join(part["text"] for part in parts if _is_text(part))
-    calls = _calls(parts, 0)
+    calls = _calls(parts, calls_so_far(request))
     thoughts = count(value, "usageMetadata", "thoughtsTokenCount")
     if not content and not calls and (candidate.get("finishReason") == "MAX_TOKENS" or thoughts > 0):
         finish = candidate.get("finishReason") or "unknown"
@@ -159,6 +173,7 @@ class StreamReader:
     def __init__(self, request: Request) -> None:
         self.done = False
         self._model = request.model
+        self._first_call = calls_so_far(request)
         self._text: list[str] = []
         self._calls: list[ToolCall] = []
         self._usage: dict[str, Any] = {}
@@ -177,7 +192,7 @@ class StreamReader:
             self._usage = value
         if not parts:
             return ""
-        self._calls += _calls(parts, len(self._calls))
+        self._calls += _calls(parts, self._first_call + len(self._calls))
         text = "".join([part["text"] for part in parts if _is_text(part)])
         self._text.append(text)
         return text

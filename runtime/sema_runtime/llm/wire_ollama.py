@@ -8,7 +8,16 @@ import sys
 from sema_runtime.llm.errors import api_error, config_error, network_error, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
-from sema_runtime.llm.wire_common import PDF, LineSplitter, arguments_of, arguments_text, count, decode, picture_type
+from sema_runtime.llm.wire_common import (
+    PDF,
+    LineSplitter,
+    arguments_of,
+    arguments_text,
+    calls_so_far,
+    count,
+    decode,
+    picture_type,
+)
 from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
@@ -82,7 +91,7 @@ def parse(text: str, request: Request) -> Reply:
         raise api_error(200, str(value["error"]))
     if not isinstance(message, dict):
         raise parse_error("no message in response")
-    calls = _calls(message, 0)
+    calls = _calls(message, calls_so_far(request))
     return Reply(
         content=message.get("content") or "",
         model=value.get("model") or request.model,
@@ -114,6 +123,7 @@ class StreamReader:
     def __init__(self, request: Request) -> None:
         self.done = False
         self._model = request.model
+        self._first_call = calls_so_far(request)
         self._text: list[str] = []
         self._calls: list[ToolCall] = []
         self._last: dict[str, Any] = {}
@@ -129,7 +139,7 @@ class StreamReader:
             raise api_error(200, str(value["error"]))
         message = value.get("message") or {}
         if "tool_calls" in message:
-            self._calls += _calls(message, len(self._calls))
+            self._calls += _calls(message, self._first_call + len(self._calls))
         if value.get("done"):
             self.done = True
             self._last = value
