@@ -69,10 +69,10 @@ def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
     text = error.message.lower()
     if error.status in (401, 403):
         return f"provider '{provider.name}' refused the key: check {_key_of(provider)}"
-    if (error.status in (400, 404) and "model" in text) or error.status == 404:
-        return _about_model(provider, model)
     if error.status in (400, 413) and any(words in text for words in TOO_LONG):
         return "send less: a shorter text, fewer messages of the history, or a model with a larger context"
+    if (error.status in (400, 404) and "model" in text) or error.status == 404:
+        return _about_model(provider, model)
     if error.status == 407 or "407 " in text:
         return f"the proxy in {_proxy_of(provider) or 'the environment'} wants a name and a password in its URL"
     if error.status == 402:

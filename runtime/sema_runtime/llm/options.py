@@ -37,9 +37,9 @@ def name_or_text(options: Map, name: str) -> str | None:
 
 
 def number(options: Map, name: str) -> float | None:
-    """A number as a float; an integer that is too large for one is infinite."""
+    """A number as a float; an integer that is too large for one is infinite. NaN counts as absent."""
     value = options.lookup(keyword(name))
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
         return None
     try:
         return float(value)
@@ -50,7 +50,7 @@ def number(options: Map, name: str) -> float | None:
 def finite(options: Map, name: str) -> float | None:
     """As `number`; what JSON can't say counts as absent."""
     value = number(options, name)
-    return value if value is not None and abs(value) != float("inf") and value == value else None
+    return value if value is not None and abs(value) != float("inf") else None
 
 
 def integer(options: Map, name: str) -> int | None:
