@@ -273,5 +273,5 @@ def prune_command(tape: str, keep: str, drop: tuple[str, ...], dry_run: bool, no
     elif dry_run:
         print(f"{len(out)} of its lines would be taken out")
     else:
-        print(f"{len(out)} lines taken out" + ("" if no_backup else f"; the old tape is {tape}.bak"))
+        print(f"{len(out)} {'line' if len(out) == 1 else 'lines'} taken out" + ("" if no_backup else f"; the old tape is {tape}.bak"))
     return 0

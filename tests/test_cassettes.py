@@ -407,6 +407,32 @@ def test_ten_processes_append_while_others_read(tmp_path: Path) -> None:
     assert all(tape.entry(f"w{n}-{i}") is not None for n in range(10) for i in range(40))
 
 
+RECORD = """
+import sys
+from sema_runtime.llm.cassette import Cassette
+from sema_runtime.llm.messages import Reply
+tape = Cassette(sys.argv[1])
+sys.stdin.readline()
+for n in range(100):
+    if tape.find(f"k{n}") is None:
+        tape.record("complete", f"k{n}", Reply(f"answer {n}", "m"), [])
+"""
+
+
+def test_processes_that_make_the_same_calls_record_each_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    recorders = [start(RECORD, path) for _ in range(4)]
+    for recorder in recorders:
+        assert recorder.stdin is not None
+        recorder.stdin.write("go\n")
+        recorder.stdin.flush()
+    for recorder in recorders:
+        _, errors = recorder.communicate(timeout=60)
+        assert recorder.returncode == 0, errors
+    entries = [json.loads(one) for one in path.read_text().splitlines()]
+    assert sorted(one["key"] for one in entries) == sorted(f"k{n}" for n in range(100))
+
+
 def test_a_writer_that_is_killed_costs_one_line(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     for round_ in range(3):

@@ -6,18 +6,27 @@ import os
 
 from sema_runtime.lib.file_access import opened_regular, write_all
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 LOCK_TRIES, LOCK_PAUSE = 100, 0.002  # then it is written without: the system appends in one go in any case
 
 
-def append_to(path: str, lines: bytes) -> None:
+def append_to(path: str, lines: bytes, wanted: Callable[[], bool] | None = None) -> None:
     """Adds whole lines behind what is in a file, in one piece; makes the file and its folders. When another file is put
-    in its place meanwhile (`sema cassette prune`), they are in that one. Raises OSError, SemaError for a pipe."""
+    in its place meanwhile (`sema cassette prune`), they are in that one. Raises OSError, SemaError for a pipe.
+
+    wanted: asked when nobody else can write any more; without its consent nothing is added.
+    """
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     while True:
         descriptor = opened_regular("append", path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             locked = lock(descriptor)
             if _is_current(path, descriptor):
+                if wanted is not None and not wanted():
+                    return
                 append_line(descriptor, lines, locked)
                 if locked or _is_current(path, descriptor):
                     return

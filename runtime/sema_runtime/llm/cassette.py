@@ -140,9 +140,7 @@ class Cassette:
         result = {"mcp_result": entry.pop("mcp_result")} if "mcp_result" in entry else {}
         entry = {**entry, "embeddings": vectors, **result}
         try:
-            if self.mode == "auto" and self.tape.entry(entry["key"]) is not None:
-                return  # somebody was faster; only the first entry of a key is replayed
-            self.tape.append(entry)
+            self.tape.append(entry, once=self.mode == "auto")  # only the first entry of a key is ever replayed
         except (OSError, SemaError, RecursionError) as error:
             self._unwritten[entry["key"]] = entry
             reason = self._failed(error).message.partition(": ")[2]

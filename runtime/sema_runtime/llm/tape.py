@@ -303,9 +303,11 @@ class Tape:
             pass
         return found
 
-    def append(self, entry: dict[str, Any]) -> None:
-        """Adds an entry behind what is there, in one piece. Raises OSError, SemaError."""
-        append_to(self.path, line_of(entry))
+    def append(self, entry: dict[str, Any], once: bool = False) -> None:
+        """Adds an entry behind what is there, in one piece. once: unless there is one of that key. Raises OSError,
+        SemaError."""
+        key = entry["key"]
+        append_to(self.path, line_of(entry), (lambda: self.entry(key) is None) if once else None)
 
 
 def pack(key: str) -> bytes | str:
