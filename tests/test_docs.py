@@ -28,6 +28,7 @@ PAGES = (
     "files.md",
     "observability.md",
     "embeddings.md",
+    "providers.md",
     "recordings.md",
 )
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
