@@ -357,6 +357,14 @@ def test_a_provider_keeps_its_chat() -> None:
     assert server.received[0].body["model"] == "e"
 
 
+def test_embeddings_stay_when_the_chat_is_configured_anew() -> None:
+    run('(llm/configure-embeddings :openai {:api-key "k" :default-model "e"})')
+    run('(llm/configure :openai {:api-key "other"})')
+    assert embedder() == ("openai", "e")
+    run('(llm/define-provider :openai {:complete (fn (req) "hi")})')
+    assert error_of('(llm/embed "a")').message == "Config error: openai does not support embeddings"
+
+
 def test_without_an_embedding_provider_the_chat_provider_is_asked() -> None:
     with serving(lengths) as server:
         run(f"(llm/configure :mine {given(server)})")
@@ -543,6 +551,18 @@ def test_reserving_budgets_refuse_before_asking() -> None:
         assert server.received == []
         run(f'(llm/with-budget {limit} (fn () (llm/embed "a") (llm/embed "b")))')
     assert usage.session.usage.prompt == 14
+
+
+def test_a_function_that_embeds_with_another_provider_waits_for_no_room_of_its_own() -> None:
+    run("""
+      (define inner (fn (text) (list (string-length text) 1)))
+      (llm/define-provider :mine
+        {:complete (fn (req) {:content "ok" :usage {:prompt-tokens 1}})
+         :embed (fn (req) (llm/complete "hm" {:max-tokens 10}) (map inner (:texts req)))})
+    """)
+    program = '(llm/with-budget {:max-tokens 400 :reserve #t} (fn () (embedding/->list (llm/embed "a"))))'
+    session = Session()
+    assert session.run(program) == [1.0, 1.0]
 
 
 def test_tokens_of_rankings_count_where_they_are_reported() -> None:
