@@ -101,6 +101,7 @@ LISP_PROVIDERS = [
     ('(llm/define-provider :p {:complete (fn (r) "x")}) (llm/current-provider)', '{:model "default" :name :p}'),
     ("(llm/define-provider :p {})", "[eval] llm/define-provider requires :complete function"),
     ("(llm/define-provider :p {:complete 5})", "[type-error] expected function, got int"),
+    ("(llm/define-provider :p {:complete :k})", "[type-error] expected function, got keyword"),
     ('(llm/define-provider :p {:complete "x"})', "[type-error] expected function, got string"),
     ('(llm/define-provider "p" {:complete answer})', "[type-error] expected keyword, got string"),
     ("(llm/define-provider :p 5)", "[type-error] expected map, got int"),
@@ -221,6 +222,8 @@ COMPLETIONS = [
     ("(llm/pmap (fn (n) n) 5)", "[type-error] expected list or vector, got int"),
     ('(llm/pmap (fn (n) (error "no")) [1])', "[eval] no"),
     ('(llm/summarize "long")', '"ok"'),
+    ('(map llm/token-count ["abcdefg" ["abc" "d" 5] 12345678 nil "é"])', "(1 1 2 0 0)"),
+    ('(llm/token-estimate "ééé")', '{:chars 6 :method "chars/4" :tokens 1}'),
     ("(llm/summarize 5)", "[type-error] expected string, got int"),
     ('(llm/summarize "long" {:max-length 20 :style "bullets"}) (string/contains? (sent :system) "20")', "#t"),
     (

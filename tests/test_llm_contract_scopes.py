@@ -242,6 +242,7 @@ BUDGET = [
         "[eval] llm/with-budget: requires at least :max-cost-usd or :max-tokens",
     ),
     ("(llm/with-budget {:max-tokens 1} 5)", "[type-error] expected function, got int"),
+    ("(llm/with-budget {:max-tokens 1} :k)", "[type-error] expected function, got keyword"),
     ("(llm/with-budget 5 (fn () 1))", "[type-error] expected map, got int"),
     ("(llm/with-budget {:max-tokens 1} (fn () 7))", "7"),
     (COUNTED + '(llm/with-budget {:max-tokens 8} (fn () (llm/complete "x") (llm/complete "x")))', f"[llm] {SPENT}"),

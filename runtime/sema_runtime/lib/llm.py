@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.prompts import string_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
@@ -174,29 +173,27 @@ def _batch_requests(prompts: Any, options: Any) -> list[Request]:
 
 @builtin("llm/token-count", returns="int", pure=True)
 def llm_token_count(text: Any) -> int:
-    """A rough number of tokens: UTF-8 bytes / 4, of a string or a list of strings.
+    """A rough number of tokens: UTF-8 bytes / 4, of a string, of the items of a list together, or of how anything else
+    prints.
 
     (llm/token-count "twelve chars") => 3
     """
-    from sema_runtime.llm.jsonable import is_sequence
-
-    parts = text if is_sequence(text) else [text]
-    return sum(len(string_of(part).encode("utf-8", "replace")) for part in parts) // 4
+    return _bytes_of(text) // 4
 
 
 @builtin("llm/token-estimate", returns="map", pure=True)
 def llm_token_estimate(text: Any) -> Map:
-    """As llm/token-count, with how it was estimated: {:tokens :method :chars}.
+    """As llm/token-count, with how it was estimated: {:tokens :method :chars}; :chars are bytes of UTF-8.
 
     (llm/token-estimate "twelve chars") => {:chars 12 :method "chars/4" :tokens 3}
     """
+    size = _bytes_of(text)
+    return Map({keyword("tokens"): size // 4, keyword("method"): "chars/4", keyword("chars"): size})
+
+
+def _bytes_of(text: Any) -> int:
     from sema_runtime.llm.jsonable import is_sequence
+    from sema_runtime.values.printer import display
 
     parts = text if is_sequence(text) else [text]
-    return Map(
-        {
-            keyword("tokens"): llm_token_count(text),
-            keyword("method"): "chars/4",
-            keyword("chars"): sum(len(string_of(part)) for part in parts),
-        }
-    )
+    return sum(len(display(part).encode("utf-8", "replace")) for part in parts)

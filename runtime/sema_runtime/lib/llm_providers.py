@@ -122,8 +122,10 @@ def llm_define_provider(name: Any, options: Any) -> Keyword:
 
 def _function(options: Map, key: str) -> Any:
     """The function under a key, None without one."""
+    from sema_runtime.llm.options import is_function
+
     found = options.lookup(keyword(key))
-    if found is not None and not callable(found):
+    if found is not None and not is_function(found):
         type_error("function", found)
     return found
 

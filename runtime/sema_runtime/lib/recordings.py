@@ -6,6 +6,7 @@ from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.scoped import within
+from sema_runtime.llm.options import is_function
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
@@ -107,7 +108,7 @@ def llm_with_cassette(path: Any, *rest: Any) -> Any:
 
     *options, thunk = rest
     file, mode = _cassette_arguments("llm/with-cassette", path, options[0] if options else None)
-    if not callable(thunk):
+    if not is_function(thunk):
         type_error("function", thunk)
     return within(cassette.scope, cassette.Cassette(file, mode), thunk)
 

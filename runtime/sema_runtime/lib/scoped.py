@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sema_runtime.llm.options import is_function
 from sema_runtime.values.errors import type_error
 
 TYPE_CHECKING = False
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def within(variable: ContextVar[Any], value: Any, thunk: Any) -> Any:
     """The value of thunk, called while the variable has a value; what held before holds again afterwards."""
-    if not callable(thunk):
+    if not is_function(thunk):
         type_error("function", thunk)
     token = variable.set(value)
     try:

@@ -26,7 +26,7 @@ FAMILIES = (
     ("deepseek", "deepseek"),
     ("sonar", "perplexity"),
 )
-SECRETS = r"\b(sk|pk|rk|gsk|xai|csk|pplx|hf|jina|fw|tgp)[-_][\w-]{12,}|\bAIza[\w-]{16,}|\b(Bearer)\s+[^\s\"',;]+"
+SECRETS = r"\b(?:sk|pk|rk|gsk|xai|csk|pplx|hf|jina|fw|tgp)[-_][\w-]{12,}|\bAIza[\w-]{16,}|\bBearer\s+[^\s\"',;]+"
 SHORTEST_KEY = 8  # a shorter one could be any word
 TOO_LONG = ("context length", "context window", "too long", "maximum context", "too many tokens")
 
@@ -56,12 +56,13 @@ def explain(error: ProviderError, provider: Provider, model: str) -> None:
 
 
 def masked(text: str, key: str = "") -> str:
-    """The text without the key, and without anything that looks like one."""
+    """The text without the key, without other secrets of the process, and without what looks like a key."""
     import re
 
-    if len(key) >= SHORTEST_KEY:
-        text = text.replace(key, "***")
-    return re.sub(SECRETS, lambda found: f"{found[1]}-***" if found[1] else f"{found[2] or ''} ***".strip(), text)
+    from sema_runtime.llm.secrets import REDACTED, known, redacted
+
+    text = redacted(text, [key] if len(key) >= SHORTEST_KEY else [])
+    return re.sub(SECRETS, REDACTED, redacted(text, known()))
 
 
 def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
@@ -71,9 +72,9 @@ def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
         return f"provider '{provider.name}' refused the key: check {_key_of(provider)}"
     if error.status in (400, 413) and any(words in text for words in TOO_LONG):
         return "send less: a shorter text, fewer messages of the history, or a model with a larger context"
-    if (error.status in (400, 404) and "model" in text) or error.status == 404:
+    if error.status == 404 or (error.status == 400 and "model" in text):
         return _about_model(provider, model)
-    if error.status == 407 or "407 " in text:
+    if error.status == 407 or "(407 " in text:
         return f"the proxy in {_proxy_of(provider) or 'the environment'} wants a name and a password in its URL"
     if error.status == 402:
         return f"the account of provider '{provider.name}' needs credit"
@@ -115,7 +116,7 @@ def _about_connection(text: str, provider: Provider) -> str | None:
 
 def _proxy_of(provider: Provider) -> str | None:
     """The variable that names the proxy on the way to a provider."""
-    from urllib.request import getproxies_environment, proxy_bypass_environment
+    from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
     scheme, _, rest = provider.base_url.partition("://")
     if proxy_bypass_environment(rest.partition("/")[0]):

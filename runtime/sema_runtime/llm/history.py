@@ -9,6 +9,7 @@ from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,16 +19,18 @@ if TYPE_CHECKING:
 def messages_of(history: Any, session: Any) -> list[Message]:
     """What goes before a run's input: a session's messages, then those of a history list."""
     found = list(session.messages) if isinstance(session, Conversation) else []
-    if is_sequence(history):
-        found += map(_message, history)
-    return found
+    if history is None:
+        return found
+    if not is_sequence(history):
+        type_error("list of message maps", history)
+    return [*found, *map(_message, history)]
 
 
 def _message(value: Any) -> Message:
     if isinstance(value, Message):
         return value
     if not is_map(value):
-        type_error("map", value)
+        type_error("message map", value)
     role, content = value.get("role"), value.get("content")
     role = role.name if isinstance(role, Keyword) else role
     if role not in ROLES:
@@ -37,7 +40,7 @@ def _message(value: Any) -> Message:
     calls = value.get("tool-calls")
     return Message(
         role,
-        content if isinstance(content, str) else "",
+        display(content) if "content" in value else "",
         tool_calls=tuple(map(_call, calls)) if is_sequence(calls) else (),
         tool_call_id=_text(value, "tool-call-id"),
         tool_name=_text(value, "tool-name"),

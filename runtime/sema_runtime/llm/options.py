@@ -60,7 +60,12 @@ def integer(options: Map, name: str) -> int | None:
 
 def function(options: Map, name: str) -> Any:
     value = options.lookup(keyword(name))
-    return value if callable(value) and not isinstance(value, Keyword) else None
+    return value if is_function(value) else None
+
+
+def is_function(value: Any) -> bool:
+    """Whether the value is called for its own sake: keywords can be called, but only look things up."""
+    return callable(value) and not isinstance(value, Keyword)
 
 
 def names(options: Map, name: str) -> tuple[str, ...]:
