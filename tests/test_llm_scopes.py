@@ -82,7 +82,7 @@ def test_set_budget_and_clear() -> None:
 def test_pre_gated_stream() -> None:
     program = """(llm/with-budget {:max-tokens 5 :on-stream :pre-gate} (fn ()
       (llm/stream "a" (fn (s) s)) (llm/stream "b" (fn (s) s))))"""
-    assert message_of(program) == "token budget exceeded: used 5 of 5 tokens — streaming call blocked at open"
+    assert message_of(program) == "token budget exceeded: 5 of 5 tokens already used — streaming call blocked at open"
 
 
 def test_unknown_price_is_unknown(capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -40,7 +41,7 @@ async def post(url: str, headers: dict[str, str], body: Any, timeout_ms: int | N
 
 
 class ByteStream:
-    """A reply read piece by piece: `await open()`, then `await read()` until b"", then `await close()`.
+    """A reply that comes piece by piece: `await open()`, then `await pour(take)`, then `await close()`.
 
     Every wait is limited to 120 s. Errors are ProviderErrors.
     """
@@ -58,9 +59,10 @@ class ByteStream:
         except Failure as failure:
             raise _translated(failure, self.url) from failure
 
-    async def read(self) -> bytes:
+    async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
+        """As Stream.pour of net/http.py."""
         try:
-            return await self._stream.read()
+            await self._stream.pour(take)
         except Failure as failure:
             raise _translated(failure, self.url) from failure
 

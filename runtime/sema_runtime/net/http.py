@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from math import inf
@@ -131,6 +131,30 @@ class Stream:
         assert self._pieces is not None
         return await self._waited(anext(self._pieces, b""))  # type: ignore[no-any-return]
 
+    async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
+        """Hands each piece to take, instead of `read`, until take says False or the reply ends. What take wants awaited
+        is awaited, without limit. One timer watches over all pieces, right to a hundredth of the limit."""
+        await self._waited(self._pour(take), limited=False)
+
+    async def _pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
+        assert self._pieces is not None
+        clock = asyncio.get_running_loop().time
+        limit = self.limit / 1000
+        heard = clock()
+        async with asyncio.timeout(limit) as timer:
+            async for piece in self._pieces:
+                wanted = take(piece)
+                if wanted is False:
+                    return
+                if wanted is not True:
+                    timer.reschedule(None)
+                    await wanted
+                    heard = 0.0
+                now = clock()
+                if now - heard > limit / 100:
+                    heard = now
+                    timer.reschedule(now + limit)
+
     async def rest(self) -> bytes:
         """The whole body, instead of `read`."""
         return await self._waited(_body(self._response, self.request.max_bytes))  # type: ignore[no-any-return]
@@ -143,9 +167,9 @@ class Stream:
             await response.aclose()
             await self._context.__aexit__(None, None, None)
 
-    async def _waited(self, work: Any) -> Any:
+    async def _waited(self, work: Any, limited: bool = True) -> Any:
         try:
-            async with asyncio.timeout(self.limit / 1000):
+            async with asyncio.timeout(self.limit / 1000 if limited else None):
                 return await work
         except TimeoutError:
             raise timed_out(self.limit) from None

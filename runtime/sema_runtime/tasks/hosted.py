@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from greenlet import getcurrent  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import AsyncPromise
-from sema_runtime.tasks.scheduler import Scheduler, Task
+from sema_runtime.tasks.scheduler import Scheduler, Task, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,13 @@ class HostedScheduler(Scheduler):
         if self.ready or task.promise.open:
             self.pump_soon()
         return task
+
+    def hand_over(self, waiter: Waiter) -> None:
+        self.hub = getcurrent()
+        waiter.live = False
+        self.resume(waiter.strand)
+        if self.ready:
+            self.pump_soon()
 
 
 def scheduler_of(loop: asyncio.AbstractEventLoop) -> Scheduler:

@@ -452,6 +452,14 @@ class Scheduler:
             self.pump_soon()
         return task
 
+    def hand_over(self, waiter: Waiter) -> None:
+        """Ends a task's wait, from a coroutine of the loop, and runs it at once until it waits again or ends."""
+        waiter.live = False
+        with self.hiding:
+            self.resume(waiter.strand)
+        if self.ready:
+            self.pump_soon()
+
     def _set_alarm(self) -> None:
         """Has the loop come back when the first timer is due."""
         delay = self._next_timer()
