@@ -13,9 +13,7 @@ import click
 from semac.cli import standalone
 from semac.commands import SETTINGS, failed
 from semac.tables import aligned, one_line
-from semac.usage_sums import GROUPS, Sums, Usage, end_of, start_of, summed
-
-LAST_MOMENT = 1e12
+from semac.usage_sums import GROUPS, LAST_MOMENT, Sums, Usage, end_of, start_of, summed
 
 
 def main(args: list[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import time
@@ -24,6 +23,8 @@ SHAPES = {  # of a line: the types of what it needs
 }
 _needed = itemgetter("at", "cost_usd", "cached", "replayed", *TEXTS, *TOKENS)
 _tokens = itemgetter(*TOKENS)
+LAST_MOMENT = 1e11  # seconds since 1970; what is said to be later is damaged
+MOST_USD = 1e9  # of one call
 BLOCK = 1 << 20  # bytes that are read at once
 LONGEST_LINE = 1 << 20
 DAMAGED = b"!"  # stands for the beginning of a line that is too long
@@ -145,7 +146,7 @@ def _files(folder: str, since: float, until: float) -> list[str]:
     if not os.path.isdir(folder):
         return []
     first = time.strftime("%Y-%m.jsonl", time.localtime(since - 86400)) if since > 86400 else ""
-    last = time.strftime("%Y-%m.jsonl", time.localtime(until + 32 * 86400)) if until < 1e11 else "~"
+    last = time.strftime("%Y-%m.jsonl", time.localtime(until + 32 * 86400)) if until < LAST_MOMENT else "~"
     names = sorted(name for name in os.listdir(folder) if FILE.fullmatch(name) and first <= name <= last)
     return [os.path.join(folder, name) for name in names]
 
@@ -203,9 +204,9 @@ def is_sound(line: Any) -> bool:
     try:
         return (
             tuple(map(type, _needed(line))) in SHAPES
-            and 0 <= (line["cost_usd"] or 0) < math.inf
+            and 0 <= (line["cost_usd"] or 0) < MOST_USD
             and min(_tokens(line)) >= 0
-            and 0 <= line["at"] < math.inf
+            and 0 <= line["at"] < LAST_MOMENT
         )
     except (KeyError, TypeError):
         return False

@@ -154,6 +154,8 @@ BAD = {
     "list": b"[]",
     "deep": b"[" * 200_000,
     "types": b'{"content":5,"model":"m","prompt_tokens":1,"completion_tokens":1,"cached_at":4000000000}',
+    "no such time": b'{"content":"x","model":"m","prompt_tokens":1,"completion_tokens":1,"cached_at":1%s}'
+    % (b"0" * 400),
     "text for a number": b'{"content":"x","model":"m","prompt_tokens":"1","completion_tokens":1,"cached_at":1}',
     "no time": b'{"content":"x","model":"m","prompt_tokens":1,"completion_tokens":1,"cached_at":null}',
 }

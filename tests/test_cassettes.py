@@ -65,6 +65,20 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
+def release(*processes: subprocess.Popen[str]) -> None:
+    """Lets processes go on that wait for a line."""
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+
+
+def wait_for(*processes: subprocess.Popen[str]) -> None:
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+
+
 def replayed(tape: Path, prompt: str) -> Any:
     providers.reset()
     return run(f'(llm/with-cassette "{tape}" {{:mode :replay}} (fn () (llm/complete "{prompt}")))')
@@ -153,6 +167,20 @@ def test_embeddings_and_mcp_results_are_kept(tmp_path: Path) -> None:
 
 
 # Which tape
+
+
+def test_odd_numbers_of_tokens_can_be_replayed(tmp_path: Path) -> None:
+    tape = Cassette(str(tmp_path / "t.jsonl"))
+    tape.record("complete", "k", Reply("x", "m", Usage(-5, 1 << 40)), [])
+    found = tape.find("k")
+    assert found is not None
+    assert (found["prompt_tokens"], found["completion_tokens"]) == (0, (1 << 32) - 1)
+
+
+def test_a_tape_of_a_windows_editor(tmp_path: Path) -> None:
+    tape = tmp_path / "t.jsonl"
+    tape.write_bytes(b"\xef\xbb\xbf" + line("a").replace("\n", "\r\n").encode())
+    assert replayed(tape, "a") == "taped"
 
 
 def test_the_environment_names_a_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,7 +331,7 @@ def test_what_is_no_tape_is_not_written_to(mode: str, tmp_path: Path) -> None:
         assert path.read_bytes() == before
     with pytest.raises(IoError, match="Is a directory"):
         Cassette(str(tmp_path), mode)
-    with pytest.raises(IoError, match="named pipe"):
+    with pytest.raises(IoError, match="it is a pipe or a device, not a file"):
         Cassette(str(pipe), mode)
     with pytest.raises(IoError, match="Not a directory"):
         Cassette(str(program / "tape.jsonl"), mode)
@@ -391,13 +419,8 @@ def test_ten_processes_append_while_others_read(tmp_path: Path) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    for writer in writers:
-        _, errors = writer.communicate(timeout=60)
-        assert writer.returncode == 0, errors
+    release(*writers)
+    wait_for(*writers)
     stopped.set()
     reader.join()
     assert not odd
@@ -422,13 +445,8 @@ for n in range(100):
 def test_processes_that_make_the_same_calls_record_each_once(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     recorders = [start(RECORD, path) for _ in range(4)]
-    for recorder in recorders:
-        assert recorder.stdin is not None
-        recorder.stdin.write("go\n")
-        recorder.stdin.flush()
-    for recorder in recorders:
-        _, errors = recorder.communicate(timeout=60)
-        assert recorder.returncode == 0, errors
+    release(*recorders)
+    wait_for(*recorders)
     entries = [json.loads(one) for one in path.read_text().splitlines()]
     assert sorted(one["key"] for one in entries) == sorted(f"k{n}" for n in range(100))
 
@@ -437,9 +455,8 @@ def test_a_writer_that_is_killed_costs_one_line(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     for round_ in range(3):
         writer = start(APPEND, path, f"w{round_}", 1000, 2_000_000)
-        assert writer.stdin is not None and writer.stdout is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
+        release(writer)
+        assert writer.stdout is not None
         assert writer.stdout.readline() == "0\n"
         size = path.stat().st_size
         while path.stat().st_size == size:  # it is within the next write, or just behind it

@@ -199,6 +199,8 @@ BAD = [
     lines({"cost_usd": "1"}).strip().encode(),
     lines({"cost_usd": -1}).strip().encode(),
     lines({"cost_usd": float("inf")}).strip().encode(),
+    lines({"cost_usd": 10**400}).strip().encode(),
+    lines({"at": 10**400}).strip().encode(),
     lines({"cached": 1}).strip().encode(),
     lines({}).strip().encode()[:-10],
 ]

@@ -22,7 +22,8 @@ from sema_runtime.llm.messages import Message, Reply, Request
 
 DEFAULT_TTL = 3600.0
 SKEW = 60  # seconds by which clocks may differ; what is dated later than that was kept by a clock that was wrong
-LARGEST_FILE = 64 << 20
+LARGEST_FILE = 64 << 20  # bytes
+LAST_MOMENT = 1 << 40  # seconds since 1970
 
 
 @dataclass(slots=True, frozen=True)
@@ -112,6 +113,8 @@ def _read(key: str) -> Entry | None:
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or any(type(value.get(name)) is not kind for name, kind in FIELDS.items()):
+        return None
+    if not 0 <= value["cached_at"] < LAST_MOMENT:
         return None
     return Entry(**{name: value[name] for name in FIELDS})
 

@@ -18,7 +18,7 @@ from hashlib import sha256
 from sema_runtime import capabilities
 from sema_runtime.llm import cache, compact_json, secrets
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
-from sema_runtime.llm.tape import COUNTS, Tape, blank
+from sema_runtime.llm.tape import COUNTS, Tape, blank, count
 from sema_runtime.values.errors import IoError, LlmError, SemaError
 
 TYPE_CHECKING = False
@@ -50,9 +50,7 @@ class Cassette:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> IoError:
-        if isinstance(error, SemaError):
-            return IoError(f"cassette {self.path}: {error.message}", hint=error.hint)
-        return IoError(f"cassette {self.path}: {getattr(error, 'strerror', None) or error}")
+        return IoError(f"cassette {self.path}: {_reason(error)}", hint=getattr(error, "hint", None))
 
     # Replaying
 
@@ -62,7 +60,7 @@ class Cassette:
             return None
         try:
             found = self._look_up(key)
-        except (OSError, SemaError) as error:
+        except OSError as error:
             raise self._failed(error) from None
         if found is None and self.mode == "auto" and self.tape.newer:
             self._warn("it holds entries of a later version, which are not replayed; update Sema to use them")
@@ -93,7 +91,7 @@ class Cassette:
             return f"there is no file {self.path} yet: run once in :auto mode, which records"
         try:
             found = self.tape.census()
-        except (OSError, SemaError) as error:
+        except OSError as error:
             return self._failed(error).message
         count = f"{found.entries} {'entry' if found.entries == 1 else 'entries'}"
         said = [f"the tape is {self.path} with {count}; a key covers model, temperature, system and messages"]
@@ -117,17 +115,18 @@ class Cassette:
             model=reply.model,
             tool_calls=[_call(call) for call in reply.tool_calls],
             stop_reason=reply.stop_reason,
-            prompt_tokens=reply.usage.prompt,
-            completion_tokens=reply.usage.completion,
-            cache_read_input_tokens=reply.usage.cache_read,
-            cache_creation_input_tokens=reply.usage.cache_creation,
+            prompt_tokens=count(reply.usage.prompt),
+            completion_tokens=count(reply.usage.completion),
+            cache_read_input_tokens=count(reply.usage.cache_read),
+            cache_creation_input_tokens=count(reply.usage.cache_creation),
             chunks=secrets.redacted_pieces(chunks, hidden),
         )
         self._keep(entry, hidden)
 
     def record_embeddings(self, key: str, model: str, vectors: list[list[float]], prompt_tokens: int) -> None:
         """Keeps a request for embeddings. Never raises."""
-        self._keep({**blank("embed", key), "model": model, "prompt_tokens": prompt_tokens, "embeddings": vectors}, ())
+        made = {"model": model, "prompt_tokens": count(prompt_tokens), "embeddings": vectors}
+        self._keep({**blank("embed", key), **made}, ())
 
     def record_mcp(self, kind: str, key: str, result: Any) -> None:
         """Keeps what an MCP server answered, decoded JSON. kind: `mcp-call` and others of ours. Never raises."""
@@ -143,14 +142,17 @@ class Cassette:
             self.tape.append(entry, once=self.mode == "auto")  # only the first entry of a key is ever replayed
         except (OSError, SemaError, RecursionError) as error:
             self._unwritten[entry["key"]] = entry
-            reason = self._failed(error).message.partition(": ")[2]
-            self._warn(f"calls can't be recorded: {reason}; a later replay will miss them")
+            self._warn(f"calls can't be recorded: {_reason(error)}; a later replay will miss them")
 
     def _warn(self, text: str) -> None:
         """Once for each text."""
         if text not in self._warned:
             self._warned.add(text)
             print(f"Warning: cassette {self.path}: {text}", file=sys.stderr)
+
+
+def _reason(error: Exception) -> str:
+    return error.message if isinstance(error, SemaError) else getattr(error, "strerror", None) or str(error)
 
 
 def _numbered(found: list[tuple[int, str]]) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 REDACTED = "[redacted]"
 SHORTEST = 12  # characters; `none`, `test` and other stand-ins for keys are words that texts contain
-SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+SUFFIXES = ("API_KEY", "ACCESS_KEY", "SECRET_KEY", "TOKEN", "SECRET", "PASSWORD")  # of names of variables
 
 
 def known() -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
+from errno import EINVAL
 from threading import Lock
 
 from sema_runtime.lib.appending import append_to
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 VERSION = 1
 LONGEST_LINE = 256 << 20  # bytes
 HEX_KEY = 64
+MOST_TOKENS = (1 << 32) - 1
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 OURS = rb'\{"v":1,"kind":"[a-z-]+","key":"((?:mcp-)?[0-9a-f]{64})","content":"'  # how a line of ours begins
 
 COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -63,7 +66,7 @@ def _call_text(call: dict[str, Any]) -> str:
 def read_line(data: bytes) -> dict[str, Any]:
     """The entry of a line. Raises Unreadable with what is wrong with it."""
     try:
-        value = json.loads(data.decode(), parse_constant=_no_constant)
+        value = json.loads(data.removeprefix(BYTE_ORDER_MARK).decode(), parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise Unreadable("not UTF-8") from None
     except RecursionError:
@@ -123,7 +126,12 @@ def _items(entry: dict[str, Any], name: str) -> list[Any]:
 
 
 def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 32
+    return type(value) is int and 0 <= value <= MOST_TOKENS
+
+
+def count(number: Any) -> int:
+    """A number of tokens as an entry can hold it."""
+    return min(max(int(number), 0), MOST_TOKENS)
 
 
 def _is_call(value: Any) -> bool:
@@ -177,8 +185,11 @@ def _raw_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def opened_tape(path: str) -> BinaryIO:
-    """The file, for reading. Raises OSError, SemaError for what is no regular file."""
-    return open(opened_regular("cassette", path), "rb")
+    """The file, for reading. Raises OSError."""
+    try:
+        return open(opened_regular("cassette", path), "rb")
+    except SemaError:
+        raise OSError(EINVAL, "it is a pipe or a device, not a file", path) from None
 
 
 @dataclass(slots=True)
@@ -235,7 +246,7 @@ class Tape:
         return self
 
     def entry(self, key: str) -> dict[str, Any] | None:
-        """The first readable entry of a key. Raises OSError, SemaError."""
+        """The first readable entry of a key. Raises OSError."""
         try:
             with opened_tape(self.path) as file, self._lock:
                 self._index(file)
@@ -290,7 +301,7 @@ class Tape:
         return key
 
     def census(self) -> Census:
-        """Everything that is in the file, read to its end. Raises OSError, SemaError."""
+        """Everything that is in the file, read to its end. Raises OSError."""
         found = Census()
         try:
             with opened_tape(self.path) as file:
