@@ -84,11 +84,13 @@ class FileSink:
         if not self.more.is_set():
             self.more.set()
         if self.thread is None:
-            self.thread = threading.Thread(target=self._write_all, name="sema-telemetry-file", daemon=True)
+            thread = threading.Thread(target=self._write_all, name="sema-telemetry-file", daemon=True)
             try:
-                self.thread.start()
+                thread.start()
             except RuntimeError:  # the interpreter is ending
                 self._write_waiting()
+            else:
+                self.thread = thread
 
     def _write_all(self) -> None:
         while True:

@@ -41,7 +41,7 @@ def opened(settings: Settings) -> Bridge | None:
     except Exception as error:
         warn(f"can't send traces: {type(error).__name__}: {error}")
         return None
-    return Bridge(spans, measures, lambda: _close(spans, measures))
+    return Bridge(spans, measures, _Closing(spans, measures))
 
 
 def _providers(settings: Settings) -> tuple[TracerProvider, MeterProvider | None]:
@@ -125,29 +125,37 @@ def _timeout() -> float | None:
     return int(given) / 1000 if given.isdecimal() and int(given) else None
 
 
-def _close(spans: TracerProvider, measures: MeterProvider | None) -> None:
-    """Sends what waits. A collector that doesn't answer holds the program up for a few seconds at most."""
+class _Closing:
+    """Sends what waits when the program ends; a collector that doesn't answer holds it up for a few seconds at most.
 
-    def send() -> None:
-        spans.shutdown()
+    The thread that does it waits from the start: some versions of Python can't start one at the end."""
 
-    def measure() -> None:
-        if measures is not None:
-            measures.shutdown(timeout_millis=PATIENCE * 1000)
+    def __init__(self, spans: TracerProvider, measures: MeterProvider | None) -> None:
+        self.spans = spans
+        self.measures = measures
+        self._start()
 
-    threads = [threading.Thread(target=work, name="sema-telemetry-end", daemon=True) for work in (send, measure)]
-    try:
-        for thread in threads:
-            thread.start()
-    except RuntimeError:  # the interpreter is ending
-        return
-    from time import monotonic
+    def _start(self) -> None:
+        self.process = os.getpid()
+        self.ending, self.ended = threading.Event(), threading.Event()
+        threading.Thread(target=self._work, name="sema-telemetry-end", daemon=True).start()
 
-    deadline = monotonic() + PATIENCE
-    for thread in threads:
-        thread.join(max(0.0, deadline - monotonic()))
-    if any(thread.is_alive() for thread in threads):
-        warn("the collector does not answer; the last spans are lost")
+    def _work(self) -> None:
+        self.ending.wait()
+        self.spans.shutdown()
+        if self.measures is not None:
+            self.measures.shutdown(timeout_millis=PATIENCE * 1000)
+        self.ended.set()
+
+    def __call__(self) -> None:
+        if self.process != os.getpid():  # forked off, where that thread isn't
+            try:
+                self._start()
+            except RuntimeError:
+                return
+        self.ending.set()
+        if not self.ended.wait(PATIENCE):
+            warn("the collector does not answer; the last spans are lost")
 
 
 class _FirstFailure(logging.Handler):
