@@ -12,7 +12,7 @@ from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from typing import Any
 
     from sema_runtime.mcp.client import Program, Remote
@@ -132,17 +132,17 @@ def _server(function: str, handle: Any) -> Server:
     return found
 
 
-def _asked(function: str, server: Server, ask: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+def _asked(function: str, server: Server, ask: Callable[[], Any]) -> Any:
     """What a server answers. Raises a condition."""
-    from sema_runtime.lib.children import refusal
     from sema_runtime.mcp.protocol import Failure
-    from sema_runtime.tasks import suspend
 
     try:
-        return suspend(ask())
+        return ask()
     except Failure as failure:
         raise SemaError(f"{function}: {failure.message}", failure.hint, failure.note) from None
     except (OSError, ValueError) as error:  # the program can't be started
+        from sema_runtime.lib.children import refusal
+
         argv, settings, _ = server.target  # type: ignore[misc]
         raise SemaError(refusal(function, argv[0], settings, error)) from None
 

@@ -12,6 +12,7 @@ from typing import Any
 from sema_runtime.llm import cassette, compact_json, secrets
 from sema_runtime.mcp.client import Connection, Program, Remote
 from sema_runtime.mcp.protocol import Failure
+from sema_runtime.tasks import suspend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,49 +56,57 @@ class Server:
     def allows(self, tool: str) -> bool:
         return self.allowed is None or tool in self.allowed
 
-    # Asking, of the tape or the server
+    # Asking the tape or the server, from Sema code: what is waited for, only the current task waits for
 
-    async def connect(self) -> None:
+    def connect(self) -> None:
         """Connects now, unless a tape says that it isn't needed."""
         tape = cassette.current()
-        key = cassette.mcp_key("mcp-connect", self.identity())
-        if tape is not None and (tape.mode == "replay" or tape.entry(key) is not None):
+        if tape is None:
+            suspend(self.connected())
             return
-        connection = await self.connected()
-        if tape is not None:
-            tape.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
+        key = cassette.mcp_key("mcp-connect", self.identity())
+        if tape.mode == "replay" or tape.entry(key) is not None:
+            return
+        connection: Connection = suspend(self.connected())
+        tape.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
 
-    async def tools(self) -> list[dict[str, Any]]:
+    def tools(self) -> list[dict[str, Any]]:
         """The descriptions of the tools that may be used."""
 
         async def asked(connection: Connection) -> dict[str, Any]:
             return {"tools": await connection.list_tools()}
 
-        key = cassette.mcp_key("mcp-tools", self.identity())
-        listed = (await self._recorded("mcp-tools", key, asked)).get("tools")
+        listed = self._recorded(asked, "mcp-tools").get("tools")
         found = listed if isinstance(listed, list) else []
         return [tool for tool in found if isinstance(tool, dict) and self.allows(str(tool.get("name")))]
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result object of a tool. Raises Failure."""
-        key = cassette.mcp_key("mcp-call", self.identity(), tool, arguments)
-        return await self._recorded("mcp-call", key, lambda connection: connection.call_tool(tool, arguments))
+        return self._recorded(lambda one: one.call_tool(tool, arguments), "mcp-call", tool, arguments)
 
-    async def _recorded(
-        self, kind: str, key: str, ask: Callable[[Connection], Awaitable[dict[str, Any]]]
+    def _recorded(
+        self, ask: Callable[[Connection], Awaitable[dict[str, Any]]], kind: str, *call: Any
     ) -> dict[str, Any]:
+        """What asking gives, off the tape or noted there. kind, call: what an entry is found by."""
+        found: dict[str, Any]
+
+        async def asked() -> dict[str, Any]:
+            return await ask(await self.connected())
+
         tape = cassette.current()
         if tape is None:
-            return await ask(await self.connected())
+            found = suspend(asked())
+            return found
+        key = cassette.mcp_key(kind, self.identity(), *call)
         entry = tape.entry(key)
         if entry is not None and isinstance(entry.get("mcp_result"), dict):
-            found: dict[str, Any] = entry["mcp_result"]
+            found = entry["mcp_result"]
             return found
         if tape.mode == "replay":
             raise Failure(MISS, f"record it in :auto or :record mode; {tape.miss_hint()}")
-        result = await ask(await self.connected())
-        tape.record_mcp(kind, key, secrets.redacted_json(result, self.secrets()))
-        return result
+        found = suspend(asked())
+        tape.record_mcp(kind, key, secrets.redacted_json(found, self.secrets()))
+        return found
 
     # The connection
 
@@ -112,6 +121,8 @@ class Server:
                 connection = Connection(self.target, self.timeout_ms)
                 await connection.open()
                 self.connection = connection
+                if self.closed:  # meanwhile
+                    await connection.close()
             return self.connection
 
     async def close(self) -> None:
