@@ -9,7 +9,8 @@ import pytest
 from llm_support import Answer, Received, chat_reply, claude_reply, problems, run, serving
 from llm_support import llm as llm
 
-from sema_runtime.llm.native import strict, without_nulls
+from sema_runtime.llm.messages import ToolSchema
+from sema_runtime.llm.native import function_schema, is_open, strict, without_nulls
 from sema_runtime.llm.providers import PRESETS
 from sema_runtime.values.errors import LlmError, SemaError
 from sema_runtime.values.printer import to_text
@@ -238,10 +239,36 @@ def test_strict_tools_of_an_agent(llm: None) -> None:
         ({"enum": ["a"]}, {"type": "string", "enum": ["a"]}),
         ({"type": "string", "default": "x", "description": "d"}, {"type": "string", "description": "d"}),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        ({"type": ["integer", "null"]}, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        (
+            {"oneOf": [{"const": "a"}, {"type": "date"}]},
+            {"anyOf": [{"type": "string", "const": "a"}, {"type": "string"}]},
+        ),
     ],
 )
 def test_strict(schema: dict[str, Any], made: dict[str, Any]) -> None:
     assert strict(schema) == made
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "object", "properties": {}}, False),
+        ({"type": "object"}, True),
+        ({"type": "object", "properties": {"a": {"type": "object"}}}, True),
+        ({"type": "array", "items": {"type": "object", "properties": {}, "additionalProperties": True}}, True),
+        ({"anyOf": [{"type": "string"}, {"type": "object"}]}, True),
+        ({"type": "array", "items": {}}, False),
+    ],
+)
+def test_open_objects(schema: dict[str, Any], value: bool) -> None:
+    assert is_open(schema) == value
+
+
+def test_a_tool_that_takes_any_map_stays_loose() -> None:
+    tool = ToolSchema("save", "Saves", {"type": "object", "properties": {"what": {"type": "object"}}, "required": []})
+    assert function_schema(tool, "openai", True)["parameters"] == tool.parameters
+    assert "strict" not in function_schema(tool, "openai", True)
 
 
 def test_an_optional_choice_may_be_null() -> None:

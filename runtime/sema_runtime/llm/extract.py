@@ -14,9 +14,9 @@ from sema_runtime.llm.complete import complete
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.jsonable import is_sequence, key_text, to_sema
 from sema_runtime.llm.messages import Image, Message, Request
-from sema_runtime.llm.native import without_nulls
+from sema_runtime.llm.native import is_open, without_nulls
 from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.errors import LlmError, type_error
+from sema_runtime.values.errors import LlmError, SemaError, type_error
 
 FENCE = "```"
 DECODE_WORDS = ("failed to parse LLM JSON response", "Response was")
@@ -102,6 +102,10 @@ class Answer:
 
     def __init__(self, schema: Any) -> None:
         self.plain = schemas.answer_schema("llm/extract", schema)
+        if is_open(self.plain):
+            raise SemaError(
+                "llm/extract: :mode :native needs objects whose keys are given", "leave the mode out for open ones"
+            )
         self.wrapped = self.plain.get("type") != "object"
         self.schema = self.plain
         if self.wrapped:

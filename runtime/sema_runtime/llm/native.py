@@ -18,6 +18,7 @@ NAME = "answer"  # OpenAI wants a name for the schema
 JSON_MODE_ONLY = ("deepseek", "moonshot")  # JSON of any shape is all they promise
 LOOSE_TOOLS = ("deepseek", "moonshot", "perplexity", "sambanova", "xai")  # take no `strict` for tools
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+KEPT = ("description", "enum", "const")
 SCALARS: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
 
 
@@ -35,9 +36,9 @@ def answer_format(request: Request, provider: str) -> dict[str, Any] | None:
 
 
 def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, Any]:
-    """The `function` of a tool. wanted: strict, where the provider offers it."""
+    """The `function` of a tool. wanted: strict, where the provider and the schema allow it."""
     made: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    if wanted and provider not in LOOSE_TOOLS:
+    if wanted and provider not in LOOSE_TOOLS and not is_open(tool.parameters):
         made["parameters"] = strict(tool.parameters)
         made["strict"] = True
     return made
@@ -49,9 +50,15 @@ def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, 
 def strict(schema: dict[str, Any]) -> dict[str, Any]:
     """A JSON Schema as strict modes want it. What has no type may be any scalar, also as an array's item."""
     kind = schema.get("type")
-    made: dict[str, Any] = {key: schema[key] for key in ("description", "enum") if key in schema}
-    if kind not in TYPES and "anyOf" not in schema:
-        return {**SCALARS, **made} if kind is None and "enum" not in made else {"type": "string", **made}
+    made: dict[str, Any] = {key: schema[key] for key in KEPT if key in schema}
+    choices = schema.get("anyOf") or schema.get("oneOf") or ()
+    if isinstance(kind, list):
+        choices = [{**schema, "type": one} for one in kind]
+        made.pop("enum", None)
+    if choices:
+        return {**made, "anyOf": [strict(choice) for choice in choices]}
+    if kind not in TYPES:
+        return {**SCALARS, **made} if kind is None and not {"enum", "const"} & set(made) else {"type": "string", **made}
     if kind == "object":
         fields = schema.get("properties") or {}
         required = schema.get("required") or ()
@@ -62,15 +69,28 @@ def strict(schema: dict[str, Any]) -> dict[str, Any]:
         made["additionalProperties"] = False
     elif kind == "array":
         made["items"] = strict(schema.get("items") or {})
-    elif kind is None:
-        made["anyOf"] = [strict(inner) for inner in schema["anyOf"]]
-    return made if kind is None else {"type": kind, **made}
+    return {"type": kind, **made}
+
+
+def is_open(schema: Any) -> bool:
+    """Whether a schema has an object in it whose keys are not all given, which strict modes can't express."""
+    if isinstance(schema, list):
+        return any(map(is_open, schema))
+    if not isinstance(schema, dict):
+        return False
+    if schema.get("type") == "object" and ("properties" not in schema or schema.get("additionalProperties")):
+        return True
+    inner = [*(schema.get("properties") or {}).values(), schema.get("items")]
+    return any(map(is_open, [*inner, *(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())]))
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema, or null."""
     if "anyOf" in schema:
-        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+        null = {"type": "null"}
+        return schema if null in schema["anyOf"] else {**schema, "anyOf": [*schema["anyOf"], null]}
+    if "const" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
     made = {**schema, "type": [schema["type"], "null"]}
     if "enum" in schema:
         made["enum"] = [*schema["enum"], None]

@@ -248,7 +248,7 @@ def _answer_property(function: str, name: str, spec: Any) -> dict[str, Any]:
     if kind == "object":
         raise SemaError(
             f"{function}: key {name}: a model can only be held to an object whose keys are given",
-            f"{{:{name} {{:type :object :fields {{:street :string :city :string}}}}}}; or leave :mode :native out",
+            f"as {{:{name} {{:type :object :fields {{:street :string :city :string}}}}}}; or leave :mode :native out",
         )
     if not made and not (is_map(spec) and not len(spec)) and not isinstance(spec, Keyword):
         raise SemaError(

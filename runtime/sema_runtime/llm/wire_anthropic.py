@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, ToolSchema, Usage
-from sema_runtime.llm.native import strict
+from sema_runtime.llm.native import is_open, strict
 from sema_runtime.llm.wire_common import PDF, EventSplitter, arguments_of, count, decode, picture_type, without_system
 from sema_runtime.net.sse import Event
 
@@ -65,9 +65,9 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
 
 
 def _tool(tool: ToolSchema, held: bool) -> dict[str, Any]:
-    """held: the model's arguments must follow the schema."""
+    """held: the model's arguments must follow the schema, if it is one that strict tools can have."""
     made: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-    if held:
+    if held and not is_open(tool.parameters):
         made["input_schema"] = strict(tool.parameters)
         made["strict"] = True
     return made

@@ -74,7 +74,10 @@ def count(usage: Any, *path: str) -> int:
 def picture_type(image: Image) -> str:
     """The media type to send. Raises a configuration error for bytes that are no picture."""
     if not image.media_type:
-        raise config_error("the image is none: it begins as no PNG, JPEG, GIF, WebP or PDF file does")
+        raise config_error(
+            "the image is none: it begins as no PNG, JPEG, GIF, WebP or PDF file does",
+            hint="convert it first; message/with-image takes a :media-type for other kinds",
+        )
     return image.media_type
 
 
