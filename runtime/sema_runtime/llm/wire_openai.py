@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 OFFICIAL = ("api.openai.com", "openai.azure.com", "cognitiveservices.azure.com")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-MAX_CORRECTIONS = 7
 splitter = EventSplitter
 
 
