@@ -223,6 +223,15 @@ def test_the_file_and_the_network_agree(collector: Collector, monkeypatch: pytes
         assert span.attributes == values(other.attributes)
 
 
+def test_an_endpoint_for_traces_alone(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{collector.url}/custom")
+    run(PROGRAM)
+    telemetry.reset()
+    ((path, _, body),) = collector.posts
+    assert path == "/custom"
+    check_trace(ExportTraceServiceRequest.FromString(body))
+
+
 def test_retries_are_children(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     from llm_support import Answer, chat_reply, serving
 

@@ -54,14 +54,21 @@ def _providers(settings: Settings) -> tuple[TracerProvider, MeterProvider | None
     resource = _resource(settings)
     spans = TracerProvider(resource=resource, span_limits=limits, shutdown_on_exit=False)
     traces, metrics = _exporters(settings)
-    if os.environ.get("OTEL_TRACES_EXPORTER") != "none":
+    if _is_wanted(settings, "TRACES"):
         spans.add_span_processor(BatchSpanProcessor(traces))
-    if os.environ.get("OTEL_METRICS_EXPORTER") == "none":
+    if not _is_wanted(settings, "METRICS"):
         return spans, None
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 
     return spans, MeterProvider([PeriodicExportingMetricReader(metrics)], resource, shutdown_on_exit=False)
+
+
+def _is_wanted(settings: Settings, signal: str) -> bool:
+    """Whether there is a place for a signal, TRACES or METRICS, and nobody has switched it off."""
+    places = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")
+    given = settings.endpoint or any(os.environ.get(name) for name in places)
+    return bool(given) and os.environ.get(f"OTEL_{signal}_EXPORTER") != "none"
 
 
 def _resource(settings: Settings) -> Resource:
