@@ -31,6 +31,7 @@ THIRD_PARTY = {
     "runtime/sema_runtime/telemetry/bridge.py": {"opentelemetry"},
     "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
     "semac/usage_command.py": {"click"},
+    "runtime/sema_runtime/tasks/feeds.py": {"greenlet"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/loops.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},

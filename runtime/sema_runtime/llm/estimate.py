@@ -46,8 +46,9 @@ class Need(NamedTuple):
 
 
 def of_request(provider: Provider, request: Request, model: str) -> Need:
-    """For one attempt at a completion."""
-    return need(model, provider.name, prompt_bound(request), reply_bound(provider, request))
+    """For one attempt at a completion. A model that Ollama serves costs nothing, unless it was given a price."""
+    found = need(model, provider.name, prompt_bound(request), reply_bound(provider, request))
+    return found._replace(cost_usd=0.0) if found.cost_usd is None and provider.wire == "ollama" else found
 
 
 def need(model: str, provider: str, prompt_tokens: int, reply_tokens: int) -> Need:

@@ -213,9 +213,11 @@ def _hopeless(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
     for frame in frames:
         limit = frame.limit_units()
         if limit is not None and need.cost_usd is None:
-            return LlmError(
+            return BudgetError(
                 f"no price known for model '{need.model}': a :reserve limit in USD can't hold for it — not sent",
-                hint="set one with (llm/set-pricing model in out), 0 0 for a model of your own, or limit :max-tokens",
+                frame,
+                "usd",
+                "set one with (llm/set-pricing model in out), 0 0 for a model of your own, or limit :max-tokens",
             )
         if limit is not None and frame.spent_units + cost > limit:
             return _too_dear(need, frame, frame.spent_units)

@@ -133,8 +133,20 @@ class Stream:
 
     async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
         """Hands each piece to take, instead of `read`, until take says False or the reply ends. What take wants awaited
-        is awaited, without limit. One timer watches over all pieces, right to a hundredth of the limit."""
-        await self._waited(self._pour(take), limited=False)
+        is awaited, without limit. Raises what take raises. One timer watches over all pieces, right to a hundredth of
+        the limit."""
+        raised: list[Exception] = []
+
+        def guarded(piece: bytes) -> Awaitable[None] | bool:
+            try:
+                return take(piece)
+            except Exception as error:
+                raised.append(error)
+                return False
+
+        await self._waited(self._pour(guarded), limited=False)
+        if raised:
+            raise raised[0]
 
     async def _pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
         assert self._pieces is not None
@@ -219,14 +231,14 @@ def _built(client: Any, request: Request, url: Any) -> Any:
 
     parts = request.body if isinstance(request.body, list) else None
     form = [(part.name, (part.filename, part.content, part.content_type)) for part in parts or ()]
-    limited = request.timeout_ms is not None  # then by the caller of this
+    idle = None if request.timeout_ms is not None else IDLE_MS / 1000  # limited by the caller otherwise
     return client.build_request(
         request.method,
         url,
         headers=[checked_header(name, value) for name, value in request.headers],
         content=None if parts is not None else request.body,
         files=form or None,
-        timeout=None if limited else httpx.Timeout(IDLE_MS / 1000, connect=CONNECT_MS / 1000, pool=None),
+        timeout=httpx.Timeout(idle, connect=CONNECT_MS / 1000, pool=None),
     )
 
 
