@@ -128,6 +128,18 @@ def _key(name: str) -> Any:
     return keyword(name)
 
 
+def test_an_error_inside_a_callback_keeps_its_provider() -> None:
+    program = """(llm/define-provider :inner {:complete (fn (r) (error "no")) :default-model "i"})
+    (define (ask piece) (llm/set-default :inner) (llm/complete piece))
+    (try (llm/stream "hi" ask) (catch e (list (:message e) (:provider e) (:model e))))"""
+    with fault(OPENAI, [streamed(OPENAI.events)]) as (url, _):
+        session = Session()
+        session.run(OPENAI.configure(url))
+        session.run("(define outer (llm/default-provider))")
+        shown = session.run(program.replace("(try (llm", "(llm/set-default outer) (try (llm"))
+    assert to_text(shown) == '("API error: 0 - no" :inner "i")'
+
+
 def test_other_errors_have_the_keys_they_had() -> None:
     shown = run('(try (llm/send "x") (catch e (keys e)))')
     assert to_text(shown) == "(:expected :got :message :stack-trace :type)"

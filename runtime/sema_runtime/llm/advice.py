@@ -49,10 +49,13 @@ class asking:
 
 
 def explain(error: ProviderError, provider: Provider, model: str) -> None:
-    """Adds provider, model and advice to an error, and takes keys out of its text."""
+    """Adds provider, model and advice to an error, and takes keys out of its text. One that comes from a call inside,
+    which a callback or a provider written in Sema has made, knows all that already."""
+    if "provider" in error.fields:
+        return
     hint = error.hint or advice(error, provider, model)
-    error.hint = masked(hint, provider.api_key) if hint else None
-    error.concerning(provider.name, model, error.hint, masked(error.message, provider.api_key))
+    shown = masked(hint, provider.api_key) if hint else None
+    error.concerning(provider.name, model, shown, masked(error.message, provider.api_key))
 
 
 def masked(text: str, key: str = "") -> str:

@@ -57,13 +57,11 @@ class ProviderError(LlmError):
         return None if self.wait_ms is None else self.wait_ms / 1000
 
     def concerning(self, provider: str, model: str, hint: str | None, message: str) -> None:
-        """Adds who was asked for what, advice and the message without secrets; the first to call this knows best."""
+        """Sets who was asked for what, the advice, and the message, both without secrets."""
         from sema_runtime.values.atoms import keyword
 
-        if "provider" in self.fields:
-            return
         self.message, self.args = message, (message,)
-        self.hint = self.hint or hint
+        self.hint = hint
         self.note = f"provider {provider}, model {model}" if model else f"provider {provider}"
         self.fields.update(provider=keyword(provider), model=model)
         if self.hint:
