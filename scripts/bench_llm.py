@@ -5,7 +5,7 @@
 A server in a process of its own answers at once, token by token, or after 300 ms. Times are CPU times of the client.
 - call: one completion, beside the same request with httpx, in turn in one process (median of rounds).
 - token: one token of a stream, beside httpx reading the same bytes; at full speed, and paced: a packet and a wait each.
-- cold: CPU of a new `sema` process until its first request leaves, and of one that makes none.
+- cold: CPU of a new `sema` process until its first request arrives, and of one that makes none.
 - many: completions side by side, at most 200 under way: wall time beside the ideal, memory, threads; the same through
   the official SDK (openai) and LiteLLM where they are installed. Each client is a process of its own.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from statistics import median
 from typing import Any
 
 SERVER = """
-import asyncio, json, time
+import asyncio, json
 REPLY = json.dumps({"id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-5.5", "choices": [{"index": 0,
     "message": {"role": "assistant", "content": "Hello there, how can I help you today?"}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 12, "completion_tokens": 9, "total_tokens": 21}}).encode()
@@ -41,16 +42,12 @@ async def handler(reader, writer):
     try:
         while True:
             head = await reader.readuntil(b"\\r\\n\\r\\n")
-            if head.startswith(b"GET /exit"):
-                asyncio.get_running_loop().stop()
             lower = head.lower()
             size = int(lower.split(b"content-length: ")[1].split(b"\\r\\n")[0]) if b"content-length" in lower else 0
             body = json.loads(await reader.readexactly(size)) if size else {}
-            if head.startswith(b"POST /arrived"):
-                print(time.time(), flush=True)
             if body.get("stream"):
                 writer.write(OPEN)
-                for _ in range(body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]):
+                for _ in range(body["max_tokens"]):
                     writer.write(TOKEN)
                     await asyncio.sleep(0.0003 if head.startswith(b"POST /paced") else 0)
                 writer.write(END)
@@ -70,6 +67,7 @@ BODY = {"model": "gpt-5.5", "messages": [{"role": "user", "content": "Hello"}], 
 COMMON = """
 import asyncio, json, resource, sys, threading, time
 URL, N = sys.argv[1], int(sys.argv[2])
+HELLO = [{"role": "user", "content": "Hello"}]
 def report(begun, **more):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": time.time() - begun, "cpu": time.process_time(), "mb": peak,
@@ -98,7 +96,7 @@ report(begun)
 """,
     "httpx": """
 import httpx
-BODY = {"model": "gpt-5.5", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4096}
+BODY = {"model": "gpt-5.5", "messages": HELLO, "max_tokens": 4096}
 async def main():
     limits = httpx.Limits(max_connections=200, max_keepalive_connections=200)
     async with httpx.AsyncClient(limits=limits, timeout=120) as client:
@@ -118,7 +116,7 @@ async def main():
     turn = asyncio.Semaphore(200)
     async def one():
         async with turn:
-            return await client.chat.completions.create(model="gpt-5.5", messages=[{"role": "user", "content": "Hello"}])
+            return await client.chat.completions.create(model="gpt-5.5", messages=HELLO)
     global begun
     begun = time.time()
     await asyncio.gather(*(one() for _ in range(N)))
@@ -131,8 +129,7 @@ async def main():
     turn = asyncio.Semaphore(200)
     async def one():
         async with turn:
-            return await litellm.acompletion(model="openai/gpt-5.5", api_key="k", api_base=URL,
-                                             messages=[{"role": "user", "content": "Hello"}])
+            return await litellm.acompletion(model="openai/gpt-5.5", api_key="k", api_base=URL, messages=HELLO)
     global begun
     begun = time.time()
     await asyncio.gather(*(one() for _ in range(N)))
@@ -190,9 +187,7 @@ def _token(url: str, tokens: int, pace: str) -> None:
     session = Session()
     session.run(f'(llm/configure :server {{:api-key "k" :base-url "{url}" :default-model "gpt-5.5"}})')
     session.run("(define count 0)")
-    session.run(
-        f'(define (ask) (llm/stream "Hello" (fn (piece) (set! count (+ count 1))) {{:max-tokens {tokens}}}))'
-    )
+    session.run(f'(define (ask) (llm/stream "Hello" (fn (piece) (set! count (+ count 1))) {{:max-tokens {tokens}}}))')
     ask = session.globals["ask"]
     loop = asyncio.new_event_loop()
     client = httpx.AsyncClient(timeout=120)
@@ -212,36 +207,54 @@ def _token(url: str, tokens: int, pace: str) -> None:
             if number >= 0:
                 times.append((time.process_time() - begun) / tokens * 1e6)
     difference = median(a - b for a, b in zip(ours, theirs, strict=True))
-    print(
-        f"token, {pace}: {median(ours):.1f} µs, httpx alone {median(theirs):.1f} µs, overhead {difference:.1f} µs CPU (limit 20)"
-    )
+    beside = f"{median(ours):.1f} µs, httpx alone {median(theirs):.1f} µs"
+    print(f"token, {pace}: {beside}, overhead {difference:.1f} µs CPU (limit 20)")
 
 
 def cold(url: str) -> None:
-    """CPU of a new process: with a first call, less what the exchange itself takes, and without one."""
+    """CPU of a new process until its first request arrives, and of a process that makes none."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "one.sema"
-        program.write_text(
-            f'(llm/configure :server {{:api-key "k" :base-url "{url}/now" :default-model "gpt-5.5"}})\n'
-            '(llm/complete "Hello")\n'
-        )
         nothing = Path(folder) / "none.sema"
         nothing.write_text('(println "Hello")\n')
-        for name, path in (("first call", program), ("no call", nothing)):
-            print(f"cold, {name}: {_cpu(path):.0f} ms CPU of the process" + " (limit 250)" * (path is program))
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            program.write_text(
+                f'(llm/configure :s {{:api-key "k" :base-url "http://127.0.0.1:{server.getsockname()[1]}"}})\n'
+                '(llm/complete "Hello")\n'
+            )
+            print(f"cold, first call: {_until_arrival(program, server):.0f} ms CPU (limit 250)")
+        print(f"cold, no call: {_whole(nothing):.0f} ms CPU")
 
 
-def _cpu(path: Path) -> float:
-    times = []
+def _sema(path: Path) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     sema = Path(sys.executable).with_name("sema")
-    for _ in range(8):
+    return subprocess.Popen([sema, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+
+
+def _until_arrival(path: Path, server: socket.socket) -> float:
+    """Milliseconds on the processor, as the system's scheduler counts them (Linux)."""
+    times = []
+    for _ in range(9):
+        process = _sema(path)
+        connection, _ = server.accept()
+        connection.recv(65536)
+        threads = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+        times.append(sum(int(thread.read_text().split()[0]) for thread in threads) / 1e6)
+        process.kill()
+        process.wait()
+        connection.close()
+    return median(times[1:])
+
+
+def _whole(path: Path) -> float:
+    times = []
+    for _ in range(9):
         before = os.times()
-        subprocess.run([sema, path], check=True, capture_output=True, env=environment)
+        _sema(path).wait()
         after = os.times()
-        times.append(
-            (after.children_user - before.children_user + after.children_system - before.children_system) * 1000
-        )
+        used = after.children_user - before.children_user + after.children_system - before.children_system
+        times.append(used * 1000)
     return median(times[1:])
 
 
