@@ -251,6 +251,161 @@ def test_chat_with_tools() -> None:
     assert run(playing('"plain"') + TOOLS + none) is True
 
 
+def test_history_goes_through_json() -> None:
+    program = playing('(call "add" {:a 1 :b {:c [1 2.5 "x" nil #t]}})', '"three"', '"again"') + TOOLS
+    program += """
+    (deftool add "Adds" {:a {:type :number} :b {:type :map}} (fn (a b) {:sum a :of b}))
+    (define one (agent/run (agent {:tools [add]}) "1+2?" {}))
+    (define stored (json/decode (json/encode (:messages one))))
+    (define two (agent/run helper "and?" {:messages stored}))
+    (list (= stored (:messages one)) (= (take 4 (:messages two)) stored))"""
+    assert text(program) == "(#t #t)"
+
+
+def test_requests_carry_tags_and_ids() -> None:
+    from sema_runtime.llm import calls
+
+    seen: list[Any] = []
+
+    class Observer:
+        def started(self, call: Any) -> None:
+            request = call.request
+            seen.append((request.tags, request.metadata, request.conversation_id, request.session_id, request.user_id))
+
+        def retrying(self, call: Any, attempt: Any) -> None: ...
+        def ended(self, call: Any) -> None: ...
+
+    observer = Observer()
+    calls.observers.append(observer)
+    try:
+        options = '{:tags [:a "b"] :metadata {:k 1} :conversation-id "c" :session-id "s" :user-id "u"}'
+        program = playing('(call "add" {:a 1 :b 2})', '"three"') + TOOLS
+        run(program + f'(agent/run helper "go" {options})')
+        run(program + '(define one (agent/run helper "go" {})) (agent/run helper "on" {:session (:session one)})')
+    finally:
+        calls.observers.remove(observer)
+    assert seen[:2] == [(("a", "b"), {"k": "1"}, "c", "s", "u")] * 2
+    assert len({one[2] for one in seen[2:]}) == 1 and seen[2][2]
+
+
+# Errors that end a run
+
+SPENDING = """
+(define (spent content) {:content content :usage {:prompt-tokens 3 :completion-tokens 2}})
+(define asked 0)
+(llm/define-provider :player {:complete (fn (req)
+  (set! asked (+ asked 1))
+  (if (and (nil? (:system req)) (= (length (:messages req)) 1))
+    {:tool-calls [{:id "c" :name "ask" :arguments {}}] :usage {:prompt-tokens 3 :completion-tokens 2}}
+    (spent (:content (last (:messages req))))))})
+"""
+
+
+def test_a_budget_spent_by_a_tool_ends_the_run() -> None:
+    program = SPENDING + '(deftool ask "Asks" {} (fn () (llm/complete "x" {:system "s"})))'
+    program += '(llm/with-budget {:max-tokens 8} (fn () (agent/run (agent {:tools [ask]}) "go")))'
+    with pytest.raises(LlmError, match="token budget exceeded: used 10 of 8 tokens"):
+        run(program)
+    program = program.replace("(llm/with-budget", "(try (llm/with-budget", 1) + " (catch e asked))"
+    assert run(program) == 2  # the model was not asked once more
+
+
+def test_a_budget_of_the_tool_itself_is_its_own_affair() -> None:
+    program = (
+        SPENDING
+        + """
+    (deftool ask "Asks" {} (fn () (llm/with-budget {:max-tokens 1} (fn () (llm/complete "x" {:system "s"})))))
+    (llm/with-budget {:max-tokens 100} (fn () (agent/run (agent {:tools [ask]}) "go")))"""
+    )
+    assert run(program) == "Error: LLM error: token budget exceeded: used 5 of 1 tokens"
+
+
+def test_cancelling_a_run_ends_its_tool() -> None:
+    program = playing('(call "wait" {})', '"never"')
+    program += """
+    (define log '())
+    (deftool wait "Waits" {} (fn ()
+      (try (async/sleep 60000) (catch e (set! log (append log (list (:type e)))) (throw e)))))
+    (define task (async (agent/run (agent {:tools [wait]}) "go")))
+    (async/sleep 1) (async/cancel task) (async/sleep 1)
+    (list log (length asked) (async/cancelled? task))"""
+    assert text(program) == "((:cancelled) 1 #t)"
+
+
+# Calls side by side
+
+TOGETHER = """
+(define log '())
+(define (note . what) (set! log (append log (list (apply str what)))))
+(define running 0)
+(define most 0)
+(deftool work "Works" {:n {:type :int}} (fn (n)
+  (set! running (+ running 1)) (set! most (max most running))
+  (async/sleep (- 40 (* 10 n)))
+  (set! running (- running 1))
+  (if (= n 2) (error "two failed") (str "did " n))))
+(define (ask-for . numbers)
+  {:tool-calls (map (fn (n) {:id (str "c" n) :name "work" :arguments {:n n}}) numbers)})
+(define (result m) (list (:tool-call-id m) (:content m)))
+(define (told) (map result (filter (fn (m) (= (:role m) "tool")) (:messages r))))
+"""
+
+
+@pytest.mark.parametrize(("limit", "most"), [("2", 2), ("#t", 3), ("1", 1), ("0", 1), (":x", 1)])
+def test_tool_calls_side_by_side_keep_their_order(limit: str, most: int) -> None:
+    program = playing("(ask-for 1 2 3)", '"done"') + TOGETHER
+    program += f"""(define r (agent/run (agent {{:tools [work]}}) "go" {{:parallel-tools {limit}
+      :on-tool-call (fn (e) (note (:event e) (:n (:args e)) (if (:error e) "!" "")))}}))
+    (list (told) most (filter (fn (s) (string/starts-with? s "end")) log) (first log))"""
+    assert text(program) == (
+        f'((("c1" "did 1") ("c2" "Error: two failed") ("c3" "did 3")) {most} ("end1" "end2!" "end3") "start1")'
+    )
+
+
+def test_an_agent_and_chat_can_ask_for_it() -> None:
+    program = playing("(ask-for 1 3)", '"done"') + TOGETHER
+    assert text(program + '(agent/run (agent {:tools [work] :parallel-tools #t}) "go") most') == "2"
+    program += '(llm/chat [(message :user "go")] {:tools [work] :parallel-tools 2}) most'
+    assert text(program) == "2"
+
+
+def test_five_errors_in_one_turn_end_the_run() -> None:
+    program = playing("(ask-for 2 2 2 2 2)", '"done"') + TOGETHER
+    with pytest.raises(LlmError, match="after 5 consecutive tool errors"):
+        run(program + '(agent/run (agent {:tools [work] :parallel-tools #t}) "go")')
+
+
+WAITING = """
+(define log '())
+(deftool wait "Waits" {} (fn ()
+  (try (async/sleep 60000) (catch e (set! log (append log (list (:type e)))) (throw e)))))
+(deftool spend "Spends" {} (fn () (llm/complete "x")))
+(define quick (agent {:tools [wait spend] :parallel-tools 3}))
+(define (calls . names) {:tool-calls (map (fn (name) {:id name :name name :arguments {}}) names)})
+"""
+
+
+def test_a_spent_budget_ends_the_calls_under_way() -> None:
+    program = playing('(calls "spend" "wait")', '{:content "x" :usage {:prompt-tokens 9}}') + WAITING
+    program += """
+    (define failed (try (llm/with-budget {:max-tokens 5} (fn () (agent/run quick "go"))) (catch e (:reason e))))
+    (async/sleep 1) (list log failed)"""
+    assert text(program) == "((:cancelled) :budget)"
+
+
+def test_cancelling_a_run_ends_the_calls_under_way() -> None:
+    program = playing('(calls "wait" "wait" "wait" "wait")') + WAITING
+    program += """
+    (define task (async (agent/run quick "go")))
+    (async/sleep 1) (async/cancel task) (async/sleep 1) (list log (async/cancelled? task))"""
+    assert text(program) == "((:cancelled :cancelled :cancelled) #t)"
+
+
+def test_chat_refuses_what_is_no_tool() -> None:
+    with pytest.raises(SemaError, match="expected tool, got int"):
+        run(playing('"x"') + '(llm/chat [(message :user "go")] {:tools [5]})')
+
+
 # The landing page's agent over the wires
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from sema_runtime.ai.feeds import Feed
+from sema_runtime.ai.relay import Relay
 from sema_runtime.tasks.hosted import outcome_of, scheduler_of
 from sema_runtime.tasks.scheduler import scheduler
 
@@ -29,9 +29,9 @@ class _Pieces(Generic[T]):
             raise RuntimeError("the stream isn't at its end yet")
         return self._result  # type: ignore[return-value]
 
-    def _end(self, feed: Feed) -> None:
+    def _end(self, relay: Relay) -> None:
         """Takes the result; raises the work's error."""
-        self._result = feed.result()
+        self._result = relay.result()
         self._read = True
 
 
@@ -44,32 +44,32 @@ class Stream(_Pieces[T]):
 
     def __init__(self, work: Work[T]) -> None:
         super().__init__()
-        self._feed: Feed | None = None
+        self._relay: Relay | None = None
         self._loop = asyncio.get_running_loop()
-        self._feed = Feed(scheduler_of(self._loop), work)
+        self._relay = Relay(scheduler_of(self._loop), work)
 
     def __aiter__(self) -> Stream[T]:
         return self
 
     async def __anext__(self) -> str:
-        feed = self._feed
-        if feed is None:
+        relay = self._relay
+        if relay is None:
             raise StopAsyncIteration
-        feed.begin()
+        relay.begin()
         while True:
-            piece = feed.take()
+            piece = relay.take()
             if piece is not None:
                 self.text += piece
                 return piece
-            if feed.ended:
-                self._feed = None
-                self._end(feed)
+            if relay.ended:
+                self._relay = None
+                self._end(relay)
                 raise StopAsyncIteration
-            await self._news(feed)
+            await self._news(relay)
 
-    async def _news(self, feed: Feed) -> None:
+    async def _news(self, relay: Relay) -> None:
         waiting: asyncio.Future[None] = self._loop.create_future()
-        feed.on_news = lambda: None if waiting.done() else waiting.set_result(None)
+        relay.on_news = lambda: None if waiting.done() else waiting.set_result(None)
         try:
             await waiting
         except asyncio.CancelledError:
@@ -84,11 +84,11 @@ class Stream(_Pieces[T]):
 
     async def aclose(self) -> None:
         """Ends the request, if it is still under way."""
-        feed, self._feed = self._feed, None
-        if feed is not None and feed.cancel():
-            assert feed.task is not None
+        relay, self._relay = self._relay, None
+        if relay is not None and relay.cancel():
+            assert relay.task is not None
             try:
-                await outcome_of(feed.task)
+                await outcome_of(relay.task)
             except Exception:
                 return
 
@@ -101,8 +101,8 @@ class Stream(_Pieces[T]):
         await self.aclose()
 
     def __del__(self) -> None:
-        if self._feed is not None and self._feed.task is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._feed.cancel)
+        if self._relay is not None and self._relay.task is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._relay.cancel)
 
 
 class SyncStream(_Pieces[T]):
@@ -110,32 +110,32 @@ class SyncStream(_Pieces[T]):
 
     def __init__(self, work: Work[T]) -> None:
         super().__init__()
-        self._feed: Feed | None = Feed(scheduler(), work)
+        self._relay: Relay | None = Relay(scheduler(), work)
 
     def __iter__(self) -> SyncStream[T]:
         return self
 
     def __next__(self) -> str:
-        feed = self._feed
-        if feed is None:
+        relay = self._relay
+        if relay is None:
             raise StopIteration
-        feed.begin()
+        relay.begin()
         while True:
-            piece = feed.take()
+            piece = relay.take()
             if piece is not None:
                 self.text += piece
                 return piece
-            if feed.ended:
-                self._feed = None
-                self._end(feed)
+            if relay.ended:
+                self._relay = None
+                self._end(relay)
                 raise StopIteration
-            self._wait(feed)
+            self._wait(relay)
 
-    def _wait(self, feed: Feed) -> None:
-        waiter = feed.scheduler.waiter()
-        feed.on_news = waiter.wake
+    def _wait(self, relay: Relay) -> None:
+        waiter = relay.scheduler.waiter()
+        relay.on_news = waiter.wake
         try:
-            feed.scheduler.wait(waiter)
+            relay.scheduler.wait(waiter)
         except BaseException:
             self.close()
             raise
@@ -148,11 +148,11 @@ class SyncStream(_Pieces[T]):
 
     def close(self) -> None:
         """Ends the request, if it is still under way."""
-        feed, self._feed = self._feed, None
-        if feed is not None and feed.cancel() and not feed.ended:
-            waiter = feed.scheduler.waiter()
-            feed.promise.watchers.append(waiter.wake)
-            feed.scheduler.wait(waiter)
+        relay, self._relay = self._relay, None
+        if relay is not None and relay.cancel() and not relay.ended:
+            waiter = relay.scheduler.waiter()
+            relay.promise.watchers.append(waiter.wake)
+            relay.scheduler.wait(waiter)
 
     def __enter__(self) -> SyncStream[T]:
         return self
@@ -161,5 +161,5 @@ class SyncStream(_Pieces[T]):
         self.close()
 
     def __del__(self) -> None:
-        if self._feed is not None:
-            self._feed.cancel()
+        if self._relay is not None:
+            self._relay.cancel()

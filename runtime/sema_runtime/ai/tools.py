@@ -17,6 +17,7 @@ class Tool(Protocol, Generic[P, R_co]):
     description: str
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool[..., R_co]: ...
 
 
 @overload

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from sema_runtime import telemetry
+from sema_runtime import tasks, telemetry
 from sema_runtime.llm import budget
 from sema_runtime.llm.lisp_provider import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
@@ -188,7 +188,7 @@ def ends_run(error: Exception) -> bool:
     the run works is spent. A budget that the tool set for itself is the tool's own affair."""
     if isinstance(error, budget.BudgetError):
         return error.frame in budget.current().charged()
-    return is_cancelled(error)
+    return is_cancelled(error) or tasks.cancelled()
 
 
 def _place(error: Exception) -> str:

@@ -78,7 +78,7 @@ class PythonTool(Tool):
         from pydantic import Field, create_model
         from pydantic.errors import PydanticUserError
 
-        from sema_runtime.llm.python_types import first_line, modern
+        from sema_runtime.llm.python_types import first_sentence, modern
 
         fields: dict[str, Any] = {}
         for position, (name, annotation, default) in enumerate(self._fields):
@@ -91,14 +91,14 @@ class PythonTool(Tool):
             return create_model(self.name, **fields)
         except (PydanticUserError, NameError) as error:
             raise SemaError(
-                f"tool '{self.name}': no schema can be made of its parameters: {first_line(error)}"
+                f"no schema can be made of the parameters of tool '{self.name}': {first_sentence(error)}"
             ) from error
 
     @cached_property
     def _json_schema(self) -> dict[str, Any]:
         from sema_runtime.llm.python_types import adapter_of, json_schema
 
-        schema = json_schema(adapter_of(self._model))
+        schema = json_schema(adapter_of(self._model), f"the parameters of tool '{self.name}'")
         schema.pop("description", None)
         optional = {one.name for one in self._fields if one.default is None}
         for name, one in schema.setdefault("properties", {}).items():

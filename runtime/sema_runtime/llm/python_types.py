@@ -26,7 +26,7 @@ class TypeSchema:
         self.kind = kind
 
     def json_schema(self) -> dict[str, Any]:
-        return json_schema(self.adapter)
+        return json_schema(self.adapter, shown(self.kind))
 
     def described(self) -> str:
         """The text that models are shown."""
@@ -55,7 +55,7 @@ def adapter_of(kind: Any) -> Any:
     try:
         return TypeAdapter(modern(kind))
     except (PydanticUserError, NameError) as error:
-        raise SemaError(f"no schema can be made of {shown(kind)}: {first_line(error)}") from error
+        raise SemaError(f"no schema can be made of {shown(kind)}: {first_sentence(error)}") from error
 
 
 def shown(kind: Any) -> str:
@@ -63,8 +63,8 @@ def shown(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) and get_origin(kind) is None else str(kind)
 
 
-def first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+def first_sentence(error: Exception) -> str:
+    return str(error).partition("\n")[0].partition(". ")[0]
 
 
 def problems_of(error: Any) -> list[str]:
@@ -152,11 +152,16 @@ def _simplified(value: Any, definitions: dict[str, Any], inside: tuple[str, ...]
     return made
 
 
-def json_schema(adapter: Any) -> dict[str, Any]:
-    """The JSON Schema of a TypeAdapter. Defaults that JSON can't hold are left out without a warning."""
+def json_schema(adapter: Any, what: str) -> dict[str, Any]:
+    """The JSON Schema of a TypeAdapter. Defaults that JSON can't hold are left out without a warning.
+
+    what: its name in the SemaError that is raised for types that JSON Schema can't express.
+    """
+    from pydantic.errors import PydanticInvalidForJsonSchema
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        schema: dict[str, Any] = (
-            adapter.json_schema() if hasattr(adapter, "json_schema") else adapter.model_json_schema()
-        )
-    return simplified(schema)
+        try:
+            return simplified(adapter.json_schema())
+        except PydanticInvalidForJsonSchema as error:
+            raise SemaError(f"no schema can be made of {what}: {first_sentence(error)}") from error

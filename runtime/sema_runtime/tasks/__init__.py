@@ -51,6 +51,15 @@ def sleep(milliseconds: float) -> None:
         block(milliseconds / 1000)
 
 
+def cancelled() -> bool:
+    """Whether the running task was cancelled, and has handled that: it is to end, and will when it waits again."""
+    module = sys.modules.get("sema_runtime.tasks.scheduler")
+    if module is None:
+        return False
+    strand = module.scheduler().current()
+    return type(strand) is module.Task and strand.promise.state is module.CANCELLED
+
+
 async def call(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:
     """Runs a Sema function as a task of the running asyncio loop; what it waits for doesn't block that loop."""
     from sema_runtime.tasks.hosted import call_in_loop

@@ -12,10 +12,10 @@ from sema_runtime.tasks.scheduler import Scheduler, Task, Waiter
 AHEAD = 64  # pieces that wait for their reader; then the task waits
 
 
-class Feed:
+class Relay:
     """work(push) runs as a task of the scheduler, from the first read on; push takes a piece.
 
-    The task has the context variables of where the feed was made. text: what was read so far. result: the value of
+    The task has the context variables of where the relay was made. text: what was read so far. result: the value of
     work, once everything is read. on_news: called, once, when there is something to read.
     """
 
@@ -84,4 +84,4 @@ class Feed:
 
 
 def _nothing(_: Any) -> None:
-    """The work of a feed that was closed before it began."""
+    """The work of a relay that was closed before it began."""
