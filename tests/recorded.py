@@ -124,7 +124,7 @@ def _wire(url: str, reply: bytes) -> str | None:
     if path.endswith("/api/chat"):
         return "ollama"
     if "REDACTED" in url:  # langchain's recordings hide them
-        return "openai" if b'"chat.completion' in reply else "anthropic" if b'"type":"message' in reply else None
+        return "openai" if b'"chat.completion' in reply else "anthropic" if b'"stop_reason"' in reply else None
     return None
 
 
@@ -220,7 +220,8 @@ def _openai(recording: Recording) -> Outcome:
             (call.id, call.function.name, _arguments(call.function.arguments))
             for call in choice.message.tool_calls or ()
         ]
-        return Outcome(_joined(choice.message.content), called, _openai_tokens(whole.usage), choice.finish_reason)
+        text = _joined(choice.message.content) or getattr(choice.message, "refusal", None) or ""
+        return Outcome(text, called, _openai_tokens(whole.usage), choice.finish_reason)
     chunks = client.post("/chat/completions", **options, stream=True, stream_cls=sdk.Stream[chat.ChatCompletionChunk])
     return _openai_chunks(list(chunks))
 
@@ -233,7 +234,7 @@ def _openai_chunks(chunks: list[Any]) -> Outcome:
         for choice in chunk.choices:
             if choice.index:
                 continue
-            text += _joined(choice.delta.content)
+            text += _joined(choice.delta.content) or getattr(choice.delta, "refusal", None) or ""
             stop = choice.finish_reason or stop
             for piece in choice.delta.tool_calls or ():
                 call = calls.setdefault(piece.index, [None, "", ""])
