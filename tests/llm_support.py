@@ -217,11 +217,26 @@ def claude_reply(*blocks: dict[str, Any], prompt: int = 3, completion: int = 2) 
 # Programs
 
 
+COUNTING = """
+(define calls 0)
+(llm/define-provider :fake {:default-model "claude-sonnet-4-6"
+  :complete (fn (req) (set! calls (+ calls 1))
+    {:content (str "n=" (length (:messages req))) :usage {:prompt-tokens 3 :completion-tokens 2}})})
+"""
+
+
 def run(text: str) -> Any:
     """The value of a Sema program."""
     from semac.session import Session
 
     return Session().run(text)
+
+
+def counted(program: str) -> str:
+    """What a program prints as its value; a provider answers it and counts `calls`."""
+    from sema_runtime.values.printer import to_text
+
+    return to_text(run(COUNTING + program))
 
 
 # aimock

@@ -123,7 +123,8 @@ def test_an_extra_that_is_missing(capsys: pytest.CaptureFixture[str], monkeypatc
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:secret@collector:4318")
     status, out = doctor(capsys)
     assert status == 1
-    assert "missing    traces and metrics: pip install 'semac[otel]'" in out
+    [row] = [line.split(maxsplit=2) for line in out.splitlines() if line.startswith("  otel ")]
+    assert row == ["otel", "missing", "traces and metrics: pip install 'semac[otel]'"]
     assert "Problem: OTEL_EXPORTER_OTLP_ENDPOINT needs an extra: pip install 'semac[otel]'" in out
     assert "secret" not in out
 

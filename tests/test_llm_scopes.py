@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from llm_support import SLEPT, Answer, run, serving
+from llm_support import COUNTING, SLEPT, Answer, counted, run, serving
 from llm_support import llm as llm
 
 from sema_runtime.llm import pricing
@@ -13,16 +13,6 @@ from sema_runtime.values.errors import LlmError, SemaError
 from sema_runtime.values.printer import to_text
 
 pytestmark = pytest.mark.usefixtures("llm")
-COUNTING = """
-(define calls 0)
-(llm/define-provider :fake {:default-model "claude-sonnet-4-6"
-  :complete (fn (req) (set! calls (+ calls 1))
-    {:content (str "n=" (length (:messages req))) :usage {:prompt-tokens 3 :completion-tokens 2}})})
-"""
-
-
-def text(program: str) -> str:
-    return to_text(run(COUNTING + program))
 
 
 def message_of(program: str) -> str:
@@ -47,21 +37,21 @@ def test_cost_budget() -> None:
 
 
 def test_budget_remaining_and_nesting() -> None:
-    assert text("(llm/budget-remaining)") == "nil"
+    assert counted("(llm/budget-remaining)") == "nil"
     program = """
     (llm/with-budget {:max-tokens 100 :max-cost-usd 1} (fn ()
       (llm/with-budget {:max-tokens 50} (fn () (llm/complete "a") (llm/complete "b")))
       (llm/complete "c")
       (let ((left (llm/budget-remaining)))
         (list (:tokens-spent left) (:tokens-remaining left) (:token-limit left) (:limit left)))))"""
-    assert text(program) == "(5 95 100 1.0)"
+    assert counted(program) == "(5 95 100 1.0)"
 
 
 def test_budget_reaches_tasks() -> None:
     program = """(llm/with-budget {:max-tokens 100} (fn ()
       (async/all (list (async (llm/complete "a")) (async (llm/complete "b"))))
       (:tokens-spent (llm/budget-remaining))))"""
-    assert text(program) == "10"
+    assert counted(program) == "10"
 
 
 def test_budget_needs_a_limit_and_a_function() -> None:
@@ -76,7 +66,7 @@ def test_set_budget_and_clear() -> None:
     assert (
         message_of('(llm/set-budget 0.00001) (llm/complete "a")') == "budget exceeded: spent $0.0000 of $0.0000 limit"
     )
-    assert text('(llm/clear-budget) (llm/complete "a")') == '"n=1"'
+    assert counted('(llm/clear-budget) (llm/complete "a")') == '"n=1"'
 
 
 def test_pre_gated_stream() -> None:
@@ -89,16 +79,16 @@ def test_unknown_price_is_unknown(capfd: pytest.CaptureFixture[str]) -> None:
     program = (
         '(llm/complete "a" {:model "mystery-9"}) (list (:cost-usd (llm/last-usage)) (:cost-usd (llm/session-usage)))'
     )
-    assert text(program) == "(nil 0.0)"
+    assert counted(program) == "(nil 0.0)"
     ask = '(llm/complete "a" {:model "mystery-9"})'
-    assert text(f"(llm/with-budget {{:max-cost-usd 0}} (fn () {ask} {ask}))") == '"n=1"'
+    assert counted(f"(llm/with-budget {{:max-cost-usd 0}} (fn () {ask} {ask}))") == '"n=1"'
     assert capfd.readouterr().err.count("no price known for model 'mystery-9'") == 1
 
 
 def test_usage() -> None:
-    assert text("(llm/last-usage)") == "nil"
-    assert text('(llm/complete "a") (llm/complete "b") (:total-tokens (llm/session-usage))') == "10"
-    assert text("(llm/reset-usage) (:total-tokens (llm/session-usage))") == "0"
+    assert counted("(llm/last-usage)") == "nil"
+    assert counted('(llm/complete "a") (llm/complete "b") (:total-tokens (llm/session-usage))') == "10"
+    assert counted("(llm/reset-usage) (:total-tokens (llm/session-usage))") == "0"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +108,7 @@ def test_prices(model: str, provider: str, price: tuple[float, float] | None) ->
 
 
 def test_own_prices_win() -> None:
-    assert text('(llm/set-pricing "sonnet" 1000000 0) (llm/complete "a") (:cost-usd (llm/last-usage))') == "3.0"
+    assert counted('(llm/set-pricing "sonnet" 1000000 0) (llm/complete "a") (:cost-usd (llm/last-usage))') == "3.0"
 
 
 # Chains and rates
@@ -134,7 +124,7 @@ def test_fallback(capfd: pytest.CaptureFixture[str]) -> None:
     assert run('(llm/with-fallback [:bad {:provider :good}] (fn () (llm/stream "hi" (fn (s) s))))') == "g"
     assert message_of('(llm/with-fallback [:nope] (fn () (llm/complete "hi")))') == "fallback provider 'nope' not found"
     assert message_of("(llm/with-fallback [5] (fn () 1))").startswith("expected provider")
-    assert text('(llm/with-fallback [] (fn () (llm/complete "hi")))') == '"n=1"'
+    assert counted('(llm/with-fallback [] (fn () (llm/complete "hi")))') == '"n=1"'
 
 
 def test_all_fallbacks_failed() -> None:
@@ -147,7 +137,7 @@ def test_all_fallbacks_failed() -> None:
 
 
 def test_rate_limit_spaces_calls() -> None:
-    text('(llm/with-rate-limit 10 (fn () (llm/complete "a") (llm/complete "b") (llm/complete "c")))')
+    counted('(llm/with-rate-limit 10 (fn () (llm/complete "a") (llm/complete "b") (llm/complete "c")))')
     assert len(SLEPT) == 2
     assert 50 < SLEPT[0] <= 100 and 150 < SLEPT[1] <= 200
 
@@ -198,15 +188,15 @@ def test_classify() -> None:
 
 def test_messages_to_chat() -> None:
     program = '(llm/chat [(message :system "s") (message :user "a" 1)])'
-    assert text(program) == '"n=2"'
+    assert counted(program) == '"n=2"'
     assert message_of("(llm/chat [5])") == "expected message, got int"
     assert message_of("(llm/chat 5)") == "expected list of messages or prompt, got int"
     assert message_of("(llm/stream 5)") == "expected string, prompt, or messages, got int"
-    assert text('(llm/send (prompt (user "hi")))') == '"n=1"'
+    assert counted('(llm/send (prompt (user "hi")))') == '"n=1"'
 
 
 def test_stream_without_callback_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    assert text('(llm/stream "a")') == '"n=1"'
+    assert counted('(llm/stream "a")') == '"n=1"'
     assert capsys.readouterr().out == "n=1\n"
 
 

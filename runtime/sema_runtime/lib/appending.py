@@ -72,3 +72,11 @@ def lock(descriptor: int) -> bool:
         except OSError:
             return False
     return False
+
+
+def wait_for_writer(descriptor: int) -> None:
+    """Returns when nobody is adding to a file that way, or after a short time."""
+    if lock(descriptor):
+        from fcntl import LOCK_UN, flock
+
+        flock(descriptor, LOCK_UN)

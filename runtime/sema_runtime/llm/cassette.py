@@ -16,6 +16,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from sema_runtime import capabilities
+from sema_runtime.lib.file_access import reason
 from sema_runtime.llm import cache, compact_json, secrets
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
 from sema_runtime.llm.tape import COUNTS, Tape, blank, count
@@ -152,7 +153,9 @@ class Cassette:
 
 
 def _reason(error: Exception) -> str:
-    return error.message if isinstance(error, SemaError) else getattr(error, "strerror", None) or str(error)
+    if isinstance(error, SemaError):
+        return error.message
+    return getattr(error, "strerror", None) or (reason(error) if isinstance(error, ValueError) else str(error))
 
 
 def _numbered(found: list[tuple[int, str]]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from errno import EINVAL
 from threading import Lock
 
-from sema_runtime.lib.appending import append_to
+from sema_runtime.lib.appending import append_to, wait_for_writer
 from sema_runtime.lib.file_access import opened_regular
 from sema_runtime.llm import compact_json
 from sema_runtime.values.errors import SemaError
@@ -164,13 +164,22 @@ class Line:
 
 def lines(file: BinaryIO) -> Iterator[Line]:
     """The lines of an open tape from where it stands, with their entries."""
-    for number, (_, data) in enumerate(_raw_lines(file), 1):
-        if data.isspace():
-            continue
+    number, place, looked = 0, file.tell(), -1
+    for length, data in _raw_lines(file):
         try:
-            yield Line(number, data, read_line(data))
+            entry = None if data.isspace() else read_line(data)
         except Unreadable as error:
-            yield Line(number, data, None, str(error), error.newer)
+            if not data.endswith(b"\n") and place != looked:  # somebody may be writing it: look once more
+                looked = place
+                wait_for_writer(file.fileno())
+                file.seek(place)
+                continue
+            yield Line(number + 1, data, None, str(error), error.newer)
+        else:
+            if entry is not None:
+                yield Line(number + 1, data, entry)
+        number += 1
+        place += length
 
 
 def _raw_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
