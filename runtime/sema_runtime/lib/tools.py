@@ -41,6 +41,8 @@ def _subjects(options: Any) -> tuple[Any, ...]:
     if type(options) is not Map:
         raise SemaError(f"deftool: options must be a map, got {type_name(options)}")
     for key in options:
+        if not isinstance(key, Keyword):
+            raise SemaError(f"deftool: option keys must be keywords, got {type_name(key)}")
         if key is not POLICY_SUBJECTS:
             raise SemaError(f"deftool: unknown option {to_text(key)}", hint="the valid option is :policy-subjects")
     subjects = options.lookup(POLICY_SUBJECTS, ())
@@ -61,7 +63,7 @@ def _check_subject(position: int, subject: Any) -> None:
     needed, *others = SUBJECT_KEYS.get(kind, ("",))
     if not needed:
         raise SemaError(
-            f"{start} has unsupported :kind {to_text(subject.get('kind'))}",
+            f"{start} has unsupported :kind :{kind}",
             hint="valid kinds are :file-read, :file-write, :file-delete, :network-request, :command,"
             " and :external-action",
         )
