@@ -71,12 +71,12 @@ def program(name: str, *arguments: str) -> dict[str, Any]:
 
 
 @contextmanager
-def started(python: str, name: str, *arguments: str) -> Iterator[str]:
-    """The URL of a server that prints its port."""
-    process = subprocess.Popen([python, str(SERVERS / name), *arguments], stdout=subprocess.PIPE, text=True)
+def started(name: str, *arguments: str, ports: int = 1) -> Iterator[list[str]]:
+    """The URLs of a server that prints its ports."""
+    process = subprocess.Popen([sys.executable, str(SERVERS / name), *arguments], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        yield [f"http://127.0.0.1:{int(process.stdout.readline())}" for _ in range(ports)]
     finally:
         process.kill()
         process.wait()

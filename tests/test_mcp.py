@@ -66,11 +66,7 @@ def scripted(*mode: str, **more: Any) -> dict[str, Any]:
 def urls() -> Iterator[dict[str, str]]:
     """The official server by transport."""
     pytest.importorskip("mcp")
-    with (
-        started(sys.executable, "official.py", "http") as streamable,
-        started(sys.executable, "official.py", "json") as as_json,
-        started(sys.executable, "official.py", "sse") as sse,
-    ):
+    with started("official.py", "http", ports=3) as (streamable, as_json, sse):
         yield {"http": f"{streamable}/mcp", "json": f"{as_json}/mcp", "sse": f"{sse}/sse"}
 
 

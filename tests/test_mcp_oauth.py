@@ -53,7 +53,7 @@ class Guarded:
 @pytest.fixture(scope="module")
 def server_url() -> Iterator[str]:
     pytest.importorskip("mcp")
-    with started(sys.executable, "with_oauth.py") as url:
+    with started("with_oauth.py") as (url,):
         yield url
 
 
