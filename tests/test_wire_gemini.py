@@ -11,7 +11,7 @@ from wire_support import GEMINI, conversation, read, request, sse
 
 from sema_runtime.llm import wire_gemini as wire
 from sema_runtime.llm.errors import ProviderError
-from sema_runtime.llm.messages import ToolCall, ToolSchema
+from sema_runtime.llm.messages import ToolCall
 
 
 def candidate(*parts: dict[str, Any], finish: str | None = "STOP", **usage: int) -> dict[str, Any]:
@@ -65,12 +65,6 @@ def test_models_that_think_as_they_like(monkeypatch: pytest.MonkeyPatch) -> None
     assert wire.learn(GEMINI, asked, "Budget 0 is invalid. This model only works in thinking mode.")
     assert "thinkingConfig" not in wire.body(GEMINI, asked, False)["generationConfig"]
     assert not wire.learn(GEMINI, asked, "Budget 0 is invalid.")
-
-
-def test_a_tool_without_parameters_declares_none() -> None:
-    empty = ToolSchema("now", "The time", {"type": "object", "properties": {}, "required": []})
-    [group] = wire.body(GEMINI, request(tools=[empty]), False)["tools"]
-    assert group["function_declarations"] == [{"name": "now", "description": "The time"}]
 
 
 def test_ids_of_calls_go_on_where_the_conversation_is() -> None:

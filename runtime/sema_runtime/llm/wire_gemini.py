@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, config_error, network_error
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, ToolSchema, Usage
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
 from sema_runtime.llm.wire_common import (
     EventSplitter,
@@ -57,18 +57,13 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     if system:
         made["systemInstruction"] = {"parts": [{"text": system}]}
     if request.tools:
-        declarations = [_declaration(tool) for tool in request.tools]
+        declarations = [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in request.tools
+        ]
         made["tools"] = [{"function_declarations": declarations}]
         if request.strict_tools:
             made["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
-    return made
-
-
-def _declaration(tool: ToolSchema) -> dict[str, Any]:
-    """The API refuses an object without properties; a tool without parameters has none to declare."""
-    made: dict[str, Any] = {"name": tool.name, "description": tool.description}
-    if tool.parameters.get("properties"):
-        made["parameters"] = tool.parameters
     return made
 
 
