@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from sema_runtime import tasks
-from sema_runtime.llm import http, lisp_provider
+from sema_runtime.llm import http, lisp_provider, replies, tool_names
 from sema_runtime.llm.advice import asking
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
 from sema_runtime.llm.messages import Reply, Request, Usage
@@ -16,6 +16,11 @@ from sema_runtime.llm.providers import Provider
 from sema_runtime.llm.wire_common import error_text, status_error
 
 MAX_CORRECTIONS = 7
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.net.sse import Event
+    from sema_runtime.tasks.feeds import Feed
 
 OnChunk = Callable[[str], Any]
 
@@ -42,7 +47,7 @@ def _for_model(request: Request, model: str) -> Request:
 
 async def send_async(provider: Provider, request: Request, model: str) -> Reply:
     """As `send`, for a network provider."""
-    request = _for_model(request, model)
+    request, names = tool_names.sendable(_for_model(request, model))
     wire = wire_of(provider)
     with asking(provider, request.model):
         url = wire.url(provider, request, False)
@@ -54,17 +59,9 @@ async def send_async(provider: Provider, request: Request, model: str) -> Reply:
                 break
         if not 200 <= answer.status < 300:
             raise wire_error(provider, answer)
-        reply: Reply = _read(wire.parse, answer.text, request)
+        reply: Reply = replies.checked(replies.read(wire.parse, answer.text, request), model)
     reply.provider = provider.name
-    return reply
-
-
-def _read(parse: Callable[..., Any], *given: Any) -> Any:
-    """What parse makes of a reply; one of a shape that nobody expects is a parse error."""
-    try:
-        return parse(*given)
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise parse_error(f"unexpected reply ({type(error).__name__}: {error})") from None
+    return tool_names.restored(reply, names)
 
 
 class Whole:
@@ -92,24 +89,43 @@ def stream(
         if reply.content:
             on_chunk(reply.content)
         return reply
+    from sema_runtime.tasks.feeds import feed
+
+    request, names = tool_names.sendable(request)
     with asking(provider, model):
-        source = tasks.suspend(_open(provider, request))
+        finished: Reply = feed(lambda pieces: _texts(provider, request, reading, pieces), on_chunk)
+    finished.provider = provider.name
+    return tool_names.restored(finished, names)
+
+
+async def _texts(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
+    """The reply that a stream adds up to; its texts are given to pieces as they come."""
+    source = await _open(provider, request)
+    try:
         reader = wire_of(provider).StreamReader(request)
         splitter = wire_of(provider).splitter()
         reading(reader)
-        try:
-            while not reader.done:
-                piece = tasks.suspend(source.read())
-                for event in splitter.feed(piece) if piece else splitter.close():
-                    if text := _read(reader.feed, event):
-                        on_chunk(text)
-                if not piece:
-                    break
-        finally:
-            tasks.finish(source.close())
-        finished: Reply = reader.reply()
-    finished.provider = provider.name
-    return finished
+
+        mender = replies.Mender()
+
+        def take_events(events: list[Event]) -> None:
+            texts = [text for event in events if (text := mender.feed(replies.read(reader.feed, event)))]
+            if texts:
+                pieces.give(texts)
+
+        def take(piece: bytes) -> Awaitable[None] | bool:
+            take_events(splitter.feed(piece))
+            return pieces.room() if pieces.crowded() else not reader.done
+
+        await source.pour(take)
+        if not reader.done:
+            take_events(splitter.close())
+        finished = replies.checked(reader.reply(), request.model)
+        if rest := mender.rest():
+            pieces.give([rest])
+        return finished
+    finally:
+        await source.close()
 
 
 async def _open(provider: Provider, request: Request) -> http.ByteStream:
