@@ -211,8 +211,9 @@ def test_table_stops_when_the_money_is_used_up(tmp_path: Path) -> None:
         done = run(example("enrich", "in.csv", "out.csv"), server, tmp_path)
         asked = len(server.received)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-2:] == [
-        "The limit is reached. Start again to go on.",
+    assert done.stdout.splitlines()[-3:] == [
+        "The limit is reached.",
+        "Start again to go on.",
         f"{asked} of 40 rows are done, 0 of them before.",
     ]
     assert 14 <= asked <= 16
@@ -226,7 +227,7 @@ def test_table_gives_up_when_nothing_works(tmp_path: Path) -> None:
         done = run(example("enrich", "in.csv", "out.csv"), server, tmp_path)
         assert 8 <= len(server.received) <= 15
     assert done.returncode == 0
-    *_, stopped, summary = done.stdout.splitlines()
+    *_, stopped, _, summary = done.stdout.splitlines()
     assert stopped.startswith("Nothing works: ")
     assert "OPENAI_API_KEY" in stopped
     assert summary == "0 of 40 rows are done, 0 of them before."
