@@ -50,6 +50,8 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
 
         try:
             return command(*args, **options)
+        except BrokenPipeError:
+            raise  # nobody reads our output any more
         except FileNotFoundError as error:
             return failed(f"cassette {error.filename}: no such file")
         except OSError as error:
@@ -273,5 +275,8 @@ def prune_command(tape: str, keep: str, drop: tuple[str, ...], dry_run: bool, no
     elif dry_run:
         print(f"{len(out)} of its lines would be taken out")
     else:
-        print(f"{len(out)} {'line' if len(out) == 1 else 'lines'} taken out" + ("" if no_backup else f"; the old tape is {tape}.bak"))
+        print(
+            f"{len(out)} {'line' if len(out) == 1 else 'lines'} taken out"
+            + ("" if no_backup else f"; the old tape is {tape}.bak")
+        )
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import Any
 
@@ -84,8 +85,9 @@ def call(name: str, timeout: float) -> dict[str, Any]:
     try:
         provider = providers.registry().providers.get(name)
         if provider is None:
-            preset = providers.PRESETS[name]
-            return {**made, "error": "not configured", "hint": f"set {preset.variable}"}
+            off = "SEMA_NO_LLM is set, which leaves all providers out"
+            hint = off if os.environ.get("SEMA_NO_LLM") else f"set {providers.PRESETS[name].variable}"
+            return {**made, "error": "not configured", "hint": hint}
         made["model"] = provider.default_model
         request = Request(
             [Message("user", QUESTION)], provider.default_model, MOST_TOKENS, timeout_ms=int(timeout * 1000)

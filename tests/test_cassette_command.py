@@ -270,6 +270,17 @@ def test_what_can_not_be_read(command: list[str], tmp_path: Path, capsys: pytest
     assert status == 1 and "it is a pipe or a device, not a file" in err
 
 
+def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_text("".join(line(str(n), "x" * 100) for n in range(2000)))
+    command = [sys.executable, "-m", "semac.entry", "cassette", "list", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith(b"line")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert sema(capsys, "list")[0] == 2
     assert sema(capsys, "rewind", "x")[0] == 2

@@ -222,6 +222,13 @@ def test_a_call_of_whom(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 1 and "Call to groq failed: not configured\n  hint: set GROQ_API_KEY" in out
 
 
+def test_providers_may_be_left_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMA_NO_LLM", "1")
+    status, out = doctor(capsys, "--call")
+    assert status == 1 and "Default: none" in out
+    assert out.endswith("failed: not configured\n  hint: SEMA_NO_LLM is set, which leaves all providers out\n")
+
+
 def test_it_loads_little() -> None:
     code = (
         "import sys; from semac.cli import main; main(['doctor']); "
