@@ -205,3 +205,16 @@ def test_lisp_provider_replies() -> None:
         run('(llm/define-provider :odd {:complete (fn (req) 5)}) (llm/complete "a")')
     assert message_of("(llm/define-provider :odd {})") == "llm/define-provider requires :complete function"
     assert message_of("(llm/define-provider :odd {:complete 5})") == "expected function, got int"
+
+
+def test_an_announced_price_holds_from_its_day_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = tmp_path / "prices.tsv"
+    table.write_text("# 2026-11-01: ...\nopenai\tnew-model\t1\t2\t2026-12-24\t3\t4\n")
+    monkeypatch.setattr(pricing, "TABLE", table)
+    for day, price in (("2026-12-23", (1, 2)), ("2026-12-24", (3, 4))):
+        monkeypatch.setattr(pricing, "strftime", lambda _, day=day: day)
+        pricing.forget()
+        assert pricing.price_of("new-model") == price
+    assert pricing.updated_at() == "2026-11-01"
+    monkeypatch.undo()
+    pricing.forget()

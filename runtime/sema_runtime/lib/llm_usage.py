@@ -98,7 +98,7 @@ def llm_pricing_status() -> Map:
     """
     from sema_runtime.llm import pricing
 
-    return Map({keyword("source"): symbol("embedded"), keyword("updated-at"): pricing.UPDATED_AT})
+    return Map({keyword("source"): symbol("embedded"), keyword("updated-at"): pricing.updated_at()})
 
 
 @builtin("llm/last-call", returns="map|nil")

@@ -1,16 +1,18 @@
 """What tokens cost, in USD per million. A model without a known price has no cost (None), never a cost of 0.
 
 Looked up in this order: the program's own patterns, then the embedded table (prices.tsv): `vendor/id` of the serving
-provider, the maker's exact id, an exact `vendor/id` written out, the longest maker's id inside the model's name.
+provider, the maker's exact id, an exact `vendor/id` written out, the longest maker's id inside the model's name. An
+announced change of a price holds from its day on.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from time import strftime
 from typing import NamedTuple
 
-UPDATED_AT = "2026-11-20"
+TABLE = Path(__file__).with_name("prices.tsv")  # made by scripts/build_prices.py
 VENDORS = {"gemini": "google", "moonshot": "moonshotai"}
 MAKERS = frozenset(("anthropic", "openai", "google", "xai", "moonshotai", "deepseek", "mistral", "perplexity"))
 SHORTEST_PART = 4  # characters; `o1` or `o3` inside some other name would be an accident
@@ -35,14 +37,29 @@ def clear_custom() -> None:
     _custom.clear()
 
 
+def forget() -> None:
+    """Has the table read again."""
+    _table.cache_clear()
+    _listed.cache_clear()
+
+
+def updated_at() -> str:
+    """The day of the table, as YYYY-MM-DD."""
+    with TABLE.open(encoding="utf-8") as file:
+        return file.readline()[2:12]
+
+
 @cache
 def _table() -> tuple[dict[str, Price], dict[str, Price]]:
     """(by `vendor/id`, by the id its maker gives it)."""
     by_vendor: dict[str, Price] = {}
     by_maker: dict[str, Price] = {}
-    for line in Path(__file__).with_name("prices.tsv").read_text(encoding="utf-8").splitlines():
+    today = strftime("%Y-%m-%d")
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            vendor, model, given, made = line.split("\t")
+            vendor, model, given, made, *later = line.split("\t")
+            if later and later[0] <= today:
+                _, given, made = later
             price = Price(float(given), float(made))
             by_vendor[f"{vendor}/{model}"] = price
             if vendor in MAKERS:
@@ -55,6 +72,11 @@ def price_of(model: str, provider: str = "") -> Price | None:
     for pattern, price in _custom.items():
         if pattern in model:
             return price
+    return _listed(model, provider)
+
+
+@lru_cache(1024)
+def _listed(model: str, provider: str) -> Price | None:
     by_vendor, by_maker = _table()
     exact = by_vendor.get(f"{VENDORS.get(provider, provider)}/{model}") or by_maker.get(model) or by_vendor.get(model)
     if exact is not None:
