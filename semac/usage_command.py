@@ -123,13 +123,19 @@ def _time(at: float) -> str:
 
 def _name(group: str, value: str) -> str:
     """A value of a group as people know it: paths from the current or the home folder on."""
-    if group == "script" and value.startswith("/"):
-        here, home = os.getcwd() + "/", os.path.expanduser("~") + "/"
-        if value.startswith(here):
-            value = value.removeprefix(here)
-        elif value.startswith(home):
-            value = "~/" + value.removeprefix(home)
+    if group == "script":
+        for folder, shown in ((_current_folder(), ""), (os.path.expanduser("~"), "~/")):
+            if folder and value.startswith(folder + "/"):
+                value = shown + value.removeprefix(folder + "/")
+                break
     return one_line(value) or "(none)"
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
 
 
 def _cells(sums: Sums) -> tuple[str, ...]:

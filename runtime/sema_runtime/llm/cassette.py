@@ -40,10 +40,10 @@ class Cassette:
         self.path = path
         mode = mode.strip().lower()
         self.mode = mode if mode in MODES else "auto"
-        self.tape = Tape(path)
         self._unwritten: dict[str, dict[str, Any]] = {}
         self._warned: set[str] = set()
         try:
+            self.tape = Tape(path)
             self.tape.check()
             if self.mode == "record":
                 _check_writable(self.tape.path)
