@@ -145,7 +145,7 @@ class Scripted:
             self.asked.happens()
             for step in script:
                 await self._do(step, reader, writer)
-            if not (len(script) == 1 and isinstance(script[0], bytes) and script[0].endswith((b"0\r\n\r\n", b"}"))):
+            if not _is_whole(script):
                 return
 
     async def _do(self, step: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -161,3 +161,8 @@ class Scripted:
         else:
             writer.write(step)
             await writer.drain()
+
+
+def _is_whole(script: Script) -> bool:
+    """Whether the client may use the connection again."""
+    return len(script) == 1 and isinstance(script[0], bytes) and script[0].endswith((b"0\r\n\r\n", b"}"))
