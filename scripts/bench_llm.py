@@ -76,8 +76,6 @@ def report(begun, **more):
 MANY = {
     "sema llm/batch": """
 from semac.session import Session
-from sema_runtime.llm import http
-http.MAX_REQUESTS = 200
 session = Session()
 session.run('(llm/configure :server {:api-key "k" :base-url "' + URL + '" :default-model "gpt-5.5"})')
 begun = time.time()
@@ -86,8 +84,6 @@ report(begun)
 """,
     "sema llm/complete in tasks": """
 from semac.session import Session
-from sema_runtime.llm import http
-http.MAX_REQUESTS = 200
 session = Session()
 session.run('(llm/configure :server {:api-key "k" :base-url "' + URL + '" :default-model "gpt-5.5"})')
 begun = time.time()

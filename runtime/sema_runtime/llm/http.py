@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -13,7 +14,7 @@ from sema_runtime.net import http
 from sema_runtime.net.http import Failure
 
 TIMEOUT_MS = 120_000
-MAX_REQUESTS = 128  # that wait for their reply at once, streams apart; the others wait for their turn
+MAX_REQUESTS = 200  # that wait for their reply at once, streams apart; the others wait for their turn
 
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
@@ -83,8 +84,14 @@ def _turn() -> asyncio.Semaphore:
     loop = asyncio.get_running_loop()
     turn = _turns.get(loop)
     if turn is None:
-        turn = _turns[loop] = asyncio.Semaphore(MAX_REQUESTS)
+        turn = _turns[loop] = asyncio.Semaphore(_most_requests())
     return turn
+
+
+def _most_requests() -> int:
+    """MAX_REQUESTS, or what SEMA_LLM_CONCURRENCY says."""
+    given = os.environ.get("SEMA_LLM_CONCURRENCY", "")
+    return max(1, int(given)) if given.isdecimal() else MAX_REQUESTS
 
 
 def _translated(failure: Failure, url: str) -> ProviderError:
