@@ -115,19 +115,24 @@ WIRES = {
 # Scripts
 
 
+class Complete(bytes):
+    """A reply behind which the connection can be used again."""
+
+
 def whole(body: Any, status: int = 200, headers: str = "", length: int | None = None) -> bytes:
     """A reply in one piece. headers: further lines. length: announced instead of the true one."""
     data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
     kind = "" if "content-type" in headers else "content-type: application/json\r\n"
     size = len(data) if length is None else length
-    return f"HTTP/1.1 {status} X\r\ncontent-length: {size}\r\n{kind}{headers}\r\n".encode() + data
+    made = f"HTTP/1.1 {status} X\r\ncontent-length: {size}\r\n{kind}{headers}\r\n".encode() + data
+    return Complete(made) if length is None else made
 
 
 def streamed(pieces: list[bytes], ends: bool = True) -> bytes:
     """A stream; without its end the transfer is incomplete."""
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
-    return head + chunks + (b"0\r\n\r\n" if ends else b"")
+    return Complete(head + chunks + b"0\r\n\r\n") if ends else head + chunks
 
 
 class Scripted:
@@ -145,7 +150,7 @@ class Scripted:
             self.asked.happens()
             for step in script:
                 await self._do(step, reader, writer)
-            if not _is_whole(script):
+            if not (script and isinstance(script[-1], Complete)):
                 return
 
     async def _do(self, step: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -161,8 +166,3 @@ class Scripted:
         else:
             writer.write(step)
             await writer.drain()
-
-
-def _is_whole(script: Script) -> bool:
-    """Whether the client may use the connection again."""
-    return len(script) == 1 and isinstance(script[0], bytes) and script[0].endswith((b"0\r\n\r\n", b"}"))
