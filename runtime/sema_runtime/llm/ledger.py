@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from time import localtime, strftime
+from functools import cache
+from time import strftime
 
 from sema_runtime.home import in_home
 from sema_runtime.llm.messages import Usage
@@ -25,10 +26,13 @@ OFF = frozenset(("off", "0", "false", "no"))
 
 class Ledger:
     """Observes calls and writes each that has ended. A ledger that can't be written is given up without a word: it must
-    not disturb a program."""
+    not disturb a program. The file stays open; each line is one write at its end, so those of several processes don't
+    mix."""
 
     def __init__(self) -> None:
         self.broken = False
+        self._path = ""
+        self._file = -1
 
     def started(self, call: Call) -> None:
         pass
@@ -40,9 +44,21 @@ class Ledger:
         if self.broken or not _counts(call) or os.environ.get("SEMA_USAGE", "").lower() in OFF:
             return
         try:
-            _append(json.dumps(line_of(call), ensure_ascii=False) + "\n")
+            line = json.dumps(line_of(call), ensure_ascii=False) + "\n"
+            os.write(self._opened(), line.encode("utf-8", "replace"))
         except OSError:
             self.broken = True
+
+    def _opened(self) -> int:
+        """This month's file, open for appending."""
+        path = in_home("usage", strftime("%Y-%m.jsonl"))
+        if path != self._path:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            fresh = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if self._path:
+                os.close(self._file)
+            self._path, self._file = path, fresh
+        return self._file
 
 
 def _counts(call: Call) -> bool:
@@ -59,7 +75,7 @@ def line_of(call: Call) -> dict[str, Any]:
     used = call.usage or Usage()
     return {
         "at": round(call.started / 1e9, 3),
-        "script": script(),
+        "script": script(sys.argv[0] if sys.argv else ""),
         "operation": call.operation,
         "provider": call.provider,
         "model": call.model,
@@ -77,25 +93,7 @@ def line_of(call: Call) -> dict[str, Any]:
     }
 
 
-def script() -> str:
-    """The program that runs: its path, or `sema` for the REPL and expressions."""
-    name = sys.argv[0] if sys.argv else ""
+@cache
+def script(name: str) -> str:
+    """The program of that name in sys.argv: its path, or `sema` for the REPL and expressions."""
     return os.path.abspath(name) if os.path.exists(name) else os.path.basename(name) or "sema"
-
-
-def _append(line: str) -> None:
-    """One write, so that lines of several processes don't mix."""
-    path = in_home("usage", strftime("%Y-%m.jsonl", localtime()))
-    try:
-        file = _opened(path)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        file = _opened(path)
-    try:
-        os.write(file, line.encode("utf-8", "replace"))
-    finally:
-        os.close(file)
-
-
-def _opened(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

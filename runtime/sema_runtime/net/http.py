@@ -362,9 +362,8 @@ def _new_client() -> Any:
     import httpx
 
     try:
-        return httpx.AsyncClient(
+        return _client_class()(
             verify=tls_context(),
-            cookies=_no_cookies(),
             headers={"user-agent": USER_AGENT, "accept-encoding": "gzip, deflate"},
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
         )
@@ -381,15 +380,18 @@ def tls_context() -> Any:
 
 
 @cache
-def _no_cookies() -> Any:
-    """A jar that stays empty: what one reply sets, a later request doesn't send."""
-    from http.cookiejar import CookieJar
+def _client_class() -> Any:
+    """httpx.AsyncClient without cookies: what one reply sets, a later request doesn't send."""
+    import httpx
 
-    class NoCookies(CookieJar):
-        def extract_cookies(self, *_: Any) -> None:
+    class NoCookies(httpx.Cookies):
+        def extract_cookies(self, response: httpx.Response) -> None:
             pass
 
-    return NoCookies()
+    class Client(httpx.AsyncClient):
+        cookies = NoCookies()  # type: ignore[override]  # a property there
+
+    return Client
 
 
 # Failures
