@@ -111,6 +111,28 @@ def test_numbers_are_written_as_the_reference_does() -> None:
     assert dumps({"b": None, "a": [True, "\u00e9"]}) == '{"a":[true,"\u00e9"],"b":null}'
 
 
+def test_two_pictures_are_two_calls(tmp_path: Path) -> None:
+    """Also where a tape of the reference, whose keys leave pictures out, is replayed: it has one answer for all."""
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\na")
+    (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n\x1a\nb")
+    ask = f'(map (fn (name) (:n (llm/extract-from-image {{:n :int}} (str "{tmp_path}/" name)))) ["a.png" "b.png"])'
+    answering = """(define n 0)
+        (llm/define-provider :f {:complete (fn (r) (set! n (+ n 1)) (str "{\\"n\\":" n "}")) :default-model "m"})"""
+    tape = tmp_path / "tape.jsonl"
+    recorded = f'(list (llm/with-cassette "{tape}" (fn () {ask})) (llm/with-cache (fn () {ask} {ask})))'
+    assert to_text(run(answering + recorded)) == "((1 2) (3 4))"
+    replayed = f'(llm/with-cassette "{tape}" {{:mode :replay}} (fn () {ask}))'
+    assert to_text(run(replayed)) == "(1 2)"
+    entries = [json.loads(line) for line in tape.read_text().splitlines()]
+    asked = Request([Message("user", "Extract the data from this image. Answer in JSON.")])
+    asked.system = (
+        "Extract data from the image. Answer with one JSON object that matches this schema, and nothing else:\n"
+        '{\n  "n": <int>\n}'
+    )
+    tape.write_text(json.dumps({**entries[0], "key": cassette.key_of(asked)}) + "\n")
+    assert to_text(run(replayed)) == "(1 1)"
+
+
 def test_keys_are_the_specified_hashes() -> None:
     request = Request([Message("system", "s"), Message("user", "é")], model="m", temperature=0.5)
     expected = b"m" + struct.pack("<d", 0.5) + "systemsuseré".encode()

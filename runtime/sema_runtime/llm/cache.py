@@ -151,11 +151,12 @@ def _clear_disk() -> None:
 
 
 def key_of(request: Request, model: str) -> str:
-    """SHA-256 over model, temperature, system and the role and text of each message."""
+    """SHA-256 over model, temperature, system and the role, text and pictures of each message."""
     return key(model, request.temperature, request.system, request.messages)
 
 
 def key(model: str, temperature: float | None, system: str | None, messages: list[Message]) -> str:
+    """The reference's key, where no message has a picture. It leaves those out: two pictures would share an answer."""
     digest = hashlib.sha256(_bytes(model))
     if temperature is not None:
         digest.update(struct.pack("<d", temperature))
@@ -164,6 +165,10 @@ def key(model: str, temperature: float | None, system: str | None, messages: lis
     for message in messages:
         digest.update(_bytes(message.role))
         digest.update(_bytes(message.content))
+        for image in message.images:
+            digest.update(struct.pack("<QQ", len(image.media_type), len(image.data)))
+            digest.update(_bytes(image.media_type))
+            digest.update(image.data)
     return digest.hexdigest()
 
 

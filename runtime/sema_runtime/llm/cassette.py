@@ -75,9 +75,14 @@ class Cassette:
 
         return background.run(work) if self.tape.unread() > BIG else work(None)
 
-    def find(self, key: str) -> dict[str, Any] | None:
-        """The entry to replay; None when the call must be made. Raises LlmError on a miss in replay mode."""
+    def find(self, key: str, older: str | None = None) -> dict[str, Any] | None:
+        """The entry to replay; None when the call must be made. Raises LlmError on a miss in replay mode.
+
+        older: another key of the call, of tapes that the reference has recorded. It counts in replay mode only, since
+        it may be another call's as well."""
         found = self.entry(key)
+        if found is None and self.mode == "replay" and older is not None:
+            found = self.entry(older)
         if found is None and self.mode == "replay":
             raise LlmError(
                 f"cassette miss in :replay mode (key {key}) — no recorded interaction for this request;"
@@ -217,6 +222,13 @@ def key_of(request: Request) -> str:
             messages=[replace(m, content=secrets.redacted(m.content, hidden)) for m in request.messages],
         )
     return cache.key_of(request, request.model)
+
+
+def key_without_pictures(request: Request) -> str | None:
+    """The reference's key of a request with pictures, which says nothing of them; None for one without."""
+    if not any(message.images for message in request.messages):
+        return None
+    return key_of(replace(request, messages=[replace(message, images=()) for message in request.messages]))
 
 
 def _texts(request: Request) -> list[str]:

@@ -59,7 +59,7 @@ def _answered(call: Call, tape: cassette.Cassette | None) -> Reply:
     request = call.request
     assert request is not None
     key = cassette.key_of(request)
-    entry = tape.find(key)
+    entry = tape.find(key, cassette.key_without_pictures(request))
     if entry is not None:
         call.replayed = True
         return cassette.reply_of(entry)
@@ -113,7 +113,7 @@ def _replayed_stream(call: Call, tape: cassette.Cassette, on_chunk: OnChunk) -> 
     request = call.request
     assert request is not None
     key = cassette.key_of(request)
-    entry = tape.find(key)
+    entry = tape.find(key, cassette.key_without_pictures(request))
     if entry is not None:
         call.replayed = True
         for chunk in cassette.chunks_of(entry):
