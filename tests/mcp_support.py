@@ -151,12 +151,13 @@ def alive(pid: int) -> bool:
 
 @dataclass
 class Asked:
-    """A request that came. body: decoded JSON, else text."""
+    """A request that came. body: decoded JSON, else text. port: the client's end of the connection."""
 
     method: str
     path: str
     headers: dict[str, str]
     body: Any
+    port: int = 0
 
 
 @dataclass
@@ -198,7 +199,8 @@ class _Handler(BaseHTTPRequestHandler):
             body = json.loads(raw)
         except ValueError:
             body = raw
-        asked = Asked(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        asked = Asked(self.command, self.path, headers, body, self.client_address[1])
         self.owner.asked.append(asked)
         told = self.owner.behave(asked)
         if told.events is not None:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("mcp")
 SEMA = [sys.executable, "-m", "semac.entry"]
+SPAWN = "mcp/connect: failed to spawn MCP server process"
 CONNECT = "(define s (mcp/connect config))"
 __all__ = ["mcp"]
 
@@ -273,9 +275,9 @@ def test_environment_and_directory(tmp_path: Path) -> None:
         ('{:command "x" :args "a"}', "mcp/connect: :args must be a list of strings"),
         ('{:command "x" :env {:PORT 80}}', "expected string, got int"),
         ('{:command "x" :cwd 5}', "expected string, got int"),
-        ('{:command "no-such-program-7"}', "mcp/connect no-such-program-7: No such file or directory"),
-        ('{:command "true" :cwd "/nowhere-7"}', "mcp/connect :cwd /nowhere-7: No such file or directory"),
-        ('{:command "a\\u0000b"}', "mcp/connect a\0b: embedded null byte"),
+        ('{:command "no-such-program-7"}', f"{SPAWN} `no-such-program-7`: No such file or directory"),
+        ('{:command "true" :cwd "/nowhere-7"}', f"{SPAWN} `true`: :cwd /nowhere-7: No such file or directory"),
+        ('{:command "a\\u0000b"}', f"{SPAWN} `a\0b`: embedded null byte"),
         ('{:command "true" :timeout 0}', "mcp/connect: :timeout must be a positive number, got 0"),
         ('{:url ""}', "mcp/connect: invalid URL: "),
         ('{:url "ftp://x"}', "mcp/connect: invalid URL: ftp://x"),
@@ -425,7 +427,7 @@ def test_a_server_that_dies() -> None:
     assert (
         died.message == "mcp/call: MCP server closed the connection before responding (the process ended with status 3)"
     )
-    assert died.note == "its error output ends with:\nstarting\nfatal: the database [redacted] is gone"
+    assert died.note == "its error output ends with:\n    starting\n    fatal: the database [redacted] is gone"
     again = error(f'{CONNECT} (try (mcp/call s "die" {{}}) (catch e nil)) (mcp/tools s)', config=config)
     assert again.message == died.message.replace("mcp/call", "mcp/tools")
 
@@ -433,7 +435,7 @@ def test_a_server_that_dies() -> None:
 def test_a_server_that_does_not_start() -> None:
     found = error("(mcp/connect config)", config=scripted("exit"))
     assert found.message.endswith("(the process ended with status 2)")
-    assert found.note == "its error output ends with:\nusage: server --port N"
+    assert found.note == "its error output ends with:\n    usage: server --port N"
 
 
 def test_an_unknown_version_of_the_protocol() -> None:
@@ -599,7 +601,53 @@ def test_an_event_stream_may_carry_more_than_the_answer() -> None:
 
     with http_server(behave) as server:
         assert run(f'{CONNECT} (mcp/call s "echo" {{}}) (mcp/call s "echo" {{}})', config={"url": server.url}) == "here"
+        calls = [
+            one.port for one in server.asked if isinstance(one.body, dict) and one.body.get("method") == "tools/call"
+        ]
+        assert calls[0] == calls[1]  # the connection is used again
         assert {"jsonrpc": "2.0", "id": "p", "result": {}} in [one.body for one in server.asked]
+
+
+def test_a_server_over_http_that_does_not_answer() -> None:
+    release = threading.Event()
+
+    def behave(asked: Asked) -> Told:
+        if isinstance(asked.body, dict) and asked.body.get("method") == "tools/call":
+            release.wait(20)
+        return peaceful(asked)
+
+    with http_server(behave) as server:
+        config = {"url": server.url, "timeout": 700}
+        waiting = """(define hanging (async (try (mcp/call s "echo" {}) (catch e (:message e)))))
+                     (async (mcp/tools s)) (async/sleep 50)"""
+        tools = error(f'{CONNECT} (mcp/call s "echo" {{}})', config=config)
+        closed = run(f"{CONNECT} {waiting} (mcp/close s) (await hanging)", config=config)
+        cancelled = f"{CONNECT} {waiting} (async/cancel hanging) (async/sleep 50) (mcp/close s)"
+        run(cancelled, config={**config, "timeout": 9000})
+        release.set()
+    assert tools.message == "mcp/call: MCP server did not respond to `tools/call` within 0.7s"
+    assert closed == "mcp/call: the connection was closed"
+    taken_back = [one.body["params"]["reason"] for one in server.asked if "cancelled" in json.dumps(one.body)]
+    assert taken_back == ["the answer took too long", "the task that waited was cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("http://[", "which is no URL"),
+        ("//example.invalid:99999/x", "which is no URL"),
+        ("http://example.invalid:8080/messages?key=1", "http://example.invalid:8080/messages"),
+    ],
+)
+def test_places_that_servers_name_elsewhere(place: str, shown: str) -> None:
+    def behave(asked: Asked) -> Told:
+        if asked.method == "POST":
+            return Told(405)
+        return Told(body=f"event: endpoint\ndata: {place}\n\n", headers={"content-type": "text/event-stream"})
+
+    with http_server(behave) as server:
+        message = error("(mcp/connect config)", config={"url": server.url}).message
+    assert message == f"mcp/connect: MCP server names an endpoint on another server, {shown}"
 
 
 def test_an_authorization_that_was_given_is_not_replaced() -> None:

@@ -55,7 +55,7 @@ def mcp_connect(config: Any) -> str:
     from sema_runtime.mcp.protocol import TIMEOUT_MS
 
     server = servers.Server(target, _texts(options, "tools"), timeout or TIMEOUT_MS)
-    _asked("mcp/connect", server, server.connect)
+    _asked("mcp/connect", server.connect)
     return servers.add(server)
 
 
@@ -132,7 +132,7 @@ def _server(function: str, handle: Any) -> Server:
     return found
 
 
-def _asked(function: str, server: Server, ask: Callable[[], Any]) -> Any:
+def _asked(function: str, ask: Callable[[], Any]) -> Any:
     """What a server answers. Raises a condition."""
     from sema_runtime.mcp.protocol import Failure
 
@@ -140,11 +140,6 @@ def _asked(function: str, server: Server, ask: Callable[[], Any]) -> Any:
         return ask()
     except Failure as failure:
         raise SemaError(f"{function}: {failure.message}", failure.hint, failure.note) from None
-    except (OSError, ValueError) as error:  # the program can't be started
-        from sema_runtime.lib.children import refusal
-
-        argv, settings, _ = server.target  # type: ignore[misc]
-        raise SemaError(refusal(function, argv[0], settings, error)) from None
 
 
 @builtin("mcp/tools", returns="list")
@@ -166,7 +161,7 @@ def mcp_tools(handle: Any) -> List:
             keyword("description"): _description(tool),
             keyword("input-schema"): to_sema(tool.get("inputSchema") or {}),
         })
-        for tool in _asked("mcp/tools", server, server.tools)
+        for tool in _asked("mcp/tools", server.tools)
     ])  # fmt: skip
 
 
@@ -206,7 +201,7 @@ def _result(server: Server, name: Any, arguments: dict[str, Any]) -> dict[str, A
             f" [{', '.join(server.allowed or ()) or '(none)'}]",
             "add it to :tools of the workflow's :mcp entry, or of the map given to mcp/connect, to allow it",
         )
-    found: dict[str, Any] = _asked("mcp/call", server, lambda: server.call(tool, arguments))
+    found: dict[str, Any] = _asked("mcp/call", lambda: server.call(tool, arguments))
     return found
 
 
@@ -264,7 +259,7 @@ def mcp_tools_to_sema(handle: Any) -> List:
 
     server = _server("mcp/tools->sema", handle)
     made = []
-    for tool in _asked("mcp/tools->sema", server, server.tools):
+    for tool in _asked("mcp/tools->sema", server.tools):
         schema = tool.get("inputSchema")
         parameters = parameters_of(schema)
         handler = ToolHandler(handle, tool["name"], keys(parameters))

@@ -62,7 +62,7 @@ class Connection:
     # Connecting
 
     async def open(self) -> None:
-        """Connects and shakes hands. Raises Failure, and OSError or ValueError for a program that can't be started."""
+        """Connects and shakes hands. Raises Failure."""
         try:
             if isinstance(self.target, Program):
                 from sema_runtime.mcp.stdio import Stdio
@@ -103,8 +103,6 @@ class Connection:
             if failure.status == 401 or refused is None:
                 raise
             raise refused from None
-        except Failure as failure:
-            raise refused or failure from None
         self.legacy = True
         await self._shake_hands()
 
@@ -175,8 +173,9 @@ class Connection:
                 assert self.endpoint is not None
                 if self.endpoint.token == token:  # else another task has got one
                     self.endpoint.token, fresh = await self._token(challenge, token)
-                    if self.legacy and method != "initialize":
-                        await self._open_http()  # its stream was opened with the old token
+                    if self.legacy and method != "initialize":  # its stream was opened with the old token
+                        await self.peer.close(Failure("the token of the connection has ended", "try again"))
+                        await self._open_http()
 
     def _challenge(self, failure: HttpFailure) -> Challenge | None:
         """What the server wants, where a login can help."""

@@ -62,7 +62,7 @@ async def discover(server: str, challenge: Challenge) -> Place:
         _require_pkce(metadata, issuer)
         return Place(server, _texts(metadata.get("scopes_supported")), issuer, _checked(metadata, server))
     named = resource.get("resource")
-    if not isinstance(named, str) or not _same_origin(named, server):
+    if not isinstance(named, str) or origin(named) != origin(server):
         raise Failure(
             f"protected resource metadata `resource` ({named}) does not match the server being connected to ({server});"
             " refusing to authorize"
@@ -107,10 +107,7 @@ def _checked(metadata: dict[str, Any], server: str) -> dict[str, Any]:
 
 def check_url(url: Any, server: str) -> None:
     """Raises Failure for a URL that codes and tokens must not go to: unencrypted, to a host that isn't the server's."""
-    try:
-        scheme, host, _ = origin(url)
-    except (ValueError, AttributeError, TypeError):
-        scheme, host = "", ""
+    scheme, host, _ = origin(url) if isinstance(url, str) else ("", "", None)
     if not host or not (scheme == "https" or (scheme == "http" and host in (*LOOPBACK, urlsplit(server).hostname))):
         raise Failure(f"an address for the login is not https: {url}")
 
@@ -139,13 +136,6 @@ def _well_known(url: str, name: str) -> list[str]:
 def _root(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
-def _same_origin(one: str, other: str) -> bool:
-    try:
-        return origin(one) == origin(other)
-    except ValueError:
-        return False
 
 
 async def _first(places: list[str], server: str) -> dict[str, Any] | None:

@@ -30,13 +30,17 @@ NO_LIMIT_MS = 1e9  # between two pieces of a stream; `Peer.request` limits the w
 REDIRECTS = (301, 302, 303, 307, 308)
 CLOSE_MS = 2000.0
 RESUME_SECONDS = 1.0  # before a stream is taken up again, unless the server says how long
+DRAIN_SECONDS = 0.05
 MOST_RESUMED = 5  # times in a row without a new event
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """(scheme, host, port) of a URL. Raises ValueError for a port that is none."""
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    """(scheme, host, port) of a URL; empty for what is none."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return "", "", None
 
 
 class Endpoint:
@@ -69,7 +73,7 @@ class Endpoint:
             if head.status not in REDIRECTS or target is None:
                 return stream, head
             await stream.close()
-            target = urljoin(request.url, target)
+            target = joined(request.url, target)
             if origin(target) != origin(request.url):
                 raise Failure(f"MCP server redirects to another server, {_shown(target)}", "connect to that URL itself")
             if request.method == "POST" and request.url == self.url:
@@ -82,10 +86,20 @@ def _reason(failure: NoReply) -> str:
     return f"could not connect ({failure.reason})" if failure.kind == "connect" else failure.reason
 
 
+def joined(base: str, target: str) -> str:
+    """The URL that a reply names, which may be relative; "" for what is none."""
+    try:
+        return urljoin(base, target)
+    except ValueError:
+        return ""
+
+
 def _shown(url: str) -> str:
     """A URL without what may be secret in it."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    scheme, host, port = origin(url)
+    if not host:
+        return "which is no URL"
+    return f"{scheme}://{host}{'' if port in (80, 443, None) else f':{port}'}{urlsplit(url).path}"
 
 
 async def refusal(stream: Stream, head: Reply, method: str) -> HttpFailure:
@@ -120,8 +134,20 @@ async def events(stream: Stream, parser: SseParser) -> AsyncIterator[Event]:
             raise NoReply("size", f"a message of more than {MAX_BYTES} bytes")
 
 
+async def _drained(stream: Stream) -> None:
+    """Reads what is left of a stream, if it ends soon: then its connection serves for the next request."""
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while await stream.read():
+                pass
+    except (NoReply, TimeoutError):
+        return
+
+
 class StreamableHttp:
     """session: the id that the server has given. version: of the protocol, once it is agreed on."""
+
+    answers_while_sending = True
 
     def __init__(self, peer: Peer, endpoint: Endpoint) -> None:
         self.peer = peer
@@ -183,7 +209,7 @@ class StreamableHttp:
                         for message in decoded(event.data):
                             self.peer.receive(message)
                         if not self.peer.is_open(number):
-                            return
+                            return await _drained(stream)
                     ended = "MCP SSE stream ended before the response arrived"
                 except NoReply as failure:
                     ended = f"failed to read MCP SSE stream: {failure.reason}"
@@ -215,6 +241,8 @@ class StreamableHttp:
 class LegacySse:
     """The transport of the revision 2024-11-05: what the server says comes on one stream, opened with `connect`."""
 
+    answers_while_sending = False
+
     def __init__(self, peer: Peer, endpoint: Endpoint) -> None:
         self.peer = peer
         self.endpoint = endpoint
@@ -227,23 +255,25 @@ class LegacySse:
 
     async def connect(self) -> None:
         """Opens the stream and waits for the URL to post to. Raises Failure."""
+        try:
+            async with asyncio.timeout(self.peer.timeout_ms / 1000):
+                await self._connect()
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, TimeoutError):
+                raise Failure("legacy SSE stream stalled") from None
+            raise
+
+    async def _connect(self) -> None:
         request = Request("GET", self.endpoint.url, self.endpoint.headers(("Accept", EVENTS)))
         self.stream, head = await self.endpoint.opened(request)
         kind = (head.header("content-type") or "").partition(";")[0].strip().lower()
         if head.status != 200 or kind != EVENTS:
-            failure = await refusal(self.stream, head, "legacy SSE GET")
-            await self.close()
-            raise failure
+            raise await refusal(self.stream, head, "legacy SSE GET")
         announced: asyncio.Future[str] = self.peer.loop.create_future()
         self.reader = self.peer.loop.create_task(self._read(self.stream, announced))
-        try:
-            async with asyncio.timeout(self.peer.timeout_ms / 1000):
-                self.post_url = urljoin(self.endpoint.url, await announced)
-        except TimeoutError:
-            await self.close()
-            raise Failure("legacy SSE stream stalled") from None
+        self.post_url = joined(self.endpoint.url, await announced)
         if origin(self.post_url) != origin(self.endpoint.url):
-            await self.close()
             raise Failure(f"MCP server names an endpoint on another server, {_shown(self.post_url)}")
 
     async def _read(self, stream: Stream, announced: asyncio.Future[str]) -> None:
@@ -258,7 +288,7 @@ class LegacySse:
                     self.peer.receive(message)
         except NoReply as failure:
             reason = f"legacy SSE read error: {failure.reason}"
-        failed = Failure(reason)
+        failed = Failure(reason, "reconnect with mcp/connect")
         if not announced.done():
             announced.set_exception(failed)
         self.peer.fail(failed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     class Transport(Protocol):
         """How messages get to the server. What comes from it is handed to `Peer.receive` or `Peer.fail`."""
 
+        answers_while_sending: bool  # whether sending a request lasts until it is answered
+
         async def send(self, message: Message) -> None:
-            """Sends one message. Over HTTP this lasts until a request is answered. Raises Failure."""
+            """Sends one message. Raises Failure."""
 
         async def close(self) -> None:
             """Ends the connection and what belongs to it."""
@@ -107,7 +110,10 @@ class Peer:
             async with asyncio.timeout(self.timeout_ms / 1000) as limit:
                 self._limits.add(limit)
                 try:
-                    await self.transport.send(message)
+                    if self.transport.answers_while_sending:
+                        await self._sent_until(answer, message)
+                    else:
+                        await self.transport.send(message)
                     result = await answer
                 finally:
                     self._limits.discard(limit)
@@ -128,12 +134,37 @@ class Peer:
             raise Failure(f"MCP server answered `{method}` with a result that is no object")
         return result
 
+    async def _sent_until(self, answer: asyncio.Future[Any], message: Message) -> None:
+        """Sends a message up to its answer, or the end of the conversation; what comes behind that nobody waits for."""
+        sending = self.loop.create_task(self.transport.send(message))
+        try:
+            await asyncio.wait((sending, answer), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            sending.cancel()
+            raise
+        if sending.done():
+            sending.result()
+        elif self.broken is not None:
+            sending.cancel()
+        else:
+            self._background.add(sending)
+            sending.add_done_callback(self._background.discard)
+
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Tells the server something. Raises Failure when it can't be told."""
         message: Message = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
-        await self.transport.send(message)
+        await self._tell(message)
+
+    async def _tell(self, message: Message) -> None:
+        """Sends what isn't answered."""
+        try:
+            async with asyncio.timeout(self.timeout_ms / 1000):
+                await self.transport.send(message)
+        except TimeoutError:
+            what = message.get("method", "answer")
+            raise Failure(f"MCP server did not take `{what}` within {seconds(self.timeout_ms)}") from None
 
     def is_open(self, number: Any) -> bool:
         """Whether a request of that number still waits for its answer."""
@@ -149,11 +180,8 @@ class Peer:
         """Has something sent, for which nobody waits and which may fail."""
 
         async def quietly() -> None:
-            try:
-                async with asyncio.timeout(self.timeout_ms / 1000):
-                    await work
-            except (Failure, TimeoutError):
-                return
+            with suppress(Failure):
+                await work
 
         task = self.loop.create_task(quietly())
         self._background.add(task)
@@ -168,7 +196,7 @@ class Peer:
             for limit in self._limits:
                 limit.reschedule(self.loop.time() + self.timeout_ms / 1000)
             if message.get("id") is not None:
-                self.later(self.transport.send(_reply(message["id"], method)))
+                self.later(self._tell(_reply(message["id"], method)))
             return
         number = message.get("id")
         if not self.is_open(number):

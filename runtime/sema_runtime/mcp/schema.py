@@ -121,5 +121,8 @@ def _reduced(schema: Any, root: Schema, depth: int) -> Schema:
         made["anyOf"] = [_reduced(one, root, depth + 1) for one in branches]
     whole = found.get("allOf")
     for part in whole if isinstance(whole, list) else ():
-        made = {**_reduced(part, root, depth + 1), **made}
+        more = _reduced(part, root, depth + 1)
+        if "properties" in made and "properties" in more:
+            made["properties"] = {**more["properties"], **made["properties"]}
+        made = {**more, **made}
     return made

@@ -111,7 +111,7 @@ class Server:
     # The connection
 
     async def connected(self) -> Connection:
-        """The connection, made now if there is none yet. Raises Failure, OSError and ValueError."""
+        """The connection, made now if there is none yet. Raises Failure."""
         if self.opening is None:
             self.opening = asyncio.Lock()
         async with self.opening:

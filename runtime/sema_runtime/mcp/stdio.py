@@ -33,6 +33,8 @@ SHOWN_LINES = 8
 class Stdio:
     """The connection to a started server. secrets: values that no message shows."""
 
+    answers_while_sending = False
+
     def __init__(self, peer: Peer, process: Popen[bytes], secrets: Sequence[str]) -> None:
         self.peer = peer
         self.process = process
@@ -47,10 +49,13 @@ class Stdio:
 
     @classmethod
     async def started(cls, peer: Peer, argv: list[str], settings: children.Settings, secrets: Sequence[str]) -> Stdio:
-        """A server that has just been started. Raises OSError and ValueError."""
+        """A server that has just been started. Raises Failure."""
         from subprocess import PIPE
 
-        process = children.opened(argv, settings, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)
+        try:
+            process = children.opened(argv, settings, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)
+        except (OSError, ValueError) as error:
+            raise Failure(f"failed to spawn MCP server process `{argv[0]}`: {_reason(settings, error)}") from None
         made = cls(peer, process, secrets)
         assert process.stdin and process.stdout and process.stderr
         await peer.loop.connect_read_pipe(lambda: made.output, process.stdout)
@@ -89,7 +94,7 @@ class Stdio:
 
     def _last_words(self) -> str | None:
         text = redacted(self.errors.kept.decode("utf-8", "replace").strip(), self.secrets)
-        return "its error output ends with:\n" + "\n".join(text.splitlines()[-SHOWN_LINES:]) if text else None
+        return "\n    ".join(("its error output ends with:", *text.splitlines()[-SHOWN_LINES:])) if text else None
 
     async def close(self) -> None:
         """Ends the server; goes on with that when the task that waits for it is cancelled."""
@@ -137,6 +142,13 @@ class Stdio:
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):  # has ended just now
             os.killpg(self.process.pid, number)
+
+
+def _reason(settings: children.Settings, error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return str(error)
+    place = f":cwd {settings.cwd}: " if settings.cwd is not None and error.filename == settings.cwd else ""
+    return f"{place}{error.strerror or error}"
 
 
 def _words(status: int) -> str:

@@ -37,7 +37,7 @@ INDEX = "__sema_servers__"  # the keychain entry that lists the servers; a keych
 SETTING = "SEMA_MCP_TOKEN_STORE"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Credentials:
     """What is kept for a server. expires_at: unix seconds, None for a token that doesn't end.
 
