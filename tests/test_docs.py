@@ -26,6 +26,7 @@ PAGES = (
     "processes.md",
     "http.md",
     "files.md",
+    "memory.md",
     "mcp.md",
     "observability.md",
     "embeddings.md",
