@@ -18,7 +18,7 @@ from typing import Any, TypedDict
 
 import pydantic
 import pytest
-from llm_support import Answer, Server, chat_reply, problems, serving
+from llm_support import Answer, Server, aimock, chat_reply, problems, serving
 from llm_support import llm as llm
 
 from sema_runtime import ai
@@ -611,6 +611,42 @@ def test_conversations() -> None:
     assert isinstance(sync.Conversation().say("x"), sync.Conversation)
     with pytest.raises(ai.SemaError, match="out of bounds"):
         talk.without(9)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_an_agent_against_aimock(provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def weather(city: str) -> dict[str, Any]:
+        """The weather of a city."""
+        return {"city": city, "degrees": 4}
+
+    asks = {
+        "toolCalls": [
+            {"name": "weather", "arguments": {"city": "Oslo"}},
+            {"name": "weather", "arguments": {"city": "Rome"}},
+        ]
+    }
+    fixtures = [
+        {"match": {"userMessage": "WEATHER", "hasToolResult": False}, "response": asks},
+        {"match": {"userMessage": "WEATHER", "hasToolResult": True}, "response": {"content": "4 C in both"}},
+    ]
+    with aimock(fixtures, tmp_path) as url:
+        if provider == "gemini":
+            ai.configure("gemini", api_key="k", base_url=f"{url}/v1beta")
+        else:
+            monkeypatch.setenv(f"{provider.upper()}_API_KEY", "k")
+            monkeypatch.setenv(f"{provider.upper()}_BASE_URL", url + ("/v1" if provider == "openai" else ""))
+        helper = ai.Agent(tools=[weather], parallel_tools=2)
+        run = asyncio.run(helper.run("WEATHER?"))
+        assert run.text == "4 C in both"
+        assert [m["content"] for m in run.messages if m["role"] == "tool"] == [
+            '{"city":"Oslo","degrees":4}',
+            '{"city":"Rome","degrees":4}',
+        ]
+
+        async def streamed() -> str:
+            return "".join([piece async for piece in helper.stream("WEATHER?")])
+
+        assert asyncio.run(streamed()) == "4 C in both"
 
 
 # Without asyncio, in threads, below a running loop

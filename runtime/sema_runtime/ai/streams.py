@@ -16,12 +16,17 @@ Work = Callable[[Callable[[str], None]], T]
 
 
 class _Pieces(Generic[T]):
-    """text: what was read so far. result: what the whole is, once everything is read."""
+    """What both kinds of streams are. text: what was read so far. result: the whole, once everything is read."""
 
-    def __init__(self) -> None:
-        self.text = ""
+    def __init__(self, relay: Relay) -> None:
+        self._relay: Relay | None = relay
+        self._pieces: list[str] = []
         self._result: T | None = None
         self._read = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
 
     @property
     def result(self) -> T:
@@ -29,10 +34,22 @@ class _Pieces(Generic[T]):
             raise RuntimeError("the stream isn't at its end yet")
         return self._result  # type: ignore[return-value]
 
-    def _end(self, relay: Relay) -> None:
-        """Takes the result; raises the work's error."""
-        self._result = relay.result()
-        self._read = True
+    def _take(self, end: type[Exception]) -> str | None:
+        """The next piece that is there, None when it is still to come. Raises end behind the last one, and what the
+        work has raised."""
+        relay = self._relay
+        if relay is None:
+            raise end
+        relay.begin()
+        piece = relay.take()
+        if piece is not None:
+            self._pieces.append(piece)
+        elif relay.ended:
+            self._relay = None
+            self._result = relay.result()
+            self._read = True
+            raise end
+        return piece
 
 
 class Stream(_Pieces[T]):
@@ -43,33 +60,21 @@ class Stream(_Pieces[T]):
     """
 
     def __init__(self, work: Work[T]) -> None:
-        super().__init__()
-        self._relay: Relay | None = None
         self._loop = asyncio.get_running_loop()
-        self._relay = Relay(scheduler_of(self._loop), work)
+        super().__init__(Relay(scheduler_of(self._loop), work))
 
     def __aiter__(self) -> Stream[T]:
         return self
 
     async def __anext__(self) -> str:
-        relay = self._relay
-        if relay is None:
-            raise StopAsyncIteration
-        relay.begin()
-        while True:
-            piece = relay.take()
-            if piece is not None:
-                self.text += piece
-                return piece
-            if relay.ended:
-                self._relay = None
-                self._end(relay)
-                raise StopAsyncIteration
-            await self._news(relay)
+        while (piece := self._take(StopAsyncIteration)) is None:
+            await self._news()
+        return piece
 
-    async def _news(self, relay: Relay) -> None:
+    async def _news(self) -> None:
+        assert self._relay is not None
         waiting: asyncio.Future[None] = self._loop.create_future()
-        relay.on_news = lambda: None if waiting.done() else waiting.set_result(None)
+        self._relay.on_news = lambda: None if waiting.done() else waiting.set_result(None)
         try:
             await waiting
         except asyncio.CancelledError:
@@ -101,37 +106,28 @@ class Stream(_Pieces[T]):
         await self.aclose()
 
     def __del__(self) -> None:
-        if self._relay is not None and self._relay.task is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._relay.cancel)
+        relay = getattr(self, "_relay", None)  # missing when there is no running loop
+        if relay is not None and relay.task is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(relay.cancel)
 
 
 class SyncStream(_Pieces[T]):
     """An iterator over the pieces of an answer. Leaving the loop early, `close()` and `with` end the request."""
 
     def __init__(self, work: Work[T]) -> None:
-        super().__init__()
-        self._relay: Relay | None = Relay(scheduler(), work)
+        super().__init__(Relay(scheduler(), work))
 
     def __iter__(self) -> SyncStream[T]:
         return self
 
     def __next__(self) -> str:
-        relay = self._relay
-        if relay is None:
-            raise StopIteration
-        relay.begin()
-        while True:
-            piece = relay.take()
-            if piece is not None:
-                self.text += piece
-                return piece
-            if relay.ended:
-                self._relay = None
-                self._end(relay)
-                raise StopIteration
-            self._wait(relay)
+        while (piece := self._take(StopIteration)) is None:
+            self._wait()
+        return piece
 
-    def _wait(self, relay: Relay) -> None:
+    def _wait(self) -> None:
+        relay = self._relay
+        assert relay is not None
         waiter = relay.scheduler.waiter()
         relay.on_news = waiter.wake
         try:
