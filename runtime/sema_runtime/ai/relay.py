@@ -15,8 +15,8 @@ AHEAD = 64  # pieces that wait for their reader; then the task waits
 class Relay:
     """work(push) runs as a task of the scheduler, from the first read on; push takes a piece.
 
-    The task has the context variables of where the relay was made. text: what was read so far. result: the value of
-    work, once everything is read. on_news: called, once, when there is something to read.
+    The task has the context variables of where the relay was made. on_news: called, once, when there is something to
+    read or the work has ended.
     """
 
     def __init__(self, scheduler: Scheduler, work: Callable[[Callable[[str], None]], Any]) -> None:

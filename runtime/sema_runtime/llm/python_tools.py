@@ -47,7 +47,10 @@ class PythonTool(Tool):
         inner = _inner_function(function)
         found = name or str(getattr(inner, "__name__", ""))
         if found in NAMELESS:
-            raise SemaError("a tool needs a name, which this function doesn't have", hint="give it one with name")
+            raise SemaError(
+                "a tool needs a name, which this function doesn't have",
+                hint="give it one with name; for a function of Sema use deftool",
+            )
         text, self.texts = parsed(_docstring(inner))
         self.name = found
         self.description = text if description is None else description
