@@ -20,7 +20,7 @@ from net_support import PROXIES, Happening, answering, certified, free_port, rec
 
 from sema_runtime import capabilities
 from sema_runtime.lib import http_client
-from sema_runtime.net import http
+from sema_runtime.net import client, http
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import IoError, PermissionDenied, SemaError, SemaTypeError
 from sema_runtime.values.maps import Map
@@ -442,7 +442,7 @@ def test_a_server_that_hangs_up_on_an_idle_connection() -> None:
 
 
 def test_what_is_idle_for_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(client, "IDLE_SECONDS", 0.0)
     ended = Happening()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from sema_runtime.net.http import Failure, Part, Reply, Request, Stream
+    from sema_runtime.net.failures import Failure
+    from sema_runtime.net.http import Part, Reply, Request, Stream
     from sema_runtime.net.sse import Event
 
 HINTS = {
@@ -138,7 +139,8 @@ def _method(method: Any) -> str:
 
 
 def _reply_to(method: str, url: Any, options: Any, body: Any = None) -> Map:
-    from sema_runtime.net.http import Failure, fetch
+    from sema_runtime.net.failures import Failure
+    from sema_runtime.net.http import fetch
     from sema_runtime.tasks import suspend
 
     given = options_map(options)
@@ -300,7 +302,7 @@ class _Events:
 
     def run(self, handler: Callable[[Any], Any]) -> str | None:
         """Calls handler with each event. The id of the last one that had one."""
-        from sema_runtime.net.http import Failure
+        from sema_runtime.net.failures import Failure
         from sema_runtime.tasks import finish
 
         last = ""
@@ -317,7 +319,7 @@ class _Events:
         return last or None
 
     def _open(self) -> None:
-        from sema_runtime.net.http import Failure
+        from sema_runtime.net.failures import Failure
         from sema_runtime.tasks import suspend
 
         head: Reply = suspend(self.stream.open())
@@ -329,7 +331,7 @@ class _Events:
             raise Failure("type", f"expected text/event-stream, got {kind or 'a reply without a content type'}")
 
     def _events(self) -> Iterator[Event]:
-        from sema_runtime.net.http import Failure
+        from sema_runtime.net.failures import Failure
         from sema_runtime.tasks import suspend
 
         waiting = 0  # bytes of the event that is not complete yet

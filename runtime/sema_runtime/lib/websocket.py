@@ -159,12 +159,13 @@ class _Attempt:
             "write_limit": MAX_UNSENT,
         }
         if url.startswith("wss:"):
-            from sema_runtime.net.http import tls_context
+            from sema_runtime.net.client import tls_context
 
             self.settings["ssl"] = tls_context()
 
     def _headers(self, options: Map) -> list[tuple[str, str]]:
-        from sema_runtime.net.http import Failure, checked_header
+        from sema_runtime.net.failures import Failure
+        from sema_runtime.net.http import checked_header
 
         try:
             return [checked_header(name, value) for name, value in header_list(options.lookup(keyword("headers")))]
@@ -215,7 +216,7 @@ def _library() -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    from sema_runtime.net.http import cause_of
+    from sema_runtime.net.failures import cause_of
 
     return cause_of(error) or str(error) or type(error).__name__
 

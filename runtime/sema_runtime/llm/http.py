@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from sema_runtime.llm.errors import ProviderError, config_error, network_error
 from sema_runtime.net import http
-from sema_runtime.net.http import Failure
+from sema_runtime.net.failures import Failure
 
 TIMEOUT_MS = 120_000
 MAX_REQUESTS = 200  # that wait for their reply at once, streams apart; the others wait for their turn

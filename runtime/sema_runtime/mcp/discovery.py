@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sema_runtime.mcp.http import origin
 from sema_runtime.mcp.protocol import Failure, decoded
-from sema_runtime.net.http import Failure as NoReply
+from sema_runtime.net.failures import Failure as NoReply
 from sema_runtime.net.http import Request, fetch
 
 TIMEOUT_MS = 30_000.0

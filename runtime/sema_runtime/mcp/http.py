@@ -11,7 +11,7 @@ import asyncio
 from urllib.parse import urljoin, urlsplit
 
 from sema_runtime.mcp.protocol import MAX_BYTES, Failure, HttpFailure, decoded, encoded
-from sema_runtime.net.http import Failure as NoReply
+from sema_runtime.net.failures import Failure as NoReply
 from sema_runtime.net.http import Reply, Request, Stream, fetch
 from sema_runtime.net.sse import SseParser
 

@@ -21,7 +21,7 @@ from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, 
 from sema_runtime.mcp.loopback import Loopback, Show, send_browser
 from sema_runtime.mcp.protocol import Failure, decoded
 from sema_runtime.mcp.tokens import Credentials, Turn, default_store
-from sema_runtime.net.http import Failure as NoReply
+from sema_runtime.net.failures import Failure as NoReply
 from sema_runtime.net.http import Reply, Request, fetch
 
 TYPE_CHECKING = False

@@ -1,0 +1,125 @@
+"""A TCP or TLS connection as a client's reader and writer of bytes; errors are OSErrors."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+MOST_UNREAD = 1 << 18  # bytes that have come and nobody has read; then the other side has to wait
+HAPPY_EYEBALLS = 0.25  # seconds until the next address of a host is tried beside the one before (RFC 8305)
+
+
+class Link(asyncio.Protocol):
+    """`await read()` until b"", `await write(data)`, `close()`. One reads and one writes at a time."""
+
+    def __init__(self) -> None:
+        self.transport: Any = None
+        self.ended = False  # the other side sends no more
+        self._error: Exception | None = None
+        self._unread = bytearray()
+        self._reading_paused = False
+        self._writing_paused = False
+        self._news: asyncio.Future[None] | None = None
+
+    # Called by the loop
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._unread += data
+        if len(self._unread) > MOST_UNREAD and not self._reading_paused:
+            self._reading_paused = True
+            self.transport.pause_reading()
+        self._tell()
+
+    def eof_received(self) -> None:
+        self.ended = True
+        self._tell()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.ended = True
+        self._error = error
+        self._writing_paused = False
+        self._tell()
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    async def _wait(self) -> None:
+        self._news = asyncio.get_running_loop().create_future()
+        try:
+            await self._news
+        finally:
+            self._news = None
+
+    # Called by the client
+
+    def is_quiet(self) -> bool:
+        """Whether the connection is open and nothing has come that was not asked for."""
+        return not self.ended and not self._unread
+
+    async def read(self) -> bytes:
+        """What has come, b"" at the end. Raises OSError when the connection broke."""
+        while not self._unread:
+            if self._error is not None:
+                raise self._error
+            if self.ended:
+                return b""
+            await self._wait()
+        return self.unread()
+
+    def unread(self) -> bytes:
+        """What has come, without waiting for it."""
+        data = bytes(self._unread)
+        self._unread.clear()
+        if self._reading_paused:
+            self._reading_paused = False
+            with suppress(RuntimeError):  # closed meanwhile
+                self.transport.resume_reading()
+        return data
+
+    async def write(self, data: bytes) -> bool:
+        """Sends; waits while the other side is slow. False when it has answered, or gone, before it took all."""
+        if self.ended:
+            return False
+        self.transport.write(data)
+        while self._writing_paused and self.is_quiet():
+            await self._wait()
+        return not self._writing_paused and not self.ended
+
+    async def encrypt(self, tls: Any, host: str, seconds: float) -> None:
+        """Goes on in TLS. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        self.transport = await loop.start_tls(
+            self.transport, self, tls, server_hostname=host, ssl_handshake_timeout=seconds
+        )
+
+    def close(self) -> None:
+        """Closes without a word: whoever wants the rest of an exchange has read it."""
+        self.transport.abort()
+
+
+async def opened(host: str, port: int, tls: Any, seconds: float) -> Link:
+    """A connection to a host; tls: an SSLContext or None. Raises OSError, TimeoutError after that many seconds."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(seconds):
+        _, link = await loop.create_connection(
+            Link,
+            host,
+            port,
+            ssl=tls,
+            server_hostname=host if tls is not None else None,
+            happy_eyeballs_delay=HAPPY_EYEBALLS,
+            ssl_handshake_timeout=seconds if tls is not None else None,
+        )
+    return link
