@@ -120,7 +120,18 @@ def take(need: Need) -> Hold | None:
         return hold
     from sema_runtime import tasks
 
-    return tasks.suspend(_when_there_is_room(wanted, need))  # type: ignore[no-any-return]
+    got: list[Hold] = []
+
+    async def wait() -> None:
+        got.append(await _when_there_is_room(wanted, need))
+
+    try:
+        tasks.suspend(wait())
+    except BaseException:
+        for hold in got:  # cancelled just when there was room
+            hold.release()
+        raise
+    return got[0]
 
 
 async def take_async(need: Need) -> Hold | None:
@@ -163,7 +174,9 @@ async def _when_there_is_room(frames: tuple[Frame, ...], need: Need) -> Hold:
     try:
         return await one.room
     except BaseException:
-        if one in queue.waiting:  # cancelled
+        if one.room.done() and not one.room.cancelled() and one.room.exception() is None:
+            one.room.result().release()  # cancelled just when there was room
+        elif one in queue.waiting:  # cancelled
             queue.waiting.remove(one)
             for hold in one.behalf:
                 hold.waiting -= 1
