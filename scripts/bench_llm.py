@@ -1,6 +1,7 @@
 """What calls to models cost beside the bare HTTP client, and how many wait side by side.
 
     python scripts/bench_llm.py [--parts call,token,cold,many] [--calls 400] [--tokens 1500] [--many 2000]
+        [--peers PYTHON]
 
 A server in a process of its own answers at once, token by token, or after 300 ms. Times are CPU times of the client.
 - call: one completion, beside the same request with httpx, in turn in one process (median of rounds).
@@ -254,12 +255,13 @@ def _whole(path: Path) -> float:
     return median(times[1:])
 
 
-def many(url: str, count: int) -> None:
-    """Wall time beside the ideal, at most 200 under way."""
+def many(url: str, count: int, peers: str) -> None:
+    """Wall time beside the ideal, at most 200 under way. peers: the Python that has the other clients."""
     ideal = -(-count // 200) * 0.3
     print(f"many: {count} calls that take 300 ms, 200 at once: ideal {ideal:.2f} s (limits 1.15, 200 MB)")
     for name, source in MANY.items():
-        command = [sys.executable, "-c", COMMON + source, f"{url}/slow", str(count)]
+        python = sys.executable if name.startswith(("sema", "httpx")) else peers
+        command = [python, "-c", COMMON + source, f"{url}/slow", str(count)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             print(f"  {name:<28} {done.stderr.strip().splitlines()[-1][:80]}")
@@ -277,6 +279,7 @@ def main() -> None:
     options.add_argument("--calls", type=int, default=400)
     options.add_argument("--tokens", type=int, default=1500)
     options.add_argument("--many", type=int, default=2000)
+    options.add_argument("--peers", default=sys.executable, help="a Python in which openai and litellm are installed")
     given = options.parse_args()
     os.environ["SEMA_HOME"] = tempfile.mkdtemp()
     server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
@@ -292,7 +295,7 @@ def main() -> None:
             elif part == "cold":
                 cold(url)
             else:
-                many(url, given.many)
+                many(url, given.many, given.peers)
     finally:
         server.kill()
 

@@ -10,7 +10,7 @@ import asyncio
 import atexit
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, lru_cache
 from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
@@ -50,23 +50,29 @@ async def answered(request: Request) -> AsyncIterator[httpx.Response]:
         await response.aclose()
 
 
-def _built(request: Request) -> httpx.Request:
-    url = httpx.URL(request.url)
+@lru_cache(64)
+def _url(text: str) -> httpx.URL:
+    """Taken apart; programs ask the same address again and again."""
+    url = httpx.URL(text)
     if url.scheme not in ("http", "https") or not url.host:
         raise Failure("url", "it must start with http:// or https:// and a host")
     if url.port is not None and not 0 < url.port < 65536:
         raise Failure("url", f"there is no port {url.port}")
+    return url
+
+
+def _built(request: Request) -> httpx.Request:
     given = [checked_header(name, value) for name, value in request.headers]
     names = {name.lower() for name, _ in given}
     headers = [(name, value) for name, value in DEFAULTS.items() if name not in names] + given
     idle = None if request.timeout_ms is not None else IDLE_MS / 1000  # limited by the caller otherwise
-    parts = isinstance(request.body, list)
+    parts = request.body if isinstance(request.body, list) else None
     return httpx.Request(
         request.method,
-        url,
+        _url(request.url),
         headers=headers,
         content=None if isinstance(request.body, list) else request.body,
-        files=[_field(part) for part in request.body] if isinstance(request.body, list) and parts else None,
+        files=[_field(part) for part in parts] if parts else None,
         extensions={"timeout": {"connect": CONNECT_MS / 1000, "read": idle, "write": idle, "pool": None}},
     )
 

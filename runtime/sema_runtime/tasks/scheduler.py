@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NO_CONTEXT = Context()
 MAX_IDLE = 256  # greenlets kept for later tasks
-BATCH = 1000  # turns of tasks between two rounds of the asyncio loop
+BATCH = 64  # turns of tasks between two rounds of the asyncio loop
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
 
@@ -159,6 +159,7 @@ class Scheduler:
         self.idle_greenlets: list[TaskGreenlet] = []
         self.hiding: Hiding  # of the loop, around tasks that run in it
         self.in_loop = False  # whether the loop is running, on behalf of the root
+        self.turns = 0  # since the loop had one
         self.pumping = False  # whether a call of `pump` waits in the loop
         self.alarm: asyncio.TimerHandle | None = None
 
@@ -328,6 +329,8 @@ class Scheduler:
                 if strand is root:
                     return
                 self.resume(strand)
+                if self.external:
+                    self._look_at_loop()
             if not self._idle():
                 raise Deadlock()
 
@@ -373,6 +376,15 @@ class Scheduler:
         if self.idle_runners:
             return self.idle_runners.popleft().wake()
         return False
+
+    def _look_at_loop(self) -> None:
+        """Every BATCH turns, has the loop do what it can do at once: a program that starts a thousand requests sends the
+        first ones before it has made the last one."""
+        self.turns += 1
+        if self.turns >= BATCH:
+            self.turns = 0
+            self.loop().call_soon(self.loop().stop)
+            self._run_loop()
 
     def _next_timer(self) -> float | None:
         """Seconds until the first timer is due; None when there is none."""
