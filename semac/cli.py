@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "eval": ("semac.commands", "eval_main", "Evaluate one program and print its value, or a JSON report."),
     "mcp": ("semac.mcp_command", "main", "Log in to MCP servers, log out, list them."),
     "usage": ("semac.usage_command", "main", "Sum up what calls to models used and cost."),
+    "workflow": ("semac.workflow_command", "main", "Run workflows; watch, list and compare runs."),
 }
 WITH_VALUE = {
     *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),

@@ -1,0 +1,42 @@
+"""`sema workflow`: runs workflows and looks at what they did. Each subcommand is imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import click
+
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "run": ("semac.workflow_run", "main", "Run the workflow of a file, or resume a run."),
+}
+"""name: (module, function, one line of help); the function takes the arguments and gives the exit status."""
+
+
+def main(args: list[str]) -> int:
+    """`sema workflow ARGS`."""
+    if not args or args[0] in ("-h", "--help", "help"):
+        click.echo(_help())
+        return 0 if args else 2
+    if args[0] not in COMMANDS:
+        click.echo(f"Error: no such command 'workflow {args[0]}'.\n\n{_help()}", err=True)
+        return 2
+    module, function, _ = COMMANDS[args[0]]
+    action: Callable[[list[str]], int] = getattr(import_module(module), function)
+    return action(args[1:])
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS)) + 2
+    lines = [f"  {name:<{width}}{COMMANDS[name][2]}" for name in sorted(COMMANDS)]
+    return "\n".join(
+        (
+            "Usage: sema workflow COMMAND [ARGS]...",
+            "",
+            "  Run workflows; watch, list and compare runs.",
+            "",
+            "Commands:",
+            *lines,
+            "  'sema workflow COMMAND --help' describes one of them.",
+        )
+    )
