@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,10 +23,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An empty working directory, and afterwards no tasks for the next test."""
     from sema_runtime.tasks import scheduler
+    from sema_runtime.tasks.loops import close
 
     monkeypatch.chdir(tmp_path)
     yield
-    scheduler._here.scheduler = None
+    used, scheduler._here.scheduler = scheduler._here.scheduler, None
+    if used is not None and used.private_loop is not None:
+        close(used.private_loop)
+
+
+@pytest.fixture(autouse=True)
+def connections_dont_pile_up() -> Iterator[None]:
+    """Those that are kept for a next request are closed: there is none to the server of this test."""
+    yield
+    client = sys.modules.get("sema_runtime.net.client")
+    for loop, connections in list(client._connections.items()) if client is not None else ():
+        if not (loop.is_closed() or loop.is_running()):
+            connections.transport.close_idle()
+            loop.run_until_complete(asyncio.sleep(0))
 
 
 @pytest.fixture
