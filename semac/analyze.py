@@ -101,12 +101,15 @@ class Unit:
         self.exports: list[str] | None = None
         self.is_portable = True  # no value of this process stands in the code
         self.is_open = False  # code compiled elsewhere may call our functions: eval, load
+        self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it
         self.reassigned: set[str] = set()
         self.fitting: dict[int, bool] = {}  # ids of sequence patterns → whether the value surely has their length
+        self.fixed: set[Any] = set()  # calls of builtins that the text doesn't name: no definition changes them
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
         self.leaving: dict[Any, list[Var]] = {}  # expressions before which owned variables are wrapped
         self.wrapped: set[Any] = set()  # references to owned variables after that
         self.python_names: set[str] = set()  # globals bound by Python imports
+        self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it
 
 
 class Analyzer:
@@ -227,7 +230,9 @@ class Analyzer:
                 if found_call is not None:
                     return found_call
             if name == "__vm-str":  # what the reader makes of an f-string
-                return CallBuiltin("str", self.arguments(items, scope), False, span=self.span)
+                made = CallBuiltin("str", self.arguments(items, scope), False, span=self.span)
+                self.unit.fixed.add(made)
+                return made
             if name in INTERNAL:
                 return Runtime(INTERNAL[name], self.arguments(items, scope), span=self.span)
             return self.named_call(name, items, scope)

@@ -7,22 +7,25 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze import Analyzer, LateDefinition, Unit
 
-RESULT = "__sema_result__"
+if TYPE_CHECKING:
+    from semac.shared_names import SharedNames
+
 A = TypeVar("A", bound=Analyzer)
 
 
 class CompiledUnit:
     """One compiled program or module: its AST, and code or text made from it on demand."""
 
-    def __init__(self, unit: Unit, tree: ast.Module, filename: str, forms: List, text: str | None = None) -> None:
-        self.text = text
+    def __init__(self, unit: Unit, tree: ast.Module, filename: str, forms: List, is_input: bool = False) -> None:
+        self.text: str | None = None
+        self.is_input = is_input
         self.unit = unit
         self.tree = tree
         self.filename = filename
@@ -35,6 +38,7 @@ class CompiledUnit:
 
     @property
     def code(self) -> CodeType:
+        """The code of the module, or that of the function which an input of a session is."""
         import warnings
 
         try:
@@ -42,7 +46,7 @@ class CompiledUnit:
                 # Python's view of `(3)`: the program reports it when run
                 warnings.simplefilter("ignore", SyntaxWarning)
                 made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
-            return made
+            return next(one for one in made.co_consts if type(one) is CodeType) if self.is_input else made
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise
@@ -72,11 +76,15 @@ def compile_source(
     macros: dict[str, Macro] | None = None,
     known: frozenset[str] = frozenset(),
     python: frozenset[str] = frozenset(),
+    shared: SharedNames | None = None,
+    lists_globals: bool = False,
 ) -> CompiledUnit:
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
 
-    result: whether the last form's value goes to the global `RESULT`. macros: known before; new ones are added to it.
-    known: names defined before; python: those of them that hold things imported from Python.
+    result: whether the last form's value goes to the global `emit.RESULT`. macros: known before; new ones are added.
+    known: names defined before; python: those of them that hold things imported from Python. shared: the names of the
+    session that the text is an input of: the code is that of a function then, which gives the value of the last form.
+    lists_globals: whether the module shall say which of its globals are the program's, as one with `eval` always does.
     Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.reader import read_program
@@ -84,7 +92,17 @@ def compile_source(
     with no_collection():
         try:
             forms = read_program(text)
-            made = compile_forms(forms, filename, mode, result=result, macros=macros, known=known, python=python)
+            made = compile_forms(
+                forms,
+                filename,
+                mode,
+                result=result,
+                macros=macros,
+                known=known,
+                python=python,
+                shared=shared,
+                lists_globals=lists_globals,
+            )
         except SemaError as error:
             if not hasattr(error, "source_file"):
                 error.source_file = filename  # type: ignore[attr-defined]
@@ -114,22 +132,25 @@ def compile_forms(
     macros: dict[str, Macro] | None = None,
     known: frozenset[str] = frozenset(),
     python: frozenset[str] = frozenset(),
+    shared: SharedNames | None = None,
+    lists_globals: bool = False,
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
     from semac import infer, mutual, owned, tails
-    from semac.emit import emit_module
+    from semac.emit import emit_input, emit_module
 
     try:
         unit = analyzed(forms, filename, {} if macros is None else macros, known, Analyzer, python).unit
+        unit.lists_globals |= lists_globals
         tails.mark(unit)
         mutual.inline_cycles(unit)
         closed = mode == "program" and not unit.is_open
         infer.infer(unit, closed)
         owned.find(unit, closed)
-        tree = emit_module(unit, RESULT if result else None)
+        tree = emit_module(unit, result) if shared is None else emit_input(unit, shared)
     except RecursionError:
         raise SemaError("expression nested too deeply", "split it with define or let") from None
-    return CompiledUnit(unit, tree, filename, forms)
+    return CompiledUnit(unit, tree, filename, forms, is_input=shared is not None)
 
 
 def analyzed(

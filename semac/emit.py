@@ -9,42 +9,73 @@ from sema_runtime.catalogue_index import INDEX
 from semac import ir
 from semac.analyze import Unit
 from semac.dest import DROP, RETURN, Dest
-from semac.emit_function import FunctionEmitter, empty_arguments
-from semac.emit_names import ModuleNames
+from semac.emit_function import TYPE_PARAMS, FunctionEmitter, empty_arguments
+from semac.emit_names import VALUES, ModuleNames
 from semac.ir_facts import has_locals, mentioned
 from semac.pyast import NOWHERE, assign, const, name
+from semac.shared_names import SharedNames
+
+RESULT = "__sema_result__"
 
 
-def emit_module(unit: Unit, result: str | None = None) -> ast.Module:
-    """The module of a unit. result: a global that shall receive the value of the last top-level form."""
-    return ModuleEmitter(unit).module(result)
+def emit_module(unit: Unit, result: bool = False) -> ast.Module:
+    """The module of a unit. result: whether the global `RESULT` receives the value of the last top-level form."""
+    emitter = ModuleEmitter(unit, None)
+    body = emitter.body(result)
+    names = emitter.names
+    return ast.Module([*names.import_statements(), *names.constant_statements, *names.tables(unit), *body], [])
+
+
+def emit_input(unit: Unit, shared: SharedNames) -> ast.Module:
+    """One function that does what a unit says, as an input of a session, and returns the value of the last form.
+
+    Its globals are those of the program, and what `shared` names. Quoted data and helpers are local variables, which
+    functions defined here keep alive: no other input meets them, and they go when nothing refers to them any more.
+    """
+    emitter = ModuleEmitter(unit, shared)
+    body = emitter.body(result=True)
+    last = body[-1] if body else None
+    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id == RESULT:
+        body[-1] = ast.copy_location(ast.Return(last.value), last)
+    elif body:
+        body.insert(0, assign(RESULT, const(None, NOWHERE), NOWHERE))
+        body.append(ast.Return(name(RESULT, NOWHERE), **NOWHERE))
+    else:
+        body.append(ast.Pass(**NOWHERE))
+    body[:0] = emitter.names.constant_statements
+    used = sorted(var.py for var in unit.globals.values())
+    if used:
+        body.insert(0, ast.Global(used, **NOWHERE))
+    values = ast.arguments([], [ast.arg(VALUES, None, **NOWHERE)], None, [], [], None, [])
+    extra: dict[str, Any] = {**NOWHERE, **TYPE_PARAMS}
+    return ast.Module([ast.FunctionDef("<module>", values, body, [], None, **extra)], [])
 
 
 class ModuleEmitter:
     """Top-level forms become definitions and statements; a form with variables of its own runs in a small function."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, shared: SharedNames | None) -> None:
         self.unit = unit
-        self.names = ModuleNames(unit)
+        self.names = ModuleNames(unit, shared)
         self.defined: set[ir.Var] = set()  # globals whose definition stands above the current form
 
-    def module(self, result: str | None) -> ast.Module:
+    def body(self, result: bool) -> list[ast.stmt]:
+        """The statements of the top-level forms."""
         items = self.unit.tree.items
         body: list[ast.stmt] = []
         for index, item in enumerate(items):
-            last = result is not None and index == len(items) - 1
-            self.top(item, Dest("assign", result or "") if last else DROP, body)
+            last = result and index == len(items) - 1
+            self.top(item, Dest("assign", RESULT) if last else DROP, body)
             self.defined |= {here.var for here in ir.walk(item) if type(here) is ir.Set and here.var.is_global}
-        body[:0] = self.builtin_aliases()
-        head = self.names.import_statements()
-        tail = self.names.display_statement()
-        return ast.Module([*head, *self.names.constant_statements, *tail, *body], [])
+        return [*self.builtin_aliases(), *body]
 
     def builtin_aliases(self) -> list[ast.stmt]:
         """`name = builtin` for builtins that the program changes later, or uses before it defines its own."""
         made: list[ast.stmt] = []
         for sema, var in self.unit.globals.items():
             if sema in INDEX and (sema in self.unit.reassigned or (var.defined and self.used_early(var))):
+                if self.names.shared_builtin(sema) is not None:
+                    continue  # the session sees to it
                 module, python, *_ = INDEX[sema]
                 original = self.names.runtime(f"sema_runtime.{module}", python)
                 made.append(assign(var.py, name(original, NOWHERE), NOWHERE))
@@ -88,7 +119,7 @@ class ModuleEmitter:
     def wrapped(self, node: Any, base: str, out: list[ast.stmt], dest: Dest = RETURN) -> ast.expr:
         """Defines a function of no parameters around node; gives the call."""
         local = self.names.fresh_global(base)
-        self.names.display[local] = "<lambda>"
+        self.names.note(local, "<lambda>")
         emitter = FunctionEmitter(self, None, node)
         loc = emitter.loc(node)
         emitter.stmt(node, dest)

@@ -14,9 +14,11 @@ from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import PLAIN, HashMap, Map
 from sema_runtime.values.numbers import Complex
 from semac import ir
+from semac.analyze import INTRINSICS
 from semac.dest import Dest
 from semac.emit_hofs import inline_statement
 from semac.emit_inline import inline
+from semac.emit_names import VALUES
 from semac.emit_owned import owned_operation, read_owned
 from semac.emit_tests import KEYWORD_GET
 from semac.guards import merged
@@ -41,7 +43,12 @@ class Calls:
         return f"sema_runtime.{module}:{python}"
 
     def expr_builtin(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
-        return self.runtime(self.builtin_path(node.name), self.loc(node))
+        return self.builtin(node.name, self.loc(node))
+
+    def builtin(self: Emitter, sema: str, loc: Loc) -> ast.expr:  # type: ignore[misc]
+        """A builtin that the program names."""
+        shared = self.module.names.shared_builtin(sema)
+        return self.runtime(self.builtin_path(sema), loc) if shared is None else name(shared, loc)
 
     # Calls of the program's own functions
 
@@ -104,7 +111,9 @@ class Calls:
             return made
         args = self.exprs(node.args)
         loc = self.loc(node)
-        return call(self.runtime(self.builtin_path(node.name), loc), args, loc)
+        if node.name in INTRINSICS or node in self.module.unit.fixed:
+            return call(self.runtime(self.builtin_path(node.name), loc), args, loc)
+        return call(self.builtin(node.name, loc), args, loc)
 
     def expr_runtime(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
         if node.path == KEYWORD_GET and type(node.args[0]) is ir.Ref and node.args[0].var in self.errors:
@@ -170,11 +179,18 @@ class Calls:
         if type(value) is List and not value.items:
             return self.runtime(LISTS + "EMPTY", loc)
         if type(value) not in (List, tuple, Map, HashMap):
-            self.module.unit.is_portable = False
-            index = const(embed(value), loc)
-            return call(self.runtime("sema_runtime.values.embedded:embedded", loc), [index], loc)
+            return self.embedded(value, loc)
         data = self.data(value, loc)
         return name(self.module.names.constant(("quoted", id(value)), "quoted", data), loc)
+
+    def embedded(self: Emitter, value: Any, loc: Loc) -> ast.expr:  # type: ignore[misc]
+        """A value that no text can say; an input of a session keeps its own, so that they go with it."""
+        unit = self.module.unit
+        unit.is_portable = False
+        if self.module.names.shared is None:
+            return call(self.runtime("sema_runtime.values.embedded:embedded", loc), [const(embed(value), loc)], loc)
+        unit.values.append(value)
+        return ast.Subscript(name(VALUES, loc), const(len(unit.values) - 1, loc), ast.Load(), **loc)
 
     def data(self: Emitter, value: Any, loc: Loc) -> ast.expr:  # type: ignore[misc]
         if type(value) is List:

@@ -40,6 +40,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             module.names,
             parent.names if parent else None,
             globals_of(root) if root is not None and not parent else set(),
+            is_top=root is None,
         )
         self.block: list[ast.stmt] = []
         self.at_module = root is None
@@ -112,8 +113,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         if dest.kind == "assign":
             if self.at_module or not (isinstance(value, ast.Name) and value.id == dest.target):
                 self.append(assign(dest.target, value, loc))
-                if self.at_module is False and dest.target == "__sema_result__":
-                    self.assigned_globals.add(dest.target)
         elif effects and not isinstance(value, ast.Constant):
             self.append(ast.Expr(value, **loc))
         if dest.after:

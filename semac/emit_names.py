@@ -9,17 +9,25 @@ import ast
 from fractions import Fraction
 from typing import Any
 
+from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac.analyze import Unit
 from semac.ir import Var
-from semac.names import decodes, mangle
+from semac.names import decodes, mangle, unique
 from semac.pyast import NOWHERE, Loc, assign, call, const, name
+from semac.shared_names import GLOBALS_TABLE, NAMES_TABLE, SharedNames
+
+VALUES = "__sema_values__"  # the parameter of an input's function: values that no text can say
 
 
 class ModuleNames:
-    """Imports, constants and the table of Sema names of one module."""
+    """Imports, constants and the table of Sema names of one module.
 
-    def __init__(self, unit: Unit) -> None:
+    shared: the names of a session, when the unit is one of its inputs. Then only what stands there is global.
+    """
+
+    def __init__(self, unit: Unit, shared: SharedNames | None = None) -> None:
+        self.shared = shared
         self.user: set[str] = set()
         self.imports: dict[str, dict[str, str]] = {}  # module → {name: local name}
         self.taken: set[str] = set()
@@ -27,27 +35,36 @@ class ModuleNames:
         self.constants: dict[Any, str] = {}
         self.constant_statements: list[ast.stmt] = []
         self.display: dict[str, str] = {}
+        self.top_temporaries: list[str] = []
+        self.builtins: set[str] = set()  # globals of the session that hold builtins
         for var in unit.globals.values():
             var.py = self.global_name(var.name)
+        self.own = frozenset(self.user)
         for function in [unit.main, *unit.functions]:
             self.user.update(local_base(var.name) for var in [*function.params, *function.locals])
 
     def global_name(self, sema: str) -> str:
         """The Python name of a global variable; the first of two colliding names gets the plain one."""
-        base = mangle(sema)
-        found = unique(base, self.taken)
+        if self.shared is not None:
+            found = self.shared.global_name(sema)
+        else:
+            found = unique(mangle(sema), self.taken)
+            self.note(found, sema)
         self.taken.add(found)
         self.user.add(found)
-        self.note(found, sema)
         return found
 
     def note(self, python: str, sema: str) -> None:
         """Remembers the Sema name of a Python name that doesn't decode by the rule."""
-        if not decodes(python, sema):
+        if self.shared is not None:
+            self.shared.note(python, sema, python in self.own)
+        elif not decodes(python, sema):
             self.display[python] = sema
 
     def runtime(self, module: str, attr: str) -> str:
         """The local name under which a function of the runtime is imported."""
+        if self.shared is not None:
+            return self.shared.imported(module, attr)
         names = self.imports.setdefault(module, {})
         found = names.get(attr)
         if found is None:
@@ -55,6 +72,23 @@ class ModuleNames:
             if base in self.user or base in self.taken:
                 base = f"sema_{attr.rstrip('_')}"
             found = names[attr] = unique(base, self.user | self.taken | self.temporaries)
+            self.taken.add(found)
+        return found
+
+    def shared_builtin(self, sema: str) -> str | None:
+        """The global by which an input of a session calls a builtin, so that it follows a later definition.
+
+        None where the builtin is imported instead: in modules, and where the input uses that name for something else.
+        """
+        if self.shared is None:
+            return None
+        found = self.shared.global_name(sema)
+        if found not in self.builtins:
+            if found in self.temporaries or (found in self.user | self.taken and found not in self.own):
+                return None
+            module, python, *_ = INDEX[sema]
+            self.shared.imports[found] = f"sema_runtime.{module}", python
+            self.builtins.add(found)
             self.taken.add(found)
         return found
 
@@ -69,7 +103,8 @@ class ModuleNames:
         return found
 
     def fresh_global(self, base: str) -> str:
-        found = unique(base, self.user | self.taken | self.temporaries)
+        """A name for a helper function; in messages none of the program's functions is mistaken for it."""
+        found = unique(base, self.user | self.taken | self.temporaries | (self.shared.taken if self.shared else set()))
         self.taken.add(found)
         return found
 
@@ -77,15 +112,13 @@ class ModuleNames:
         """An atom that Python can't write as a literal, as a module constant."""
         atoms = "sema_runtime.values.atoms"
         kind = type(value)
-        if kind is Keyword or kind is Symbol:
-            maker = "keyword" if kind is Keyword else "symbol"
-            made = call(name(self.runtime(atoms, maker), NOWHERE), [const(value.name, NOWHERE)], NOWHERE)
-            prefix = "kw" if kind is Keyword else "sym"
-            return name(self.constant(value, f"{prefix}_{mangle(value.name).strip('_')}", made), loc)
-        if kind is Char:
-            made = call(name(self.runtime(atoms, "char"), NOWHERE), [const(value.value, NOWHERE)], NOWHERE)
-            label = value.value if value.value.isalnum() and value.value.isascii() else f"u{ord(value.value):x}"
-            return name(self.constant(value, f"char_{label}", made), loc)
+        if kind is Keyword or kind is Symbol or kind is Char:
+            maker, base = spelled(value)
+            if self.shared is not None:
+                return name(self.shared.atom(value, base), loc)
+            text = value.value if kind is Char else value.name
+            made = call(name(self.runtime(atoms, maker), NOWHERE), [const(text, NOWHERE)], NOWHERE)
+            return name(self.constant(value, base, made), loc)
         if kind is Fraction:
             parts: list[ast.expr] = [const(value.numerator, NOWHERE), const(value.denominator, NOWHERE)]
             made = call(name(self.runtime("fractions", "Fraction"), NOWHERE), parts, NOWHERE)
@@ -105,19 +138,37 @@ class ModuleNames:
             made.append(ast.ImportFrom(module, aliases, 0, **NOWHERE))
         return made
 
-    def display_statement(self) -> list[ast.stmt]:
-        if not self.display:
-            return []
-        keys: list[ast.expr | None] = [const(key, NOWHERE) for key in self.display]
-        values: list[ast.expr] = [const(value, NOWHERE) for value in self.display.values()]
-        return [assign("__sema_names__", ast.Dict(keys, values, **NOWHERE), NOWHERE)]
+    def tables(self, unit: Unit) -> list[ast.stmt]:
+        """The tables of names that a module has: for messages, and for the session that shares its globals."""
+        if not unit.lists_globals:
+            return [table(NAMES_TABLE, self.display)] if self.display else []
+        shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
+        return [table(NAMES_TABLE, shown), table(GLOBALS_TABLE, {one.name: one.py for one in unit.globals.values()})]
+
+
+def spelled(value: Any) -> tuple[str, str]:
+    """(function that makes it, name it would like to have) of a keyword, symbol or char."""
+    if type(value) is Char:
+        label = value.value if value.value.isalnum() and value.value.isascii() else f"u{ord(value.value):x}"
+        return "char", f"char_{label}"
+    maker, prefix = ("keyword", "kw") if type(value) is Keyword else ("symbol", "sym")
+    return maker, f"{prefix}_{mangle(value.name).strip('_')}"
+
+
+def table(target: str, entries: dict[str, str]) -> ast.stmt:
+    """The assignment of a dict."""
+    keys: list[ast.expr | None] = [const(key, NOWHERE) for key in entries]
+    values: list[ast.expr] = [const(value, NOWHERE) for value in entries.values()]
+    return assign(target, ast.Dict(keys, values, **NOWHERE), NOWHERE)
 
 
 class LocalNames:
     """Python names of the variables of one emitted function."""
 
-    def __init__(self, module: ModuleNames, parent: LocalNames | None, avoid: set[str]) -> None:
+    def __init__(self, module: ModuleNames, parent: LocalNames | None, avoid: set[str], is_top: bool = False) -> None:
+        """is_top: of the statements of a module, where temporaries become globals."""
         self.module = module
+        self.is_top = is_top
         self.taken: set[str] = set(avoid)
         if parent is not None:
             self.taken |= parent.taken
@@ -132,6 +183,8 @@ class LocalNames:
         found = unique(base, self.taken | self.module.user | self.module.taken)
         self.taken.add(found)
         self.module.temporaries.add(found)
+        if self.is_top:
+            self.module.top_temporaries.append(found)
         return found
 
 
@@ -139,13 +192,3 @@ def local_base(sema: str) -> str:
     """The identifier a local variable would like to have; the number of a generated name (`v__12`) is dropped."""
     plain, _, number = sema.rpartition("__")
     return mangle(plain if plain and number.isdecimal() else sema)
-
-
-def unique(base: str, taken: set[str]) -> str:
-    """base, or base_2, base_3, ... not in taken."""
-    if base not in taken:
-        return base
-    number = 2
-    while f"{base.rstrip('_')}_{number}" in taken:
-        number += 1
-    return f"{base.rstrip('_')}_{number}"

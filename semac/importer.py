@@ -180,7 +180,7 @@ def code_of(path: str, source: bytes, filename: str) -> CodeType:
     from semac.driver import compile_source
 
     started = time.time()
-    unit = compile_source(decode(source, path), filename, "module")
+    unit = compile_source(decode(source, path), filename, "module", lists_globals=True)
     code = unit.code
     storable = on_disk and unit.unit.is_portable
     macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None

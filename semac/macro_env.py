@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def evaluate(form: Any, macros: dict[str, Macro]) -> Any:
     """The value of a form in the macro environment."""
-    from semac.driver import RESULT, compile_forms
+    from semac.driver import compile_forms
+    from semac.emit import RESULT
 
     unit = compile_forms(List([form]), "<macro>", "module", result=True, macros=macros)
     scope: dict[str, Any] = {"__name__": "__sema_macro__", "__sema_names__": {}}

@@ -58,6 +58,16 @@ def _spelled(name: str) -> str:
     return "_" + text if text[0].isdigit() or not text.isidentifier() else text
 
 
+def unique(base: str, taken: set[str]) -> str:
+    """base, or base_2, base_3, ... not in taken."""
+    if base not in taken:
+        return base
+    number = 2
+    while f"{base.rstrip('_')}_{number}" in taken:
+        number += 1
+    return f"{base.rstrip('_')}_{number}"
+
+
 def decodes(identifier: str, name: str) -> bool:
     """Whether the default rule gives name back for identifier."""
     return identifier.replace("_", "-") == name

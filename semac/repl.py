@@ -13,7 +13,6 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ReaderError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import pretty
-from semac.names import mangle
 from semac.reader import read_program
 from semac.session import Session
 
@@ -134,7 +133,7 @@ class Repl:
         from semac.render import show_error
 
         show_error(error, self.input_name(), self.sources)
-        self.set_global("*e", describe(error).message)
+        self.session.bind("*e", describe(error).message)
 
     def input_name(self) -> str:
         """The file name of the latest input, so that errors in functions defined earlier find their text."""
@@ -149,18 +148,14 @@ class Repl:
     def show(self, value: Any, text: str) -> None:
         """Prints a value, or what was defined; remembers it as `*1`."""
         for older, newer in (("*3", "*2"), ("*2", "*1")):
-            self.set_global(older, self.session.globals.get(mangle(newer)))
-        self.set_global("*1", value)
+            self.session.bind(older, self.session.globals.get(self.session.shared.global_name(newer)))
+        self.session.bind("*1", value)
         if value is not None:
             print(pretty(value))
         elif (name := defined_name(text)) is not None:
             if name in INDEX:
                 print(f"  warning: redefining builtin '{name}'")
             print(f"; defined {name}")
-
-    def set_global(self, name: str, value: Any) -> None:
-        self.session.globals[mangle(name)] = value
-        self.session.names.add(name)
 
     # The terminal
 

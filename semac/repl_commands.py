@@ -12,7 +12,6 @@ from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.naming import name_of_code
 from sema_runtime.values.printer import pretty, to_text
 from sema_runtime.values.typenames import type_name
-from semac.names import mangle
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,7 +54,7 @@ def _help(_: Repl) -> None:
 
 def _env(repl: Repl) -> None:
     for name in sorted(repl.session.names):
-        key = python_name(repl, name)
+        key = repl.session.shared.global_name(name)
         if key in repl.session.globals and not name.startswith("*"):
             print(f"{name} = {to_text(repl.session.globals[key])}")
     for name in sorted(repl.session.macros):
@@ -88,7 +87,7 @@ def _time(repl: Repl, text: str) -> None:
 def _doc(repl: Repl, name: str) -> None:
     from semac.doc_entries import lookup
 
-    key = python_name(repl, name)
+    key = repl.session.shared.global_name(name)
     if name in repl.session.names and key in repl.session.globals:
         value = repl.session.globals[key]
         code = getattr(value, "__code__", None)
@@ -105,7 +104,7 @@ def _doc(repl: Repl, name: str) -> None:
 
 
 def _parameters(repl: Repl, code: Any) -> str:
-    table = repl.session.globals.get("__sema_names__", {})
+    table = repl.session.shared.shown
     shown = [name_of_code(one, table) for one in code.co_varnames[: code.co_argcount]]
     if code.co_flags & 0x04:
         shown += [".", name_of_code(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], table)]
@@ -132,14 +131,6 @@ def _disasm(repl: Repl, text: str) -> None:
 
 def _inspect(repl: Repl, text: str) -> None:
     print(pretty(repl.evaluate(text)))
-
-
-def python_name(repl: Repl, name: str) -> str:
-    """The Python name of a global of the session."""
-    for python, sema in repl.session.globals.get("__sema_names__", {}).items():
-        if sema == name:
-            return str(python)
-    return mangle(name)
 
 
 PLAIN: dict[str, Callable[[Repl], None]] = {

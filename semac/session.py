@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import sys
+from types import FunctionType
 from typing import Any
 
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze import OPERATORS
-from semac.driver import RESULT, CompiledUnit, compile_forms, compile_source
+from semac.driver import CompiledUnit, compile_forms, compile_source
 from semac.limits import deepen
-from semac.names import mangle
+from semac.shared_names import SharedNames, shared_names
 
 
 class Session:
     """Globals and macros that outlive one piece of text. closed: no later text will call what this one defines."""
 
-    def __init__(self, filename: str = "<input>", closed: bool = True) -> None:
+    def __init__(self, filename: str = "<input>", closed: bool = True, namespace: dict[str, Any] | None = None) -> None:
+        """namespace: the globals of a module that is running, for `eval` and `load` in it."""
         self.filename = filename
         self.closed = closed
         self.macros: dict[str, Macro] = {}
-        self.globals: dict[str, Any] = {"__name__": "__main__", "__file__": filename, "__sema_session__": self}
+        fresh: dict[str, Any] = {"__name__": "__main__", "__file__": filename}
+        self.globals = fresh if namespace is None else namespace
+        self.globals["__sema_session__"] = self
         self.names: set[str] = set()
+        self.shared: SharedNames = shared_names(self.globals)
         self.python_names: set[str] = set()  # those that hold things imported from Python
 
     def run(self, text: str, filename: str | None = None, drain: bool = True) -> Any:
@@ -33,7 +38,7 @@ class Session:
     def compile(self, text: str, filename: str, mode: str = "module") -> CompiledUnit:
         """Source text compiled with what the session knows."""
         known, python = frozenset(self.names), frozenset(self.python_names)
-        return compile_source(text, filename, mode, result=True, macros=self.macros, known=known, python=python)
+        return compile_source(text, filename, mode, macros=self.macros, known=known, python=python, shared=self.shared)
 
     def run_form(self, form: Any) -> Any:
         """The value of one form, as `eval` computes it: in the globals, with nothing lexical around.
@@ -43,11 +48,11 @@ class Session:
         before = dict(self.macros)
         known, python = frozenset(self.names), frozenset(self.python_names)
         unit = compile_forms(
-            List([form]), self.filename, "module", result=True, macros=self.macros, known=known, python=python
+            List([form]), self.filename, "module", macros=self.macros, known=known, python=python, shared=self.shared
         )
         for name, macro in self.macros.items():
             if before.get(name) is not macro:
-                self.globals[mangle(name)] = macro
+                self.globals[self.shared.global_name(name)] = macro
         return self.execute(unit, drain=False)
 
     def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
@@ -55,10 +60,29 @@ class Session:
         found = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
         self.names |= found if drain else found - OPERATORS  # what `eval` defines never changes the operators
         self.python_names = set(unit.unit.python_names)
-        exec(unit.code, self.globals)
+        code = unit.code
+        self.bind_ours()
+        value = FunctionType(code, self.globals)(unit.unit.values)
         if drain:
             drain_tasks()
-        return self.globals.pop(RESULT, None)
+        return value
+
+    def bind(self, name: str, value: Any) -> None:
+        """Defines a global."""
+        self.globals[self.shared.global_name(name)] = value
+        self.names.add(name)
+
+    def bind_ours(self) -> None:
+        """Has globals hold the atoms and imports of inputs; a builtin only where no definition has taken its place."""
+        while self.shared.atoms:
+            python, value = self.shared.atoms.popitem()
+            self.globals[python] = value
+        while self.shared.imports:
+            from importlib import import_module
+
+            python, (module, attr) = self.shared.imports.popitem()
+            if python not in self.globals:
+                self.globals[python] = getattr(import_module(module), attr)
 
 
 def drain_tasks() -> None:

@@ -10,7 +10,8 @@ import warnings
 
 from sema_runtime.values.printer import pretty
 from semac import eval_worker
-from semac.driver import RESULT, compile_source
+from semac.driver import compile_source
+from semac.emit import RESULT
 from semac.limits import deepen
 
 

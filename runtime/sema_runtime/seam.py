@@ -26,6 +26,7 @@ SESSION = "__sema_session__"
 NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
 
 EXPORTS = "__sema_exports__"
+GLOBALS = "__sema_globals__"  # Sema name → Python name, in modules that were imported or use `eval`
 
 _imported: dict[str, ModuleType] = {}  # by the name in sys.modules
 _running: list[str] = []  # canonical paths of the files being loaded, outermost first
@@ -58,14 +59,12 @@ def session_of(namespace: dict[str, Any], what: str) -> Session:
     found = namespace.get(SESSION)
     if found is None:
         file = namespace.get("__file__") or "<input>"
-        found = _compiler("session", what).Session(file, closed=False)
+        found = _compiler("session", what).Session(file, closed=False, namespace=namespace)
         if file.endswith(".sema"):  # compiled before, perhaps in another process: its macros are in its source
             found.macros = _compiler("modules", what).macros_of(file)
         from sema_runtime.values.conditions import global_names
 
         found.names = set(global_names(namespace))
-        found.globals = namespace
-        namespace[SESSION] = found
     session: Session = found
     return session
 
@@ -118,7 +117,7 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
         if name in exported:
             value = getattr(module, python_name(name, vars(module)), MISSING)
             if value is not MISSING:  # a macro is no value, and was taken over by the compiler
-                namespace[python_name(name, namespace)] = value
+                bind(name, value, namespace)
         elif not _is_macro(name, namespace):
             raise SemaError(f"import: module does not export '{name}'")
 
@@ -145,14 +144,15 @@ def exports(module: ModuleType) -> list[str]:
 
 
 def _declared_exports(module: ModuleType) -> list[str]:
-    from sema_runtime.values.conditions import global_names
-
     with open(str(module.__file__), encoding="utf-8") as file:
         text = file.read()
-    declared = None
+    declared: list[str] | None = None
     if "(module" in text:
         declared = _compiler("modules", "import").module_body(list(read_many(text)))[1]
-    return sorted(global_names(vars(module))) if declared is None else declared
+    if declared is not None:
+        return declared
+    own: dict[str, str] = vars(module)[GLOBALS]
+    return sorted(name for name, python in own.items() if hasattr(module, python))
 
 
 def _is_macro(name: str, namespace: dict[str, Any]) -> bool:
@@ -172,8 +172,21 @@ def _run(session: Session, text: str, path: str) -> Any:
     return session.execute(session.compile(text, path), drain=False)
 
 
+def bind(name: str, value: Any, namespace: dict[str, Any]) -> None:
+    """Defines a global of a module that is running, for an import whose names the compiler may not have known."""
+    session = namespace.get(SESSION)
+    if session is not None:
+        session.bind(name, value)
+        return
+    known: dict[str, str] = namespace.get(GLOBALS, {})
+    namespace[known.setdefault(name, python_name(name, namespace))] = value
+
+
 def python_name(name: str, namespace: dict[str, Any]) -> str:
     """The Python name that a compiled module gives to a Sema name."""
+    known: dict[str, str] = namespace.get(GLOBALS, {})
+    if name in known:
+        return known[name]
     for python, sema in namespace.get("__sema_names__", {}).items():
         if sema == name and python in namespace:
             return str(python)

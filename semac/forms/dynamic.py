@@ -51,6 +51,7 @@ def quasiquote(a: Analyzer, form: List, scope: Scope) -> Any:
 @special("macroexpand")
 def macroexpand(a: Analyzer, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
+    a.unit.lists_globals = True
     return Runtime(
         "sema_runtime.seam:macroexpand", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span
     )
@@ -59,7 +60,7 @@ def macroexpand(a: Analyzer, form: List, scope: Scope) -> Any:
 @special("eval")
 def eval_(a: Analyzer, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
-    a.unit.is_open = True
+    a.unit.is_open = a.unit.lists_globals = True
     return Runtime("sema_runtime.seam:eval_form", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span)
 
 

@@ -81,7 +81,7 @@ def expected_file(spec: str, importer: str) -> str:
 @special("load")
 def load(a: Analyzer, form: List, scope: Scope) -> Any:
     (path,) = a.expect(form, 1, 1)
-    a.unit.is_open = True
+    a.unit.is_open = a.unit.lists_globals = True
     if type(path) is str:
         for name in import_macros(a, path, []) or []:
             define_global(a, name).defined += 2

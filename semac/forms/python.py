@@ -246,7 +246,9 @@ def py_get(a: Analyzer, form: List, scope: Scope) -> Any:
     nodes = [a.node(part, scope) for part in parts]
     if len(nodes) == 2:
         return PyItem(*nodes, span=a.span)
-    return CallBuiltin("py/get", nodes, False, span=a.span)
+    made = CallBuiltin("py/get", nodes, False, span=a.span)
+    a.unit.fixed.add(made)
+    return made
 
 
 @interop("py/with")
