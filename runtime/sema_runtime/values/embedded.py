@@ -1,5 +1,5 @@
-"""Values that stand in compiled code although no text can say them: functions, promises and the like that a program
-put into a form for `eval`, or a macro into its expansion. Such code works in this process only."""
+"""Values that stand in a compiled module although no text can say them: functions, promises and the like that a macro
+put into its expansion. Such code works in this process only. An input of a session gets its values as a parameter."""
 
 from __future__ import annotations
 
