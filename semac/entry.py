@@ -19,6 +19,17 @@ def main() -> int:
         from semac.eval_command import jsonl
 
         return jsonl(args[2:])
+    if args[:2] == ["workflow", "check"]:
+        from semac.run import guarded
+        from semac.workflow_check import main as check
+
+        status = 0
+
+        def run() -> None:
+            nonlocal status
+            status = check(args[2:])
+
+        return guarded(run) or status
     from semac.cli import main as full
 
     return full(args)

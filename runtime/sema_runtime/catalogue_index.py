@@ -1016,6 +1016,7 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
     'vector?': ('lib.predicates', 'is_vector', 1, 1, 'bool', '', True),
     'web/user-agent': ('lib.unavailable', 'web_user_agent', 0, -1, 'any', '', False),
     'web/user-agent-data': ('lib.unavailable', 'web_user_agent_data', 0, -1, 'any', '', False),
+    'workflow/check': ('lib.workflow_check', 'workflow_check', 1, 1, 'list', '', False),
     'ws/close': ('lib.websocket', 'ws_close', 1, 1, 'nil', 'network', False),
     'ws/connect': ('lib.websocket', 'ws_connect', 1, 2, 'any', 'network', False),
     'ws/connected?': ('lib.websocket', 'ws_is_connected', 1, 1, 'bool', 'network', False),

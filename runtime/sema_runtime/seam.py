@@ -54,6 +54,12 @@ def read_many(text: str) -> List:
     return forms
 
 
+def check_workflows(text: str) -> list[Any]:
+    """What is wrong with the workflows in a text: the `Diagnostic`s of semac/workflow_check.py."""
+    found: list[Any] = _compiler("workflow_check", "workflow/check").check_text(text)
+    return found
+
+
 def session_of(namespace: dict[str, Any], what: str) -> Session:
     """The session that runs a module's globals; a module imported as plain Python gets one now."""
     found = namespace.get(SESSION)
