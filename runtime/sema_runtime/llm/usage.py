@@ -30,7 +30,34 @@ class Session:
         self.cost_usd = 0.0
 
 
+@dataclass(slots=True)
+class Tally:
+    """Sums over the calls of one piece of work, the tasks it starts included. What used nothing and has no price, an
+    answer of the cache, is no call. cost_usd: None until a priced call comes. model: of the last call."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    model: str = ""
+    calls: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def add(self, used: Usage, model: str, cost_usd: float | None) -> None:
+        if not (used.prompt or used.completion) and cost_usd is None:
+            return
+        self.input_tokens += used.prompt
+        self.output_tokens += used.completion
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+        self.model = model or self.model
+        self.calls += 1
+
+
 _last: ContextVar[Counted | None] = ContextVar("last_usage", default=None)
+tally: ContextVar[Tally | None] = ContextVar("usage_tally", default=None)  # that counts the calls made here
 session = Session()
 
 
@@ -61,6 +88,9 @@ def count(call: Call) -> None:
     """Adds a measured call to the sums."""
     used = call.usage or Usage()
     _last.set(Counted(used, call.model, call.cost_usd))
+    counting = tally.get()
+    if counting is not None:
+        counting.add(used, call.model, call.cost_usd)
     total = session.usage
     total.prompt += used.prompt
     total.completion += used.completion

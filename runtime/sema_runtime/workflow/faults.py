@@ -1,0 +1,44 @@
+"""Places where a test can have the process die, to prove that a resumed run loses and repeats nothing.
+
+`SEMA_WORKFLOW_FAULT=POINT:N` kills the process (SIGKILL) when POINT is passed for the Nth time. POINT is one of POINTS,
+or `*` for any of them. Code passes a point with `if faults.armed: faults.passed("...")`, which costs one look.
+"""
+
+from __future__ import annotations
+
+import os
+
+SIDES = ("before", "after")
+WORK = (
+    *("claim", "journal.write", "journal.sync"),
+    *("memo.write", "memo.sync", "memo.rename", "memo.folder"),
+    *("metadata.write", "metadata.sync", "metadata.rename", "metadata.folder"),
+    *("result.write", "result.sync", "result.rename", "result.folder"),
+)
+POINTS = (*(f"{work}.{side}" for work in WORK for side in SIDES), "journal.write.half")
+"""journal.write.half: when half of what is to be written is in the file."""
+
+armed = False
+_point, _left = "", 0
+
+
+def arm(setting: str | None = None) -> None:
+    """Reads SEMA_WORKFLOW_FAULT (or the setting given); anything else than POINT:N disarms."""
+    global armed, _point, _left
+    point, _, number = (os.environ.get("SEMA_WORKFLOW_FAULT", "") if setting is None else setting).rpartition(":")
+    armed = (point == "*" or point in POINTS) and number.isdecimal() and int(number) > 0
+    _point, _left = point, int(number) if armed else 0
+
+
+def passed(point: str) -> None:
+    """Dies here if this is the place."""
+    global _left
+    if _point in (point, "*"):
+        _left -= 1
+        if _left == 0:
+            from signal import SIGKILL
+
+            os.kill(os.getpid(), SIGKILL)
+
+
+arm()

@@ -1,0 +1,189 @@
+"""A run's journal: an append-only file of events, one JSON object a line.
+
+An event is in the file (in the system's cache: it survives the death of this process) when `append` returns. Errors of
+writing never stop a run: lines that the disk doesn't take (it is full) wait in memory and are written, in order, with
+the next event; of those beyond the limit of the queue only their number is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from threading import Lock
+
+from sema_runtime.workflow import faults
+from sema_runtime.workflow.events import JournalOverflow, line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+QUEUE, MAX_BYTES = 4096, 268_435_456
+FIRST_NAME = "events.jsonl"
+TRIES = 8
+CANNOT_RESUME = "cannot resume: no prior run journal at {}"
+
+
+class Journal:
+    """folder: the run's. name: of the file in it, which this one claims: it must not exist. Raises OSError."""
+
+    def __init__(self, folder: str, name: str = FIRST_NAME) -> None:
+        self.folder = folder
+        self.path = os.path.join(folder, name)
+        if faults.armed:
+            faults.passed("claim.before")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        self.descriptor = os.open(self.path, flags, 0o666)
+        if faults.armed:
+            faults.passed("claim.after")
+        self.queue_limit = max(1, setting("SEMA_WORKFLOW_JOURNAL_QUEUE", QUEUE))
+        self.max_bytes = setting("SEMA_WORKFLOW_JOURNAL_MAX_BYTES", MAX_BYTES)
+        self.written = 0
+        self.full = False  # the limit of bytes is reached
+        self.waiting: deque[bytes] = deque()
+        self.dropped = 0
+        self.lock = Lock()
+
+    def append(self, lines: Sequence[str]) -> None:
+        """Writes lines, with one call to the system, so that they are there together or not at all."""
+        data = "".join(f"{one}\n" for one in lines).encode("utf-8", "replace")
+        with self.lock:
+            if self.full:
+                return
+            if self.written + len(data) > self.max_bytes:
+                self.full = True
+                data = (line(JournalOverflow("journal-size-cap", bytes=self.written)) + "\n").encode()
+            if not self.waiting and self._write(data):
+                self.written += len(data)
+                return
+            self._wait(data, len(lines))
+
+    def _wait(self, data: bytes, lines: int) -> None:
+        """Puts data behind what waits already, and tries to write it all."""
+        if len(self.waiting) < self.queue_limit:
+            self.waiting.append(data)
+            self.written += len(data)
+        else:
+            self.dropped += lines
+        while self.waiting and self._write(self.waiting[0]):
+            self.waiting.popleft()
+        if self.dropped and not self.waiting:
+            said = (line(JournalOverflow("queue-full", dropped=self.dropped)) + "\n").encode()
+            if self._write(said):
+                self.dropped = 0
+                self.written += len(said)
+
+    def _write(self, data: bytes) -> bool:
+        """Whether all of it was written; if not, nothing was."""
+        try:
+            if faults.armed:
+                faults.passed("journal.write.before")
+                if faults._point in ("journal.write.half", "*"):
+                    half = len(data) // 2
+                    os.write(self.descriptor, data[:half])
+                    faults.passed("journal.write.half")
+                    data = data[half:]
+            count = os.write(self.descriptor, data)
+        except OSError:
+            return False
+        if count < len(data):
+            self._take_back(count)
+            return False
+        if faults.armed:
+            faults.passed("journal.write.after")
+        return True
+
+    def _take_back(self, count: int) -> None:
+        """Removes the last bytes: a part of a line that didn't fit."""
+        try:
+            os.ftruncate(self.descriptor, os.fstat(self.descriptor).st_size - count)
+        except OSError:
+            self.full = True  # what came now would stand in a damaged line
+
+    def close(self) -> None:
+        """Waits until the disk has the journal."""
+        if faults.armed:
+            faults.passed("journal.sync.before")
+        try:
+            os.fsync(self.descriptor)
+        except OSError:
+            pass
+        finally:
+            os.close(self.descriptor)
+        if faults.armed:
+            faults.passed("journal.sync.after")
+
+
+def setting(name: str, default: int) -> int:
+    """A number of the environment; the default when it is none."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() else default
+
+
+# Which run
+
+
+def safe_id(run_id: str) -> str:
+    """A run id that can be the name of a directory. Raises ValueError."""
+    problem = None
+    if not run_id:
+        problem = "must not be empty"
+    elif "/" in run_id or "\\" in run_id:
+        problem = "must not contain a path separator"
+    elif ".." in run_id:
+        problem = "must not contain '..'"
+    elif set(run_id) == {"."}:
+        problem = "must not be only '.' characters"
+    elif any(char < " " or "\x7f" <= char <= "\x9f" for char in run_id):
+        problem = "must not contain NUL or control characters"
+    if problem is not None:
+        from sema_runtime.values.printer import quoted
+
+        raise ValueError(f"workflow run id {quoted(run_id)} is not a safe directory name: {problem}")
+    return run_id
+
+
+_made = -1
+
+
+def new_id() -> str:
+    """`wf_SECONDS_NANOSECONDS_PROCESS_NUMBER`."""
+    global _made
+    from time import time_ns
+
+    _made += 1
+    seconds, nanos = divmod(time_ns(), 10**9)
+    return f"wf_{seconds}_{nanos}_{os.getpid()}_{_made}"
+
+
+def claim(root: str, run_id: str | None) -> tuple[str, Journal]:
+    """A fresh run: its id and journal. run_id: None for a new one. Raises OSError, ValueError."""
+    for _ in range(TRIES if run_id is None else 1):
+        name = new_id() if run_id is None else safe_id(run_id)
+        folder = os.path.join(root, name)
+        os.makedirs(folder, exist_ok=True)
+        try:
+            return name, Journal(folder)
+        except FileExistsError:
+            continue
+    if run_id is None:
+        raise ValueError("no free run id found")
+    raise ValueError(
+        f'a workflow run journal for "{run_id}" already exists; choose a fresh run id or resume it with --resume'
+    )
+
+
+def claim_segment(root: str, run_id: str | None) -> tuple[str, Journal]:
+    """The next part of an existing run's journal. Raises OSError, ValueError."""
+    if not run_id:
+        raise ValueError("workflow resume requires an explicit run id (set SEMA_WORKFLOW_RUN_ID)")
+    folder = os.path.join(root, safe_id(run_id))
+    first = os.path.join(folder, FIRST_NAME)
+    if not os.path.exists(first):
+        raise ValueError(CANNOT_RESUME.format(first))
+    number = 1
+    while True:
+        try:
+            return run_id, Journal(folder, f"events.resume-{number}.jsonl")
+        except FileExistsError:
+            number += 1

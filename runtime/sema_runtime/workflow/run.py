@@ -1,0 +1,344 @@
+"""One run of a workflow: its life, its phases, leaves and checkpoints, all of it in the journal."""
+
+from __future__ import annotations
+
+import os
+import time
+from threading import RLock
+
+from sema_runtime.llm import usage
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.conditions import condition_of
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.maps import MISSING, HashMap, Map
+from sema_runtime.workflow import events, files, scope
+from sema_runtime.workflow.journal import Journal, claim, claim_segment
+from sema_runtime.workflow.keys import Keys, args_fingerprint
+from sema_runtime.workflow.memo import Memos
+from sema_runtime.workflow.render import Rendering, name_of, pretty_json, prompt_shown
+from sema_runtime.workflow.spend import Spend
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sema_runtime.workflow.scope import Settings
+
+    Thunk = Callable[[], Any]
+
+STATUS, SUCCESS, FAILED = keyword("status"), keyword("success"), keyword("failed")
+BODY_FAILED = "workflow body returned an error"
+OVER_BUDGET = "budget exceeded"
+
+
+class Run:
+    """settings: how it was started. seq: of the next event. Raises SemaError when its directory can't be used."""
+
+    def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings) -> None:
+        self.workflow = workflow
+        self.doc = doc
+        self.meta = meta
+        self.settings = settings
+        self.resuming = settings.resume
+        self.fixed_ts = os.environ.get("SEMA_WORKFLOW_FIXED_TS")
+        self.started = time.monotonic()
+        self.run_id, self.journal = _claimed(settings)
+        self.directory = self.journal.folder
+        self.memos = Memos(os.path.join(self.directory, "memo"))
+        if self.resuming:
+            self.memos.clean()
+        self.args_json = settings.args_json
+        self.approvals: Any = None  # what approvals.py keeps of this run
+        self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
+        self.spend = Spend(meta, settings)
+        self.state: dict[str, Any] = {}  # of checkpoints
+        self.agents: dict[str, int] = {}  # by label: how many were started
+        self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
+        self.phase = ""
+        self.phase_seq: int | None = None
+        self.seq = 0
+        self.ended = False
+        self.lock = RLock()
+        self._second, self._ts = -1, ""
+
+    # Events
+
+    def emit(self, *made: tuple[Any, ...]) -> int:
+        """Writes events, given as (class, fields behind seq and ts...), at once; the seq of the first. After the end
+        of the run nothing is written any more."""
+        with self.lock:
+            first = self.seq
+            if self.ended:
+                return first
+            ts = self.ts()
+            written = [kind(first + index, ts, *fields) for index, (kind, *fields) in enumerate(made)]
+            self.seq += len(written)
+            self.journal.append([events.line(event) for event in written])
+            self.ended = isinstance(written[-1], events.RunEnded)
+        for event in written:
+            self._tell(event)
+        return first
+
+    def record(self, kind: Any, **fields: Any) -> int:
+        """Writes one event, its fields behind seq and ts given by name; its seq."""
+        return self.emit((kind, *(fields.get(name) for name, _, _ in events.FIELDS[kind.name][2:])))
+
+    def _tell(self, event: events.Event) -> None:
+        for watcher in self.settings.watchers:
+            try:
+                watcher(self, event)
+            except Exception:  # who looks on can't stop the run
+                continue
+
+    def ts(self) -> str:
+        """The time of an event, UTC to the second."""
+        if self.fixed_ts is not None:
+            return self.fixed_ts
+        now = int(time.time())
+        if now != self._second:
+            self._second, self._ts = now, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+        return self._ts
+
+    def since(self, started: float) -> int:
+        """Milliseconds since a moment of the monotonic clock; 0 where time stands still for a test."""
+        return 0 if self.fixed_ts is not None else int((time.monotonic() - started) * 1000)
+
+    # The whole run
+
+    def whole(self, body: Thunk) -> Any:
+        """The envelope of the run, whatever the body does; only what ends the program or the task goes on."""
+        self._write_metadata()
+        phases = _phases(self.meta)
+        self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, phases))
+        status, reason = "success", None
+        outside: BaseException | None = None
+        try:
+            from sema_runtime.workflow import servers
+
+            gate = servers.connect(self)
+            if gate is not None:
+                envelope, status, reason = gate
+                return self._end(envelope, status, reason)
+            envelope = _success(self._body(body))
+        except scope.Stop as stop:
+            envelope, status, reason = stop.envelope, stop.status, stop.reason
+        except Exception as error:
+            envelope, status, reason = failure(shown(error)), "failed", BODY_FAILED
+        except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
+            outside, status, reason = error, "failed", _word(error)
+            envelope = failure(reason)
+        finally:
+            self._close_servers()
+        if self.spend.over and outside is None:
+            envelope, status, reason = Map({STATUS: FAILED, keyword("reason"): OVER_BUDGET}), "failed", OVER_BUDGET
+        self._end(envelope, status, reason)
+        if outside is not None:
+            raise outside
+        return envelope
+
+    def _body(self, body: Thunk) -> Any:
+        if self.spend.frame is None:
+            return body()
+        from sema_runtime.lib.scoped import within
+        from sema_runtime.llm import budget
+
+        return within(budget.scope, self.spend.frame, body)
+
+    def _end(self, envelope: Any, status: str, reason: str | None) -> Any:
+        self.close_phase(status)
+        self.emit((events.RunEnded, status, reason, self.since(self.started)))
+        self._write("result.json", pretty_json(envelope), "result")
+        self.journal.close()
+        return envelope
+
+    def _write_metadata(self) -> None:
+        from sema_runtime.llm.jsonable import to_json
+
+        metadata = {
+            "workflow": self.workflow,
+            "doc": self.doc,
+            "run_id": self.run_id,
+            "code_version": self.settings.code_version,
+            "meta": _redacted(to_json(self.meta)),
+        }
+        self._write("metadata.json", pretty_json(metadata), "metadata")
+
+    def _write(self, name: str, text: str, point: str) -> None:
+        try:
+            files.replace(self.directory, name, f"{text}\n".encode("utf-8", "replace"), point)
+        except OSError:
+            pass  # as for the journal: what can't be written down doesn't stop the run
+
+    def _close_servers(self) -> None:
+        handles, self.servers = self.servers, dict.fromkeys(self.servers)
+        if any(handles.values()):
+            from sema_runtime.workflow import servers
+
+            servers.close([handle for handle in handles.values() if handle is not None])
+
+    # Phases
+
+    def open_phase(self, label: str) -> None:
+        self.close_phase("success")
+        self.phase_seq = self.emit((events.PhaseStarted, label))
+        self.phase = label
+
+    def close_phase(self, status: str) -> None:
+        if self.phase_seq is not None:
+            self.emit((events.PhaseEnded, self.phase, status, self.since(self.started)))
+        self.phase, self.phase_seq = "", None
+
+    # Leaves
+
+    def leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
+        """A step: its kept value, nil when the budget is used up, or the thunk's value, which is kept before the
+        journal says that the leaf is done. Raises what the thunk raises."""
+        key = self.keys.leaf(self.phase, label, prompt, schema)
+        if self.resuming:
+            kept = self.memos.find(key)
+            if kept is not MISSING:
+                return kept
+        if self.spend.over:
+            return None
+        agent_id = self._new_agent(label)
+        self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
+        tally = usage.Tally()
+        inside = scope.leaf.set(agent_id), usage.tally.set(tally)
+        started = time.monotonic()
+        failed: BaseException | None = None
+        value = None
+        try:
+            value = thunk()
+        except BaseException as error:
+            failed = error
+        finally:
+            scope.leaf.reset(inside[0])
+            usage.tally.reset(inside[1])
+        took = self.since(started)
+        if tally.calls:
+            self.spend.charge(tally.tokens, tally.cost_usd)
+        if failed is None:
+            rendering = Rendering(value)
+            self._keep(key, rendering)
+            self._result(agent_id, "ok", rendering.shown(), took, tally)
+            return value
+        self.spend.refused(failed)
+        self._result(agent_id, "failed", f"error: {shown(failed)}", took, tally)
+        raise failed
+
+    def _new_agent(self, label: str) -> str:
+        with self.lock:
+            number = self.agents[label] = self.agents.get(label, 0) + 1
+        return f"{label}_{number}"
+
+    def _result(self, agent_id: str, status: str, output: str, took: int, tally: usage.Tally) -> None:
+        result = (events.AgentResult, agent_id, status, output, took, tally.model)
+        if not tally.calls:
+            self.emit(result)
+            return
+        used = (tally.input_tokens, tally.output_tokens, tally.cost_usd, self.spend.max_tokens)
+        self.emit(result, (events.Budget, agent_id, self.phase_seq, *used))
+
+    def _keep(self, key: str, rendering: Rendering) -> None:
+        text = rendering.kept()
+        if text is not None:
+            self.memos.keep(key, text)
+
+    def tool_call(self, name: str, arguments: str) -> None:
+        agent_id = scope.leaf.get()
+        if agent_id:
+            self.emit((events.AgentToolCall, agent_id, name, arguments))
+
+    def tool_result(self, name: str) -> None:
+        agent_id = scope.leaf.get()
+        if agent_id:
+            self.emit((events.AgentToolResult, agent_id, name))
+
+    # Checkpoints
+
+    def checkpoint(self, name: str, thunk: Thunk) -> Any:
+        """The kept value of a checkpoint, or the thunk's, which is kept. Raises what the thunk raises."""
+        key = self.keys.checkpoint(self.phase, name)
+        if self.resuming:
+            kept = self.memos.find(key)
+            if kept is not MISSING:
+                self.state[name] = kept
+                return kept
+        value = thunk()
+        self.state[name] = value
+        rendering = Rendering(value)
+        self._keep(key, rendering)
+        self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
+        return value
+
+
+def start(workflow: str, doc: str, meta: Any, body: Thunk) -> Any:
+    """Runs a workflow in this task: its envelope. Raises SemaError when its directory can't be used."""
+    outer = scope.active.get()
+    settings = scope.settings.get() or scope.Settings.from_environment()
+    run = Run(workflow, doc, meta, settings if outer is None else settings.inside())
+    inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None)
+    try:
+        return run.whole(body)
+    finally:
+        scope.active.reset(inside[0])
+        scope.leaf.reset(inside[1])
+        usage.tally.reset(inside[2])
+
+
+def _claimed(settings: Settings) -> tuple[str, Journal]:
+    try:
+        if settings.resume:
+            return claim_segment(settings.root, settings.run_id)
+        return claim(settings.root, settings.run_id)
+    except OSError as error:
+        raise SemaError(
+            f"workflow/run: {error.filename}: {error.strerror or error}",
+            "runs are written to --run-dir (SEMA_WORKFLOW_RUN_DIR), .sema/runs without it",
+        ) from None
+    except ValueError as error:
+        raise SemaError(f"workflow/run: {error}") from None
+
+
+def _success(value: Any) -> Any:
+    """The envelope of a body that has returned: its own, if it made one."""
+    if isinstance(value, Map | HashMap) and value.lookup(STATUS, MISSING) is not MISSING:
+        return value
+    return Map({STATUS: SUCCESS, keyword("value"): value})
+
+
+def failure(message: str) -> Map:
+    """The envelope of a run that failed."""
+    return Map({STATUS: FAILED, keyword("error"): message})
+
+
+def shown(error: BaseException) -> str:
+    """An error as people see it."""
+    return condition_of(error).display() if isinstance(error, Exception) else _word(error)
+
+
+def _word(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return "the program was ended" if isinstance(error, SystemExit) else "cancelled"
+
+
+def _phases(meta: Any) -> tuple[str, ...]:
+    """The phases that the meta map declares."""
+    from sema_runtime.values.matching import sequence_items
+
+    declared = meta.lookup(keyword("phases")) if isinstance(meta, Map) else None
+    names = map(name_of, sequence_items(declared) or ())
+    return tuple(name for name in names if name is not None)
+
+
+def _redacted(meta: Any) -> Any:
+    """The meta map as JSON, without the headers and the environment of MCP servers, where secrets are."""
+    servers = meta.get("mcp") if isinstance(meta, dict) else None
+    for spec in servers.values() if isinstance(servers, dict) else ():
+        for part in ("headers", "env"):
+            values = spec.get(part) if isinstance(spec, dict) else None
+            if isinstance(values, dict):
+                spec[part] = dict.fromkeys(values, "<redacted>")
+    return meta

@@ -1,0 +1,79 @@
+"""Where a task stands: which run it belongs to, which leaf it works for, and how runs are started from here.
+
+All of it is inherited by the tasks that a task starts.
+"""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sema_runtime.workflow.events import Event
+    from sema_runtime.workflow.run import Run
+
+    Watcher = Callable[[Run, Event], None]
+
+ROOT = os.path.join(".sema", "runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How runs are started. root: the folder of the runs. run_id: None for a new one. args_json: the text of the
+    arguments. max_tokens, max_usd: instead of the limits of the meta map. watchers: told of every event, in the task
+    that causes it; what they raise is ignored. may_ask: a login may open a browser."""
+
+    root: str = ROOT
+    run_id: str | None = None
+    resume: bool = False
+    args_json: str = ""
+    code_version: str = ""
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    watchers: tuple[Watcher, ...] = ()
+    may_ask: bool = False
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        env = os.environ.get
+        return cls(
+            root=env("SEMA_WORKFLOW_RUN_DIR", ROOT),
+            run_id=env("SEMA_WORKFLOW_RUN_ID") or None,
+            resume=env("SEMA_WORKFLOW_RESUME") == "1",
+            args_json=env("SEMA_WORKFLOW_ARGS_JSON", ""),
+            code_version=env("SEMA_WORKFLOW_CODE_VERSION", ""),
+        )
+
+    def inside(self) -> Settings:
+        """Those of a run inside a run: a new one."""
+        return replace(self, run_id=None, resume=False)
+
+
+class Stop(BaseException):
+    """Ends the run from inside its body, past every handler of the program. envelope: what the run gives."""
+
+    def __init__(self, envelope: Any, status: str, reason: str | None) -> None:
+        super().__init__(status)
+        self.envelope = envelope
+        self.status = status
+        self.reason = reason
+
+
+active: ContextVar[Run | None] = ContextVar("workflow_run", default=None)
+leaf: ContextVar[str] = ContextVar("workflow_leaf", default="")
+settings: ContextVar[Settings | None] = ContextVar("workflow_settings", default=None)
+
+
+def current() -> Run | None:
+    """The run that this task belongs to."""
+    return active.get()
+
+
+def agent_id() -> str:
+    """The leaf that this task works for, "" outside of one."""
+    return leaf.get()
