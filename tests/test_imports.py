@@ -37,6 +37,7 @@ THIRD_PARTY = {
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/loops.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},
+    "runtime/sema_runtime/tasks/strands.py": {"greenlet"},
     "runtime/sema_runtime/web/protocol.py": {"uvicorn"},
     "runtime/sema_runtime/web/server.py": {"uvicorn"},
 }

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
-from sema_runtime.tasks.scheduler import Scheduler, Task, Waiter
+from sema_runtime.tasks.scheduler import Scheduler
+from sema_runtime.tasks.strands import Task, Waiter
 
 AHEAD = 64  # pieces that wait for their reader; then the task waits
 

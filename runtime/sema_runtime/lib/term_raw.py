@@ -77,7 +77,8 @@ def running_task() -> Any:
     """The task that is running; None for the program's main line."""
     if "sema_runtime.tasks.scheduler" not in sys.modules:
         return None
-    from sema_runtime.tasks.scheduler import Task, scheduler
+    from sema_runtime.tasks.scheduler import scheduler
+    from sema_runtime.tasks.strands import Task
 
     strand = scheduler().current()
     return strand if type(strand) is Task else None

@@ -11,7 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.tasks.scheduler import Scheduler, Waiter
+    from sema_runtime.tasks.scheduler import Scheduler
+    from sema_runtime.tasks.strands import Waiter
 
 
 class Channel:

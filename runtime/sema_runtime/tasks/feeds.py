@@ -12,7 +12,8 @@ from contextlib import suppress
 
 from greenlet import getcurrent  # type: ignore[import-untyped]
 
-from sema_runtime.tasks.scheduler import Scheduler, Task, Waiter, scheduler
+from sema_runtime.tasks.scheduler import Scheduler, scheduler
+from sema_runtime.tasks.strands import Task, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from weakref import WeakKeyDictionary
 from greenlet import getcurrent  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import AsyncPromise
-from sema_runtime.tasks.scheduler import Scheduler, Task, Waiter
+from sema_runtime.tasks.scheduler import Scheduler
+from sema_runtime.tasks.strands import Task, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

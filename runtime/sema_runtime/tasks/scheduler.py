@@ -11,136 +11,24 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from contextvars import Context, copy_context
 from heapq import heappop, heappush
 
 from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import CANCELLED, PENDING, AsyncPromise, Cancelled, Deadlock
+from sema_runtime.tasks.strands import Strand, Task, TaskGreenlet, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
+    from contextvars import Context
     from typing import Any, NoReturn
 
     from sema_runtime.tasks.loops import Hiding
 
-NO_CONTEXT = Context()
-MAX_IDLE = 256  # greenlets kept for later tasks
 BATCH = 64  # turns of tasks between two rounds of the asyncio loop
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
-
-
-class Waiter:
-    """One wait of one strand; whoever ends the wait first wins, later calls have no effect."""
-
-    __slots__ = ("error", "live", "queue", "strand", "value")
-
-    def __init__(self, strand: Strand, queue: deque[Strand]) -> None:
-        self.strand = strand
-        self.queue = queue
-        self.live = True
-        self.value: Any = None
-        self.error: BaseException | None = None
-
-    def wake(self, value: Any = None) -> bool:
-        """Ends the wait with a value. False when it had ended already."""
-        if not self.live:
-            return False
-        self.live = False
-        self.value = value
-        self.queue.append(self.strand)
-        return True
-
-    def fail(self, error: BaseException) -> bool:
-        """Ends the wait with an error, raised where the strand waits."""
-        self.error = error if self.live else self.error
-        return self.wake()
-
-    def settle(self, promise: AsyncPromise) -> None:
-        """Ends the wait as the promise ended."""
-        if promise.error is not None:
-            self.fail(promise.error)
-        else:
-            self.wake(promise.value)
-
-
-class Strand:
-    """Whoever can wait. `waiter` is set while it does. This class is the root; tasks are the subclass."""
-
-    __slots__ = ("waiter",)
-
-    def __init__(self) -> None:
-        self.waiter: Waiter | None = None
-
-
-class Task(Strand):
-    """A function with its own copy of the context variables, running in a greenlet while it runs."""
-
-    __slots__ = (
-        "cancelling",
-        "children",
-        "context",
-        "dropped",
-        "function",
-        "greenlet",
-        "parent",
-        "promise",
-        "scheduler",
-    )
-
-    def __init__(self, scheduler: Scheduler, function: Callable[[], Any], context: Context | None = None) -> None:
-        self.waiter = None
-        self.scheduler = scheduler
-        self.function = function
-        self.context: Context | None = copy_context() if context is None else context  # until it begins
-        self.promise = AsyncPromise()
-        self.promise.task = self
-        self.cancelling = False  # has cancelled itself and doesn't know yet
-        self.dropped = False  # was cancelled in the queue
-        self.parent: Task | None = None
-        self.children: dict[Task, None] = {}  # those it has started and that haven't ended
-        self.greenlet: TaskGreenlet | None = None  # from its first turn to its end
-
-    def run(self) -> None:
-        """What its greenlet does."""
-        promise = self.promise
-        try:
-            value = self.function()
-        except Exception as error:
-            promise.reject(error)
-        except BaseException:  # Ctrl-C, exit: goes on in whoever drives the queue
-            promise.cancel()
-            raise
-        else:
-            promise.resolve(value)
-        finally:
-            self.greenlet = promise.task = None  # no cycle keeps them in memory
-            promise.tell()
-            if self.parent is not None:
-                self.parent.children.pop(self, None)
-
-
-class TaskGreenlet(greenlet):  # type: ignore[misc]
-    """A greenlet that runs one task after the other: a new one costs ten times as much as a switch."""
-
-    task: Task
-
-    def __init__(self, idle: list[TaskGreenlet]) -> None:
-        super().__init__()
-        self.idle = idle
-
-    def run(self) -> None:
-        idle = self.idle
-        while True:
-            self.task.run()
-            del self.task
-            self.gr_context = NO_CONTEXT
-            if len(idle) >= MAX_IDLE:
-                return
-            idle.append(self)
-            self.parent.switch()
 
 
 class Scheduler:
@@ -378,7 +266,7 @@ class Scheduler:
         return False
 
     def _look_at_loop(self) -> None:
-        """Every BATCH turns, has the loop do what it can do at once: a program that starts a thousand requests sends the
+        """Every BATCH turns, has the loop do what it can at once: a program that starts a thousand requests sends the
         first ones before it has made the last one."""
         self.turns += 1
         if self.turns >= BATCH:

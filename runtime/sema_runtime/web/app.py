@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from contextvars import Context
     from typing import Any
 
-    from sema_runtime.tasks.scheduler import Scheduler, Task
+    from sema_runtime.tasks.scheduler import Scheduler
+    from sema_runtime.tasks.strands import Task
     from sema_runtime.values.atoms import Keyword
 
     Scope = dict[str, Any]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from sema_runtime.tasks.scheduler import Task
+    from sema_runtime.tasks.strands import Task
     from sema_runtime.web.app import Application
     from sema_runtime.web.messages import Headers
 

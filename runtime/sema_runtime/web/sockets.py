@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from sema_runtime.tasks.scheduler import Scheduler, Waiter
+    from sema_runtime.tasks.scheduler import Scheduler
+    from sema_runtime.tasks.strands import Waiter
     from sema_runtime.web.app import Application, Receive, Scope, Send
     from sema_runtime.web.messages import Headers
 
