@@ -273,7 +273,8 @@ class JournalOverflow:
     bytes: int | None = None
 
 
-EVENTS: dict[str, Any] = {kind.name: kind for kind in (*Event.__subclasses__(), JournalOverflow)}
+_kinds: list[Any] = [*Event.__subclasses__(), JournalOverflow]
+EVENTS: dict[str, Any] = {kind.name: kind for kind in _kinds}
 """The classes by the names of the events."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from threading import RLock
 
 from sema_runtime.llm import usage
@@ -53,6 +54,7 @@ class Run:
         self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
         self.spend = Spend(meta, settings)
         self.state: dict[str, Any] = {}  # of checkpoints
+        self.replayed = 0  # leaves whose value was kept
         self.agents: dict[str, int] = {}  # by label: how many were started
         self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
         self.phase = ""
@@ -165,10 +167,8 @@ class Run:
         self._write("metadata.json", pretty_json(metadata), "metadata")
 
     def _write(self, name: str, text: str, point: str) -> None:
-        try:
+        with suppress(OSError):  # as for the journal: what can't be written down doesn't stop the run
             files.replace(self.directory, name, f"{text}\n".encode("utf-8", "replace"), point)
-        except OSError:
-            pass  # as for the journal: what can't be written down doesn't stop the run
 
     def _close_servers(self) -> None:
         handles, self.servers = self.servers, dict.fromkeys(self.servers)
@@ -198,6 +198,7 @@ class Run:
         if self.resuming:
             kept = self.memos.find(key)
             if kept is not MISSING:
+                self.replayed += 1
                 return kept
         if self.spend.over:
             return None

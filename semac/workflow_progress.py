@@ -1,0 +1,126 @@
+"""What a person sees of a workflow while it runs: a line for each phase and step, on a terminal the sums below them."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from sema_runtime.workflow.events import (
+    AgentResult,
+    AgentStarted,
+    Budget,
+    Checkpoint,
+    Event,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+)
+from sema_runtime.workflow.run import Run
+from semac.tables import cut
+
+REFRESH = 0.1  # seconds between two drawings of the sums
+LABEL_COLUMNS = 28
+
+
+class Progress:
+    """Told of the events of all runs of a program; writes to stderr. live: draw sums that change in place."""
+
+    def __init__(self, live: bool) -> None:
+        self.live = live
+        self.runs: list[Run] = []
+        self.running = 0
+        self.done = 0
+        self.failed = 0
+        self.tokens = 0
+        self.cost_usd: float | None = None
+        self.labels: dict[str, tuple[int, str, str]] = {}  # by agent: tokens, cost, model
+        self.results: dict[str, AgentResult] = {}
+        self.started = time.monotonic()
+        self.drawn = 0.0
+        self.shown = False
+
+    def __call__(self, run: Run, event: Event) -> None:
+        """The watcher of runs."""
+        if isinstance(event, RunStarted):
+            self.runs.append(run)
+            again = ", resumed" if run.resuming else ""
+            self.line(f"{event.workflow}: run {event.run_id}{again}")
+        elif isinstance(event, PhaseStarted):
+            self.line(f"phase {event.phase}")
+        elif isinstance(event, Checkpoint):
+            self.line(f"  {'checkpoint':<10} {event.key}")
+        elif isinstance(event, AgentStarted):
+            self.running += 1
+        elif isinstance(event, AgentResult):
+            self.ended(event)
+        elif isinstance(event, Budget):
+            self.used(event)
+        elif isinstance(event, RunEnded):
+            self.over(run, event)
+        if self.live and not isinstance(event, RunEnded):
+            self.draw()
+
+    def ended(self, event: AgentResult) -> None:
+        self.running -= 1
+        if event.status == "ok":
+            self.done += 1
+            said = ""
+        else:
+            self.failed += 1
+            said = f"  {one_line(event.output)}"
+        model = f"  {event.model}" if event.model else ""
+        self.line(f"  {event.status:<10} {event.agent_id:<{LABEL_COLUMNS}} {seconds(event.dur_ms)}{model}{said}")
+
+    def used(self, event: Budget) -> None:
+        self.tokens += event.input_tokens + event.output_tokens
+        if event.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + event.cost_usd
+
+    def over(self, run: Run, event: RunEnded) -> None:
+        kept = f", {run.replayed} kept from before" if run.replayed else ""
+        reason = f" ({event.reason})" if event.reason else ""
+        steps = "1 step" if self.done + self.failed == 1 else f"{self.done + self.failed} steps"
+        failed = f" ({self.failed} failed)" if self.failed else ""
+        self.line(
+            f"{run.workflow}: {event.status}{reason} in {seconds(event.dur_ms)}: {steps}{failed}{kept}, {self.spent()}"
+        )
+
+    def spent(self) -> str:
+        cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        return f"{self.tokens:,} tokens, {cost}" if self.tokens else "no tokens"
+
+    def line(self, text: str) -> None:
+        self.clear()
+        try:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+        except OSError:
+            self.live = False  # nobody reads it any more
+
+    def draw(self) -> None:
+        """The sums, drawn over the ones before; the next line of anybody takes their place."""
+        now = time.monotonic()
+        if now - self.drawn < REFRESH:
+            return
+        self.drawn = now
+        from shutil import get_terminal_size
+
+        took = int(now - self.started)
+        text = f"{self.running} running, {self.done} done, {self.spent()}, {took // 60:02}:{took % 60:02}"
+        self.shown = True
+        sys.stderr.write(f"\r\x1b[K\x1b[2m{cut(text, get_terminal_size().columns - 1)}\x1b[0m\r")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            self.shown = False
+
+
+def seconds(milliseconds: int) -> str:
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def one_line(text: str) -> str:
+    first = text.strip().partition("\n")[0]
+    return cut(first, 200)

@@ -1,0 +1,240 @@
+"""`sema workflow run`: runs the workflow of a file, or goes on with a run that was broken off."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from semac.cli import standalone
+from semac.commands import SETTINGS
+
+ARGS_NAME = "*workflow-args*"
+
+
+def main(args: list[str]) -> int:
+    """`sema workflow run ARGS`."""
+    return standalone(run_command, args, [], "sema workflow run")
+
+
+@click.command("run", context_settings=SETTINGS)
+@click.argument("file", metavar="FILE")
+@click.option("--args", "args_json", default="{}", metavar="JSON", help="The program's *workflow-args*. [{}]")
+@click.option("--run-dir", metavar="DIR", help="Where runs are kept. [.sema/runs]")
+@click.option("--resume", metavar="RUN-ID", help="Go on with that run: what it has finished is not done again.")
+@click.option("--budget-tokens", type=click.IntRange(0), metavar="N", help="Instead of :tokens of the file's :budget.")
+@click.option("--budget-usd", type=click.FloatRange(0), metavar="USD", help="Instead of :usd of the file's :budget.")
+@click.option("--no-auth-prompt", is_flag=True, help="Never open a browser for the login of an MCP server.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def run_command(file: str, **options: Any) -> int:
+    """Run the workflow of FILE, or resume a run.
+
+    Everything that happens is written to a directory of the run's own, .sema/runs/ID. Ctrl-C or a crash loses nothing
+    that was finished: resume the run by its id. Progress goes to stderr.
+
+    \b
+    Exit status: 0 success; 1 the workflow or the program failed; 2 an MCP server wants a login.
+
+    \b
+    Examples:
+      sema workflow run review.sema --args '{"folder": "src"}'
+      sema workflow run review.sema --resume wf_1763700000_1_42_0 --args '{"folder": "src"}'
+      sema --sandbox no-shell workflow run review.sema --budget-usd 0.50
+    """
+    try:
+        return _run(file, options)
+    except Refused as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 1
+
+
+class Refused(Exception):
+    """What keeps the program from being run."""
+
+
+def _run(file: str, options: dict[str, Any]) -> int:
+    from sema_runtime.workflow import scope
+
+    settings = scope.Settings.from_environment()
+    root = options["run_dir"] or settings.root
+    if options["resume"] is not None:
+        settings = replace(settings, run_id=_resumable(options["resume"], root), resume=True)
+    source = _source(file)
+    _restrict(source, file)
+    args = _parsed(options["args_json"])
+    from sema_runtime.workflow.keys import code_version
+
+    progress = None if options["quiet"] else _progress()
+    settings = replace(
+        settings,
+        root=root,
+        args_json=options["args_json"],
+        code_version=code_version(source),
+        max_tokens=options["budget_tokens"],
+        max_usd=options["budget_usd"],
+        watchers=settings.watchers if progress is None else (progress, *settings.watchers),
+        may_ask=not options["no_auth_prompt"] and _interactive(),
+    )
+    scope.settings.set(settings)
+    return _evaluated(file, source, args)
+
+
+def _resumable(run_id: str, root: str) -> str:
+    if not run_id or "/" in run_id or "\\" in run_id or ".." in run_id:
+        raise Refused("--resume run-id must be a bare directory name (no path separators)")
+    journal = os.path.join(root, run_id, "events.jsonl")
+    if not os.path.exists(journal):
+        raise Refused(f"no prior run to resume at {journal}")
+    return run_id
+
+
+def _source(file: str) -> bytes:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read()
+    except FileNotFoundError:
+        raise Refused(f"file not found: {file}") from None
+    except OSError as error:
+        raise Refused(f"cannot read {file}: {error.strerror or error}") from None
+
+
+def _restrict(source: bytes, file: str) -> None:
+    """Takes away from this process what the file's workflows forbid themselves."""
+    from sema_runtime import capabilities
+    from sema_runtime.values.errors import SemaError
+    from semac.importer import decode
+    from semac.reader import read_program
+    from semac.workflow_permissions import denied
+
+    try:
+        names = denied(read_program(decode(source, file)))
+    except SemaError:
+        return  # it can't be read: compiling it will say so
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    if names:
+        capabilities.restrict(names)
+
+
+def _parsed(text: str) -> Any:
+    from sema_runtime.lib.json import json_decode
+    from sema_runtime.values.errors import SemaError
+
+    try:
+        return json_decode(text)
+    except SemaError as error:
+        raise Refused(f"--args is not valid JSON: {error.message.removeprefix('json/decode: ')}") from None
+
+
+def _interactive() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty() and not os.environ.get("CI")
+
+
+def _progress() -> Any:
+    from semac.workflow_progress import Progress
+
+    return Progress(live=sys.stderr.isatty())
+
+
+# The program
+
+
+def _evaluated(file: str, source: bytes, args: Any) -> int:
+    """Runs the program; the exit status, by the value of its last form."""
+    from semac.run import guarded, look_beside
+    from semac.session import Session
+
+    session = Session(file, closed=True)
+    bind(session, ARGS_NAME, args)
+    sys.argv = [file]
+    look_beside(file)
+    envelope: Any = None
+
+    def run() -> None:
+        nonlocal envelope
+        from semac.cli import run_text
+
+        try:
+            envelope = run_text(session, source, file)
+        finally:
+            _tell_of_unfinished(file)
+
+    return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope)
+
+
+def bind(session: Any, name: str, value: Any) -> None:
+    """Defines a global of a session."""
+    from semac.names import mangle
+
+    session.names.add(name)
+    session.globals[mangle(name)] = value
+
+
+def _status(envelope: Any) -> int:
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.values.maps import HashMap, Map
+    from sema_runtime.values.printer import pretty
+
+    status = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
+    if status is keyword("failed"):
+        print(f"workflow failed: {pretty(envelope, 80)}", file=sys.stderr)
+        return 1
+    if status is keyword("needs-auth"):
+        print(_guidance(envelope), file=sys.stderr)
+        return 2
+    return 0
+
+
+def _guidance(envelope: Any) -> str:
+    """How to log in to the servers that want it."""
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.values.matching import sequence_items
+
+    entries = sequence_items(envelope.lookup(keyword("auth"))) or ()
+    servers = [(str(one.lookup(keyword("server"))), str(one.lookup(keyword("url")))) for one in entries]
+    width = max((len(alias) for alias, _ in servers), default=0)
+    return "\n".join(
+        (
+            f"run needs authentication for {len(servers)} MCP server(s):",
+            *(f"  {alias:<{width}}  sema mcp login {url}" for alias, url in servers),
+            "then re-run this workflow. (or authenticate from `sema workflow view`)",
+        )
+    )
+
+
+def _tell_of_unfinished(file: str) -> None:
+    """After Ctrl-C: how to go on with the runs that were broken off."""
+    error = sys.exc_info()[1]
+    from sema_runtime.workflow import scope
+
+    settings = scope.settings.get()
+    if not isinstance(error, KeyboardInterrupt) or settings is None:
+        return
+    for watcher in settings.watchers:
+        for run in getattr(watcher, "runs", ()):
+            print(
+                f"\n{run.workflow} was interrupted; what was finished is kept. {how_to_resume(run, file)}",
+                file=sys.stderr,
+            )
+
+
+def how_to_resume(run: Any, file: str) -> str:
+    """The command line that goes on with a run."""
+    from shlex import quote
+
+    args = run.args_json
+    parts = ["sema workflow run", quote(file), "--resume", run.run_id]
+    if args not in ("", "{}"):
+        parts += ["--args", quote(args)]
+    if run.settings.root != scope_root():
+        parts += ["--run-dir", quote(run.settings.root)]
+    return "Go on with:\n  " + " ".join(parts)
+
+
+def scope_root() -> str:
+    from sema_runtime.workflow.scope import ROOT
+
+    return ROOT
