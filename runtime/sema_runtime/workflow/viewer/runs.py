@@ -1,0 +1,122 @@
+"""The runs of a folder: which there are, and the little of each that a list shows, read from both ends of its journal."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sema_runtime.workflow.viewer.journal import Journal, parsed, segment_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Row = dict[str, Any]
+
+END = 2048  # bytes of the end of a journal: run.ended stands there
+HEAD = 64 * 1024  # bytes of the first line that are looked at
+LOADED = 8  # runs that are kept in memory
+EVENTS_KEPT = 3_000_000  # events of all runs that are kept in memory
+
+
+class Runs:
+    """The runs below a run directory, and those that somebody looks at."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.rows: dict[str, tuple[Any, Row]] = {}  # run: (what its files looked like, its row)
+        self.journals: dict[str, Journal] = {}  # the last one used stands last
+
+    def names(self) -> list[str]:
+        """Runs by the time of their journal, the newest first."""
+        found: list[tuple[float, str]] = []
+        try:
+            with os.scandir(self.root) as entries:
+                for entry in entries:
+                    try:
+                        found.append((os.stat(os.path.join(entry.path, "events.jsonl")).st_mtime, entry.name))
+                    except OSError:
+                        continue
+        except OSError:
+            return []
+        return [name for _, name in sorted(found, key=lambda one: (-one[0], one[1])) if shown(name)]
+
+    def has(self, run: str) -> bool:
+        return (self.root / run / "events.jsonl").is_file()
+
+    def journal(self, run: str) -> Journal | None:
+        """The journal of a run, as far as it has been read; None when there is no such run."""
+        if not self.has(run):
+            self.journals.pop(run, None)
+            return None
+        found = self.journals.pop(run, None) or Journal(self.root / run)
+        self.journals[run] = found
+        self._make_room()
+        return found
+
+    def _make_room(self) -> None:
+        events = sum(len(one.state.kind) for one in self.journals.values())
+        for run in list(self.journals)[:-1]:
+            if len(self.journals) <= LOADED and events <= EVENTS_KEPT:
+                return
+            events -= len(self.journals.pop(run).state.kind)
+
+    def listing(self) -> list[Row]:
+        """A row for each run, newest first: {run, workflow, status, reason, started, ended, dur_ms, written, segments}."""
+        names = self.names()
+        self.rows = {name: self.rows[name] for name in names if name in self.rows}
+        return [self._row(name) for name in names]
+
+    def _row(self, run: str) -> Row:
+        folder = self.root / run
+        number = 0
+        while (folder / segment_name(number + 1)).exists():
+            number += 1
+        path = folder / segment_name(number)
+        try:
+            found = os.stat(path)
+            mark = (number, found.st_ino, found.st_size, found.st_mtime_ns)
+            known = self.rows.get(run)
+            if known is not None and known[0] == mark:
+                return known[1]
+            row = row_of(run, folder, path, number)
+            row["written"] = found.st_mtime
+        except OSError:
+            return {"run": run, "status": "unreadable", "workflow": None}
+        self.rows[run] = (mark, row)
+        return row
+
+
+def shown(name: str) -> bool:
+    """Whether a name can stand in an answer: file systems also have names that are no text."""
+    return name.isprintable()
+
+
+def row_of(run: str, folder: Path, path: Path, segments: int) -> Row:
+    first = first_event(folder / "events.jsonl")
+    last = last_event(path)
+    ended = last.get("event") == "run.ended"
+    return {
+        "run": run,
+        "workflow": first.get("workflow"),
+        "started": first.get("ts"),
+        "status": last.get("status") if ended else "running",
+        "reason": last.get("reason") if ended else None,
+        "ended": last.get("ts") if ended else None,
+        "dur_ms": last.get("dur_ms") if ended else None,
+        "resumed": segments,
+    }
+
+
+def first_event(path: Path) -> Row:
+    with open(path, "rb") as file:
+        return parsed(file.readline(HEAD)) or {}
+
+
+def last_event(path: Path) -> Row:
+    """The last whole line of a journal; {} when it is damaged or longer than END."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - END))
+        lines = file.read(END).split(b"\n")
+    return parsed(lines[-2]) or {} if len(lines) > 1 else {}

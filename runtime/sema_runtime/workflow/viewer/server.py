@@ -1,0 +1,143 @@
+"""The viewer's server: uvicorn in a thread of its own, for `sema workflow view` and beside a run."""
+
+from __future__ import annotations
+
+import threading
+
+from sema_runtime.lib.extras import extra_missing
+from sema_runtime.values.errors import SemaError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    import socket
+    from pathlib import Path
+    from typing import Any
+
+GRACE = 1  # seconds that requests have to finish when the server stops
+BACKLOG = 128
+
+
+class Viewer:
+    """A viewer of the runs below a folder. port 0: any free one. Neither runs nor the folder need be there yet."""
+
+    def __init__(self, root: Path, host: str = "127.0.0.1", port: int = 8899) -> None:
+        self.root = root
+        self.host = host
+        self.port = port
+        self.listener: socket.socket | None = None
+        self.thread: threading.Thread | None = None
+        self.ended = threading.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.server: Any = None
+        self.app: Any = None
+
+    @property
+    def url(self) -> str:
+        """`http://127.0.0.1:8899`."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    def url_of(self, run: str) -> str:
+        """The page with one run open."""
+        from urllib.parse import quote
+
+        return f"{self.url}/?run={quote(run, safe='')}"
+
+    def start(self) -> None:
+        """Listens, and serves until `stop`. Raises SemaError when the port can't be had or the extra is missing."""
+        try:
+            import httptools  # noqa: F401
+            import uvicorn
+        except ImportError as error:
+            raise extra_missing("the workflow viewer", error.name or "uvicorn", "web") from None
+        from sema_runtime.workflow.viewer.app import Application
+
+        self.listener = bound(self.host, self.port)
+        self.port = self.listener.getsockname()[1]
+        self.app = Application(self.root, self.host)
+        config = uvicorn.Config(
+            self.app,
+            http="httptools",
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
+        )
+        self.server = uvicorn.Server(config)
+        started = threading.Event()
+        self.thread = threading.Thread(target=self._serve, args=(started,), name="workflow viewer", daemon=True)
+        self.thread.start()
+        started.wait()
+
+    def _serve(self, started: threading.Event) -> None:
+        import asyncio
+
+        async def serve() -> None:
+            self.loop = asyncio.get_running_loop()
+            started.set()
+            await self.server.serve(sockets=[self.listener])
+
+        try:
+            asyncio.run(serve())
+        finally:
+            started.set()
+            self.ended.set()
+
+    def wait(self) -> None:
+        """Until the server has ended: for the main thread, which Ctrl-C ends with KeyboardInterrupt."""
+        while not self.ended.wait(3600):
+            pass
+
+    def stop(self) -> None:
+        """Ends the server; streams are closed."""
+        if self.thread is None or self.loop is None:
+            return
+
+        def end() -> None:
+            self.app.stopping.set()
+            self.server.should_exit = True
+
+        if not self.ended.is_set():
+            self.loop.call_soon_threadsafe(end)
+        self.thread.join(GRACE + 4)
+        if self.listener is not None:
+            self.listener.close()
+
+    def open_browser(self, run: str | None = None) -> None:
+        """Opens the page, where there is a browser."""
+        import webbrowser
+
+        try:
+            webbrowser.open(self.url if run is None else self.url_of(run))
+        except (OSError, webbrowser.Error):
+            return
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises SemaError when there can be none."""
+    import socket
+
+    made = None
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(BACKLOG)
+        made.setblocking(False)
+    except (OSError, OverflowError, UnicodeError) as error:
+        if made is not None:
+            made.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SemaError(
+            f"cannot listen at {host}:{port}: {reason}", "choose another port with -p, or -p 0 for any"
+        ) from None
+    return made

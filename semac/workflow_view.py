@@ -1,0 +1,58 @@
+"""`sema workflow view`: runs of workflows in a browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from semac.cli import standalone
+from semac.commands import SETTINGS
+
+
+def main(args: list[str]) -> int:
+    """`sema workflow view ARGS`."""
+    return standalone(view_command, args, [])
+
+
+@click.command("sema workflow view", context_settings=SETTINGS)
+@click.option("--run-dir", metavar="DIR", default=".sema/runs", envvar="SEMA_WORKFLOW_RUN_DIR", help="[.sema/runs]")
+@click.option("--host", metavar="HOST", default="127.0.0.1", help="Where to listen. [127.0.0.1]")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", default=8899, help="0: any free one. [8899]"
+)
+@click.option("--open", "open_it", is_flag=True, help="Open a browser.")
+def view_command(run_dir: str, host: str, port: int, open_it: bool) -> int:
+    """Show the runs of workflows in a browser, live.
+
+    Who can reach the address can read prompts and outputs: keep to the default, which only this machine reaches.
+
+    \b
+    Examples:
+      sema workflow view
+      sema workflow view --run-dir /var/lib/pipeline/runs -p 0 --open
+    """
+    from sema_runtime.values.errors import SemaError
+    from sema_runtime.workflow.viewer.guard import is_loopback
+    from sema_runtime.workflow.viewer.server import Viewer
+
+    viewer = Viewer(Path(run_dir), host, port)
+    try:
+        viewer.start()
+    except SemaError as error:
+        click.echo(f"sema workflow view: {error}", err=True)
+        return 1
+    click.echo(f"Sema workflow viewer:  {viewer.url}\n  runs: {run_dir}")
+    sys.stdout.flush()
+    if not is_loopback(host):
+        click.echo(f"warning: everybody who can reach {host} can read these runs", err=True)
+    if open_it:
+        viewer.open_browser()
+    try:
+        viewer.wait()
+    except KeyboardInterrupt:
+        click.echo()
+    finally:
+        viewer.stop()
+    return 0
