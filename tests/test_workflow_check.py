@@ -302,4 +302,4 @@ def test_a_program_checks_texts_and_forms() -> None:
     form = session.run('(map brief (workflow/check \'(defworkflow w "d" {} (step) {:status 1})))')
     assert [list(one) for one in form] == [["E-STEP-ARITY", 1, 23]]
     message = session.run("(try (workflow/check) (catch e (:message e)))")
-    assert message == "workflow/check expects 1 args, got 0"
+    assert message == "workflow/check expects 1 argument, got 0"
