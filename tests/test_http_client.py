@@ -267,6 +267,23 @@ def test_connections_are_reused_and_stale_ones_replaced() -> None:
         assert [run(f'(:body (http/get "{url}"))') for _ in range(4)] == ["1", "1", "2", "2"]
 
 
+def test_a_connection_that_ended_while_nobody_looked_is_not_used() -> None:
+    """The server hangs up while the program computes; a POST can't be tried twice, so it must not be sent there."""
+    closed = Happening()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        body = (await received(reader)).body
+        writer.write(reply(body))
+        await writer.drain()
+        asyncio.get_running_loop().call_later(0.05, lambda: (writer.close(), closed.happens()))
+        await asyncio.sleep(0.1)
+
+    with serving(handler) as url:
+        assert run(f'(:body (http/post "{url}" "first"))') == "first"
+        assert closed.happened()
+        assert run(f'(:body (http/post "{url}" "second"))') == "second"
+
+
 def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, echo: str) -> None:
     async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(reply("via proxy: " + (await received(reader)).target))

@@ -600,7 +600,8 @@ def test_an_event_stream_may_carry_more_than_the_answer() -> None:
         return peaceful(asked)
 
     with http_server(behave) as server:
-        assert run(f'{CONNECT} (mcp/call s "echo" {{}}) (mcp/call s "echo" {{}})', config={"url": server.url}) == "here"
+        twice = f'{CONNECT} (mcp/call s "echo" {{}}) (async/sleep 50) (mcp/call s "echo" {{}})'
+        assert run(twice, config={"url": server.url}) == "here"
         calls = [
             one.port for one in server.asked if isinstance(one.body, dict) and one.body.get("method") == "tools/call"
         ]

@@ -145,24 +145,27 @@ class Transport(httpx.AsyncBaseTransport):
             headers = [*headers, *origin.proxy.headers()]
         body = request.stream
         content = await request.aread() if isinstance(body, httpx.ByteStream) else body
+        exchanges.link.idle = idle
         try:
-            async with asyncio.timeout(idle):
-                await exchanges.send(request.method, target, headers, content)  # type: ignore[arg-type]
-                status, received = await exchanges.head()
-        except BaseException as error:
+            await exchanges.send(request.method, target, headers, content)  # type: ignore[arg-type]
+            status, received = await exchanges.head()
+        except (OSError, Broken) as error:
             exchanges.link.close()
             raise _failure(error) from error
-        return httpx.Response(status, headers=received, stream=Body(self, origin, exchanges, idle))
+        except BaseException:
+            exchanges.link.close()
+            raise
+        return httpx.Response(status, headers=received, stream=Body(self, origin, exchanges))
 
     def _take(self, origin: Origin) -> Exchanges | None:
         """An idle connection that is still open."""
         kept = self._idle.get(origin)
         while kept:
-            _, exchanges = kept.pop()
+            since, exchanges = kept.pop()
             self._count -= 1
             if not kept:
                 del self._idle[origin]
-            if exchanges.link.is_quiet():
+            if monotonic() - since < IDLE_SECONDS and exchanges.link.is_still_open():
                 return exchanges
             exchanges.link.close()
         return None
@@ -190,25 +193,15 @@ class Transport(httpx.AsyncBaseTransport):
 class Body(httpx.AsyncByteStream):
     """The body of a reply; its connection is given back when it is closed."""
 
-    def __init__(self, transport: Transport, origin: Origin, exchanges: Exchanges, idle: float | None) -> None:
+    def __init__(self, transport: Transport, origin: Origin, exchanges: Exchanges) -> None:
         self._transport = transport
         self._origin = origin
         self._exchanges = exchanges
-        self._idle = idle
         self._open = True
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            if self._idle is None:
-                async for piece in self._exchanges.pieces():
-                    yield piece
-                return
-            pieces = self._exchanges.pieces()
-            while True:
-                async with asyncio.timeout(self._idle):
-                    piece = await anext(pieces, b"")
-                if not piece:
-                    return
+            async for piece in self._exchanges.pieces():
                 yield piece
         except (OSError, Broken) as error:
             raise _failure(error) from error
@@ -231,13 +224,11 @@ async def _connected(origin: Origin, seconds: float) -> Link:
         raise Failure("connect", cause_of(error) or str(error)) from error
 
 
-def _failure(error: BaseException) -> BaseException:
-    """What went wrong in an exchange, in our words; a cancellation stays what it is."""
+def _failure(error: OSError | Broken) -> Failure:
+    """What went wrong in an exchange, in our words."""
     if isinstance(error, TimeoutError):
         return timed_out(IDLE_MS)
-    if isinstance(error, OSError | Broken):
-        return Failure("broken", cause_of(error) or str(error) or type(error).__name__)
-    return error
+    return Failure("broken", cause_of(error) or str(error) or type(error).__name__)
 
 
 def failure_of(error: Exception) -> Failure:

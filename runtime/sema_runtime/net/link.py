@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 from contextlib import suppress
 from typing import Any
 
@@ -11,11 +12,13 @@ HAPPY_EYEBALLS = 0.25  # seconds until the next address of a host is tried besid
 
 
 class Link(asyncio.Protocol):
-    """`await read()` until b"", `await write(data)`, `close()`. One reads and one writes at a time."""
+    """`await read()` until b"", `await write(data)`, `close()`. One reads and one writes at a time. idle: the most
+    seconds that a wait may take, None for any; then it raises TimeoutError, as for the rest OSError."""
 
     def __init__(self) -> None:
         self.transport: Any = None
         self.ended = False  # the other side sends no more
+        self.idle: float | None = None
         self._error: Exception | None = None
         self._unread = bytearray()
         self._reading_paused = False
@@ -58,7 +61,11 @@ class Link(asyncio.Protocol):
     async def _wait(self) -> None:
         self._news = asyncio.get_running_loop().create_future()
         try:
-            await self._news
+            if self.idle is None:
+                await self._news
+            else:
+                async with asyncio.timeout(self.idle):
+                    await self._news
         finally:
             self._news = None
 
@@ -67,6 +74,10 @@ class Link(asyncio.Protocol):
     def is_quiet(self) -> bool:
         """Whether the connection is open and nothing has come that was not asked for."""
         return not self.ended and not self._unread
+
+    def is_still_open(self) -> bool:
+        """As `is_quiet`, for one that was idle: the loop may have stood still, so the system is asked too."""
+        return self.is_quiet() and not _is_readable(self.transport.get_extra_info("socket").fileno())
 
     async def read(self) -> bytes:
         """What has come, b"" at the end. Raises OSError when the connection broke."""
@@ -107,6 +118,17 @@ class Link(asyncio.Protocol):
     def close(self) -> None:
         """Closes without a word: whoever wants the rest of an exchange has read it."""
         self.transport.abort()
+
+
+def _is_readable(descriptor: int) -> bool:
+    """Whether something has come at a socket, its end included."""
+    if descriptor < 0:
+        return True
+    if not hasattr(select, "poll"):  # Windows
+        return bool(select.select([descriptor], [], [], 0)[0])
+    asked = select.poll()
+    asked.register(descriptor, select.POLLIN)
+    return bool(asked.poll(0))
 
 
 async def opened(host: str, port: int, tls: Any, seconds: float) -> Link:
