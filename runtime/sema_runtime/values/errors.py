@@ -8,7 +8,8 @@
     ├── Thrown                :user            (throw value)
     ├── IoError               :io              files, network
     ├── LlmError              :llm             providers
-    └── PermissionDenied      :permission-denied
+    ├── PermissionDenied      :permission-denied
+    └── PolicyDenied          :policy-denied    a workflow's policy
 
 Errors that Python itself raises (NameError, ZeroDivisionError, TypeError of a call or an operator, RecursionError)
 cost nothing on the way; `conditions.py` translates them when they are caught by a program or shown.
@@ -143,6 +144,29 @@ class PermissionDenied(SemaError):
             function=function,
             capability=capability,
         )
+
+
+class PolicyDenied(SemaError):
+    """boundary: model, tool, llm.input or llm.output; subject: what was to pass it. rule: the one that denied it.
+    action: fail, skip, tool-error or block. source: request, cache or cassette."""
+
+    kind = "policy-denied"
+
+    def __init__(
+        self, policy: str, boundary: str, subject: str, rule: str, reason: str, action: str, source: str = "request"
+    ) -> None:
+        super().__init__(
+            f"Policy '{policy}' denied {boundary} '{subject}': {reason}",
+            policy=policy,
+            boundary=boundary,
+            subject=subject,
+            rule=rule,
+            reason=reason,
+            action=action,
+            source=source,
+        )
+        self.policy, self.boundary, self.subject, self.rule = policy, boundary, subject, rule
+        self.reason, self.action, self.source = reason, action, source
 
 
 def _restored(kind: type[SemaError], args: tuple[Any, ...], state: dict[str, Any]) -> SemaError:

@@ -1,0 +1,98 @@
+"""Policies of a workflow: which models and tools its steps may use, and what may be in the texts of both directions.
+
+A policy map is compiled when it is attached (compiling.py), and in force for the time of a run or a step (guarding.py).
+Where none is in force, nothing of this is loaded.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from sema_runtime.llm import guard as guards
+from sema_runtime.values.errors import PolicyDenied, SemaError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from typing import Any
+
+    from sema_runtime.workflow.policy.rules import Policy
+
+LONGEST_REASON = 256
+
+
+def compiled(value: Any, step: bool = False) -> tuple[Policy, ...]:
+    """The policies of a `:policy` option. step: of a step. Raises SemaError for what is none."""
+    if value is None:
+        return ()
+    from sema_runtime.workflow.policy import compiling
+
+    return compiling.compiled(value, step)
+
+
+@contextmanager
+def in_force(policies: tuple[Policy, ...], record: Callable[..., None]) -> Iterator[None]:
+    """Puts policies in force beside those that are by now. record(event class, **fields) writes an event."""
+    if not policies:
+        yield
+        return
+    from sema_runtime.workflow.policy.guarding import PolicyGuard
+
+    outer: Any = guards.current.get()
+    more = (*(outer.policies if outer is not None else ()), *policies)
+    token = guards.current.set(PolicyGuard(more, record, "" if outer is None else outer.bypass))
+    try:
+        yield
+    finally:
+        guards.current.reset(token)
+
+
+def fingerprint() -> str:
+    """Of all policies in force, "" for none."""
+    return guards.key().decode()
+
+
+def without(reason: Any, thunk: Callable[[], Any]) -> Any:
+    """What thunk gives where no policy is checked; the reason is written down. Raises SemaError where none is in force,
+    and for a reason that is none."""
+    outer: Any = guards.current.get()
+    if not isinstance(reason, str) or not 1 <= len(reason) <= LONGEST_REASON:
+        raise SemaError(f"policy/without: the reason must be a string of 1 to {LONGEST_REASON} characters")
+    if outer is None:
+        raise SemaError("policy/without requires an active workflow policy")
+    from sema_runtime.workflow.policy.guarding import PolicyGuard
+
+    token = guards.current.set(PolicyGuard(outer.policies, outer.record, reason))
+    try:
+        return thunk()
+    finally:
+        guards.current.reset(token)
+
+
+def denied_metadata(policies: tuple[Policy, ...], meta: Any) -> PolicyDenied | None:
+    """The denial of a run whose meta map lacks what `:metadata :require` names; None when it has all."""
+    from sema_runtime.llm.jsonable import is_map, pairs
+    from sema_runtime.workflow.policy.reading import name_of
+
+    held = {name_of(key) for key, value in pairs(meta) if not _empty(value)} if is_map(meta) else set()
+    for policy in policies:
+        missing = [name for name in policy.metadata if name not in held]
+        if missing:
+            reason = f"the workflow's metadata lacks {', '.join(missing)}"
+            return PolicyDenied(policy.name, "metadata", "workflow", "metadata.require", reason, "fail")
+    return None
+
+
+def _empty(value: Any) -> bool:
+    return (
+        value is None
+        or (hasattr(value, "__len__") and len(value) == 0)
+        or (isinstance(value, str) and not value.strip())
+    )
+
+
+def missing_events(policies: tuple[Policy, ...], names: Collection[str]) -> str:
+    """The error of a run in which events are missing that `:completion` requires; "" when none is. names: of all events
+    of the run so far."""
+    missing = [name for policy in policies for name in policy.events if name not in names]
+    return f"completion policy missing required events: {', '.join(dict.fromkeys(missing))}" if missing else ""
