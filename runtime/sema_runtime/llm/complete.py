@@ -9,6 +9,7 @@ from time import time_ns
 from typing import Any
 
 from sema_runtime.llm import budget, cache, cassette, fallback, usage
+from sema_runtime.llm import guard as guards
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider, registry
@@ -20,7 +21,13 @@ OnChunk = Callable[[str], Any]
 
 
 def complete(request: Request) -> Reply:
-    """One completion. Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent."""
+    """One completion. Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent;
+    PolicyDenied: for what a workflow's policy forbids."""
+    guard = guards.current.get()
+    return _complete(request) if guard is None else guard.complete(request, _complete)
+
+
+def _complete(request: Request) -> Reply:
     with observed(Call("chat", request)) as call:
         tape = cassette.current()
         settings = cache.scope.get() if tape is None else None
@@ -88,6 +95,9 @@ def _asked(call: Call) -> Reply:
 def _first_success(request: Request, attempt: Attempt, may_go_on: Callable[[], bool] = lambda: True) -> Reply:
     """Tries each provider in line. may_go_on: whether a failure may still be followed by another attempt."""
     targets = fallback.targets(request)
+    guard = guards.current.get()
+    if guard is not None:
+        attempt = _checked(guard, attempt)
     for provider, model in targets[:-1]:
         try:
             return attempt(provider, model)
@@ -98,9 +108,22 @@ def _first_success(request: Request, attempt: Attempt, may_go_on: Callable[[], b
     return attempt(*targets[-1])
 
 
+def _checked(guard: guards.Guard, attempt: Attempt) -> Attempt:
+    def checked(provider: Provider, model: str) -> Reply:
+        guard.target(provider.name, model)
+        return attempt(provider, model)
+
+    return checked
+
+
 def stream(request: Request, on_chunk: OnChunk) -> Reply:
     """One streamed completion; on_chunk gets each piece of text. Raises as `complete`, and what on_chunk raises."""
     budget.check_stream()
+    guard = guards.current.get()
+    return _stream(request, on_chunk) if guard is None else guard.stream(request, on_chunk, _stream)
+
+
+def _stream(request: Request, on_chunk: OnChunk) -> Reply:
     with observed(Call("chat", request, streaming=True)) as call:
         tape = cassette.current()
         reply = _streamed(call, on_chunk)[0] if tape is None else _replayed_stream(call, tape, on_chunk)
