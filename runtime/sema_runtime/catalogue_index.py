@@ -1020,6 +1020,7 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
     'workflow/checkpoint': ('lib.workflows', 'workflow_checkpoint', 1, 2, 'any', '', False),
     'workflow/mcp-handle': ('lib.workflows', 'workflow_mcp_handle', 1, 1, 'string', '', False),
     'workflow/phase': ('lib.workflows', 'workflow_phase', 1, 1, 'nil', '', False),
+    'workflow/policy-without': ('lib.workflow_policies', 'workflow_policy_without', 2, 2, 'any', '', False),
     'workflow/run': ('lib.workflows', 'workflow_run', 4, 4, 'any', '', False),
     'workflow/step': ('lib.workflows', 'workflow_step', 2, 2, 'any', '', False),
     'workflow/tool-call': ('lib.workflows', 'workflow_tool_call', 1, 2, 'nil', '', False),

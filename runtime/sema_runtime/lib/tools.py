@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import argument_error
+from sema_runtime.llm import guard as guards
 from sema_runtime.llm.tools import Tool
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -166,11 +167,15 @@ def tool_policy_subjects(tool: Any) -> tuple[Any, ...]:
 
 @builtin("tool/invoke")
 def tool_invoke(tool: Any, arguments: Any) -> Any:
-    """Runs a tool as an agent would: checks the arguments map, fills in defaults, calls the handler.
+    """Runs a tool as an agent would: checks the arguments map and the policy in force, fills in defaults, calls the
+    handler.
 
     (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
     (tool/invoke add {:a 2}) => 3
     """
     if not isinstance(arguments, Map):
         type_error("map", arguments)
+    guard = guards.current.get()
+    if guard is not None:
+        guard.invoke(tool_of(tool), arguments)
     return tool_of(tool).invoke(arguments)

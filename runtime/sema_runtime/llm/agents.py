@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from sema_runtime import tasks, telemetry
 from sema_runtime.llm import budget
+from sema_runtime.llm import guard as guards
 from sema_runtime.llm.lisp_provider import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
 from sema_runtime.llm.tools import Tool, arguments_map
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.errors import LlmError
+from sema_runtime.values.errors import LlmError, PolicyDenied
 from sema_runtime.values.maps import Map
 
 TYPE_CHECKING = False
@@ -72,6 +73,7 @@ class ToolLoop:
     agent_name: str = ""
     text: str = ""
     errors_in_a_row: int = field(default=0)
+    refused: dict[int, PolicyDenied] = field(default_factory=dict)
 
     def run(self) -> str:
         """The last assistant text, "" without one. Raises LlmError: the provider's, or after too many tool errors.
@@ -93,6 +95,10 @@ class ToolLoop:
                 break
             messages.append(Message("assistant", reply.content, tool_calls=tuple(reply.tool_calls)))
             self._call_all(reply.tool_calls)
+        else:
+            guard = guards.current.get()
+            if guard is not None:
+                self.text = guard.last_text(self.request, self.text)
         if self.text:
             messages.append(Message("assistant", self.text))
 
@@ -113,6 +119,8 @@ class ToolLoop:
 
     def _call_all(self, calls: list[ToolCall]) -> None:
         """Makes the calls and keeps their results in the order in which they were asked for."""
+        guard = guards.current.get()
+        self.refused = guard.tool_calls(calls, self.tools) if guard is not None else {}
         if self.parallel > 1 and len(calls) > 1:
             from sema_runtime.llm.side_by_side import in_order
 
@@ -125,6 +133,9 @@ class ToolLoop:
 
     def _begun(self, call: ToolCall) -> Outcome:
         arguments = arguments_map(call)
+        denial = self.refused.get(id(call))
+        if denial is not None:
+            return Outcome(call, arguments, f"Error: {denial.message}", denial, 0)
         self._tell({"event": "start", "tool": call.name, "args": arguments})
         begun = time.monotonic()
         text, error = self._result(call)
@@ -185,7 +196,10 @@ class ToolLoop:
 
 def ends_run(error: Exception) -> bool:
     """Whether an error of a tool concerns the run and not the model: the task was cancelled, or the budget in which
-    the run works is spent. A budget that the tool set for itself is the tool's own affair."""
+    the run works is spent, or a policy denied what the tool did. A budget that the tool set for itself is the tool's
+    own affair."""
+    if isinstance(error, PolicyDenied):
+        return error.action != "tool-error"
     if isinstance(error, budget.BudgetError):
         return error.frame in budget.current().charged()
     return is_cancelled(error) or tasks.cancelled()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from sema_runtime import tasks
+from sema_runtime.llm import guard as guards
 from sema_runtime.llm import transport, usage
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.messages import Reply, Request
@@ -17,13 +18,17 @@ def batch(requests: list[Request]) -> list[str]:
     if not requests:
         return []
     provider = registry().require_default()
+    guard = guards.current.get()
+    if guard is not None:
+        requests = [guard.request(provider.name, one.model or provider.default_model, one) for one in requests]
     calls = [Call("chat", request) for request in requests]
     if provider.wire == "sema":
         for call in calls:
             _ask_function(provider, call)
     else:
         tasks.suspend(_ask_all(provider, calls))
-    return [_counted(call) for call in calls]
+    texts = [_counted(call) for call in calls]
+    return texts if guard is None else [guard.reply_text(call) for call in calls]
 
 
 def _ask_function(provider: Provider, call: Call) -> None:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from sema_runtime import capabilities
 from sema_runtime.home import in_home
 from sema_runtime.lib.file_access import opened
-from sema_runtime.llm import compact_json, secrets
+from sema_runtime.llm import compact_json, guard, secrets
 from sema_runtime.llm.messages import Message, Reply, Request
 
 DEFAULT_TTL = 3600.0
@@ -156,8 +156,11 @@ def key_of(request: Request, model: str) -> str:
 
 
 def key(model: str, temperature: float | None, system: str | None, messages: list[Message]) -> str:
-    """The reference's key, where no message has a picture. It leaves those out: two pictures would share an answer."""
+    """The reference's key, where no message has a picture. It leaves those out: two pictures would share an answer.
+
+    What is asked under a policy has keys of its own."""
     digest = hashlib.sha256(_bytes(model))
+    digest.update(guard.key())
     if temperature is not None:
         digest.update(struct.pack("<d", temperature))
     if system is not None:

@@ -17,7 +17,7 @@ from hashlib import sha256
 
 from sema_runtime import capabilities
 from sema_runtime.lib.file_access import reason
-from sema_runtime.llm import cache, compact_json, secrets
+from sema_runtime.llm import cache, compact_json, guard, secrets
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
 from sema_runtime.llm.tape import COUNTS, Tape, blank, count
 from sema_runtime.values.errors import IoError, LlmError, SemaError
@@ -238,7 +238,7 @@ def _texts(request: Request) -> list[str]:
 def embed_key(model: str, texts: list[str]) -> str:
     """The key of a request for embeddings. model: "" when the caller gave none."""
     hidden = secrets.known()
-    digest = sha256(b"embed" + model.encode("utf-8", "surrogatepass"))
+    digest = sha256(b"embed" + model.encode("utf-8", "surrogatepass") + guard.key())
     for text in texts:
         digest.update(secrets.redacted(text, hidden).encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()

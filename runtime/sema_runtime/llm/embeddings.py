@@ -7,10 +7,11 @@ cancelled, the others are given up; what was answered by then is counted and cha
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sema_runtime import tasks
 from sema_runtime.llm import cassette, usage
+from sema_runtime.llm import guard as guards
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.embedding_providers import Embedder
 from sema_runtime.llm.embedding_trial import EndpointTrial
@@ -53,14 +54,26 @@ class Answers:
 def embed(request: EmbedRequest) -> list[bytes]:
     """One embedding for each text, in order.
 
-    Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent."""
+    Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent; PolicyDenied: for what a
+    workflow's policy forbids."""
     if not request.texts:
         return []
+    guard = guards.current.get()
+    if guard is not None:
+        request = _allowed(guard, request)
     with observed(Call("embeddings", model=request.model, payload=request)) as call:
         tape = cassette.current()
         embeddings = _asked(call, request) if tape is None else _recorded(call, request, tape)
         usage.track(call)
     return embeddings
+
+
+def _allowed(guard: guards.Guard, request: EmbedRequest) -> EmbedRequest:
+    try:
+        embedder = registry().require_embedder()
+    except LlmError:  # a tape may have the answer
+        return replace(request, texts=guard.texts("", request.model, request.texts))
+    return replace(request, texts=guard.texts(embedder.provider, request.model or embedder.model, request.texts))
 
 
 def _recorded(call: Call, request: EmbedRequest, tape: cassette.Cassette) -> list[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sema_runtime import tasks
+from sema_runtime.llm import guard as guards
 from sema_runtime.llm import usage
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.embedding_providers import Ranker
@@ -31,9 +32,14 @@ class RerankRequest:
 
 def rerank(request: RerankRequest) -> Ranked:
     """The results in the order of the reply. Raises LlmError: from the provider, or when the budget is overspent (some
-    providers report tokens)."""
+    providers report tokens); PolicyDenied: for what a workflow's policy forbids."""
     if not request.documents:
         return []
+    guard = guards.current.get()
+    if guard is not None:
+        ranker = registry().require_ranker(request.provider)
+        texts = [request.query, *request.documents]
+        request.query, *request.documents = guard.texts(ranker.provider, request.model or ranker.model, texts)
     with observed(Call("rerank", model=request.model, payload=request)) as call:
         ranker = registry().require_ranker(request.provider)
         model = request.model or ranker.model
