@@ -11,6 +11,7 @@ import asyncio
 import json
 import time
 from base64 import b64encode, urlsafe_b64encode
+from contextvars import ContextVar
 from hashlib import sha256
 from secrets import token_urlsafe
 from typing import Any, NamedTuple
@@ -54,6 +55,25 @@ class Login(NamedTuple):
     challenge: Challenge = Challenge()
 
 
+class Asking:
+    """How tokens are got in one piece of work, and what came of it. may_ask: a browser may be opened. needed: one would
+    have had to be. source: where the last token came from (cached, refreshed, consented), with what it allows."""
+
+    __slots__ = ("credentials", "may_ask", "needed", "source")
+
+    def __init__(self, may_ask: bool) -> None:
+        self.may_ask = may_ask
+        self.needed = False
+        self.source = ""
+        self.credentials: Credentials | None = None
+
+    def got(self, source: str, credentials: Credentials) -> None:
+        self.source, self.credentials = source, credentials
+
+
+asking: ContextVar[Asking | None] = ContextVar("mcp_asking", default=None)
+
+
 # The token for a request
 
 
@@ -62,20 +82,26 @@ async def token_for(login: Login, refused: str | None) -> tuple[str, bool]:
 
     And whether it is new, not out of the store. Raises Failure.
     """
+    how = asking.get() or Asking(True)
     store = await asyncio.to_thread(default_store)
     async with Turn(login.server):
         known = await asyncio.to_thread(store.load, login.server)
         more = login.challenge.error == "insufficient_scope"
         if known is not None and known.access_token != refused and not (known.expired() or more):
+            how.got("cached", known)
             return known.access_token, False
-        fresh = None
+        fresh, source = None, "refreshed"
         if known is not None and known.refresh_token is not None and not more:
             try:
                 fresh = await refreshed(login, known)
             except TokenRefused:
                 fresh = None  # withdrawn or too old: only a person can log in again
         if fresh is None:
-            fresh = await with_browser(login, known)
+            if not how.may_ask:
+                how.needed = True
+                raise Failure("the server wants a login")
+            fresh, source = await with_browser(login, known), "consented"
+        how.got(source, fresh)
         await asyncio.to_thread(store.save, fresh)
         return fresh.access_token, True
 

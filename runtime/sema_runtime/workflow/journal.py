@@ -25,10 +25,12 @@ CANNOT_RESUME = "cannot resume: no prior run journal at {}"
 
 
 class Journal:
-    """folder: the run's. name: of the file in it, which this one claims: it must not exist. Raises OSError."""
+    """folder: the run's. name: of the file in it, which this one claims: it must not exist. held: a descriptor that is
+    kept open while the run lasts. Raises OSError."""
 
-    def __init__(self, folder: str, name: str = FIRST_NAME) -> None:
+    def __init__(self, folder: str, name: str = FIRST_NAME, held: int | None = None) -> None:
         self.folder = folder
+        self.held = held
         self.path = os.path.join(folder, name)
         if faults.armed:
             faults.passed("claim.before")
@@ -110,6 +112,8 @@ class Journal:
             pass
         finally:
             os.close(self.descriptor)
+            if self.held is not None:
+                os.close(self.held)
         if faults.armed:
             faults.passed("journal.sync.after")
 
@@ -163,9 +167,11 @@ def claim(root: str, run_id: str | None) -> tuple[str, Journal]:
         folder = os.path.join(root, name)
         os.makedirs(folder, exist_ok=True)
         try:
-            return name, Journal(folder)
+            journal = Journal(folder)
         except FileExistsError:
             continue
+        _locked(journal.descriptor)  # as long as it is open, no other process can resume this run
+        return name, journal
     if run_id is None:
         raise ValueError("no free run id found")
     raise ValueError(
@@ -181,9 +187,29 @@ def claim_segment(root: str, run_id: str | None) -> tuple[str, Journal]:
     first = os.path.join(folder, FIRST_NAME)
     if not os.path.exists(first):
         raise ValueError(CANNOT_RESUME.format(first))
+    held = os.open(first, os.O_RDONLY | os.O_CLOEXEC)
+    if not _locked(held):
+        os.close(held)
+        raise ValueError(f'workflow run "{run_id}" is still running; resume it when it has ended')
     number = 1
     while True:
         try:
-            return run_id, Journal(folder, f"events.resume-{number}.jsonl")
+            return run_id, Journal(folder, f"events.resume-{number}.jsonl", held)
         except FileExistsError:
             number += 1
+
+
+def _locked(descriptor: int) -> bool:
+    """Locks a file for as long as it is open, or its process lives; False when somebody else has. True where the
+    system or the file system knows no such locks."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:
+        return True
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True

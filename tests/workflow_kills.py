@@ -1,0 +1,219 @@
+"""Kills runs of a workflow with SIGKILL, resumes them, and checks what a resumed run promises.
+
+    python tests/workflow_kills.py points [LEAVES]         at every fault point, one after the other
+    python tests/workflow_kills.py random N [LEAVES]       N times, after a random time, several times a run
+    python tests/workflow_kills.py resumed [LEAVES]        at every fault point, again while it is resumed
+
+Prints one JSON object: kills, runs, leaves; the exit status is 1 when a promise was broken, which is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sema_runtime.workflow import faults, scope
+from semac.session import Session
+
+PROGRAM = """
+(define leaves LEAVES)
+(llm/define-provider :counting
+  {:complete (fn (req)
+               (let ((prompt (:content (last (:messages req)))))
+                 (file/append "calls.txt" (str prompt "\\n"))
+                 (async/sleep DELAY)
+                 {:content (str "<" prompt ">") :usage {:prompt-tokens 3 :completion-tokens 2}}))
+   :default-model "counting"})
+(define (stage name) (fn (x) (step (str name " " x) {:name name})))
+(defworkflow killed "Is killed and resumed" {:budget {:tokens 1000000}}
+  (phase "Draft")
+  (checkpoint :seed (begin (file/append "seeds.txt" "x\\n") {:n leaves :tags ["a"]}))
+  (define texts (pipeline (range leaves) (stage "draft") (stage "review")))
+  (phase "Judge")
+  (define verdicts (parallel (map (fn (n) (fn () ((stage "judge") n))) (range leaves)) 2))
+  (define again (list ((stage "same") 1) ((stage "same") 1)))
+  (checkpoint :count (length verdicts))
+  {:status :success :texts texts :verdicts verdicts :again again :count (checkpoint :count)})
+"""
+NEEDED = (
+    *("sema_runtime.workflow.run", "sema_runtime.workflow.servers", "sema_runtime.tasks.scheduler"),
+    *("sema_runtime.tasks.background", "concurrent.futures.thread", "sema_runtime.lib.workflows"),
+    *("sema_runtime.lib.channels", "sema_runtime.lib.llm", "sema_runtime.llm.complete", "sema_runtime.lib.files"),
+    *("sema_runtime.llm.transport", "sema_runtime.llm.lisp_provider", "sema_runtime.lib.json", "asyncio"),
+)
+FIRST, RUN = "events.jsonl", "killed-run"
+
+
+class Broken(AssertionError):
+    """A promise that didn't hold."""
+
+
+class Killing:
+    """leaves: items of each fan-out. delay: of a call, in milliseconds."""
+
+    def __init__(self, leaves: int, delay: int) -> None:
+        self.leaves, self.delay = leaves, delay
+        self.session = Session("killed.sema")
+        text = PROGRAM.replace("LEAVES", str(leaves)).replace("DELAY", str(delay))
+        self.unit = self.session.compile(text, "killed.sema", "program")
+        self.kills = self.runs = self.repeated = 0
+        for module in NEEDED:  # once, not in every child
+            import_module(module)
+
+    def child(self, folder: Path, fault: str, resume: bool) -> int:
+        """The process id of a run that was started in a process of its own."""
+        process = os.fork()
+        if process:
+            return process
+        status = 3
+        try:
+            os.chdir(folder)
+            faults.arm(fault)
+            scope.settings.set(scope.Settings(root="runs", run_id=RUN, resume=resume, code_version="v1"))
+            self.session.execute(self.unit)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def ended(self, process: int) -> bool:
+        """Whether it ran to its end; False when it was killed."""
+        _, status = os.waitpid(process, 0)
+        if os.WIFSIGNALED(status):
+            self.kills += 1
+            return False
+        if os.WEXITSTATUS(status):
+            raise Broken(f"a run ended with status {os.WEXITSTATUS(status)}")
+        return True
+
+    def claimed(self, folder: Path) -> bool:
+        return (folder / "runs" / RUN / FIRST).exists()
+
+    def undisturbed(self) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            self.ended(self.child(Path(folder), "", False))
+            return self.check(Path(folder))
+
+    def check(self, folder: Path) -> Any:
+        """The result of a run that came to its end; raises Broken."""
+        run = folder / "runs" / RUN
+        prompts_done: Counter[str] = Counter()
+        charged: Counter[str] = Counter()
+        for name in sorted(os.listdir(run)):
+            if name.startswith("events"):
+                self.check_segment(run / name, prompts_done, charged)
+        calls = Counter((folder / "calls.txt").read_text().splitlines())
+        twins = {"same 1": 2}
+        for prompt, times in prompts_done.items():
+            if times > twins.get(prompt, 1):
+                raise Broken(f"finished {times} times: {prompt}")
+        for prompt, times in charged.items():
+            if times > twins.get(prompt, 1):
+                raise Broken(f"charged {times} times: {prompt}")
+        self.repeated += sum(calls.values()) - 3 * self.leaves - 2
+        left = [name for name in os.listdir(run / "memo") if not name.endswith(".json")]
+        if left:
+            raise Broken(f"left over: {left}")
+        return json.loads((run / "result.json").read_text())
+
+    def check_segment(self, file: Path, done: Counter[str], charged: Counter[str]) -> None:
+        data = file.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        found = [json.loads(line) for line in whole.splitlines()]
+        if [event["seq"] for event in found] != list(range(len(found))):
+            raise Broken(f"{file}: seq is not 0, 1, 2...")
+        if found and found[0]["event"] != "run.started":
+            raise Broken(f"{file}: begins with {found[0]['event']}")
+        prompts = {event["agent_id"]: event["prompt"] for event in found if event["event"] == "agent.started"}
+        for event in found:
+            if event["event"] == "agent.result" and event["status"] == "ok":
+                done[prompts[event["agent_id"]]] += 1
+            if event["event"] == "budget":
+                charged[prompts[event["agent_id"]]] += 1
+
+    def finished_calls(self, folder: Path) -> dict[str, int]:
+        """How often what the journal calls finished was called so far."""
+        done: Counter[str] = Counter()
+        run = folder / "runs" / RUN
+        for name in os.listdir(run) if run.exists() else ():
+            if name.startswith("events"):
+                self.check_segment(run / name, done, Counter())
+        calls = Counter((folder / "calls.txt").read_text().splitlines()) if (folder / "calls.txt").exists() else {}
+        return {prompt: calls[prompt] for prompt, times in done.items() if prompt != "same 1" or times == 2}
+
+    def one(self, folder: Path, faults_of_tries: list[str], wanted: Any) -> bool:
+        """Runs and resumes with these faults, then without; whether the first fault came to pass."""
+        struck = False
+        finished: dict[str, int] = {}
+        self.runs += 1
+        for fault in [*faults_of_tries, ""]:
+            ended = self.ended(self.child(folder, fault, self.claimed(folder)))
+            struck = struck or not ended
+            for prompt, times in finished.items():
+                if self.finished_calls(folder)[prompt] != times:
+                    raise Broken(f"finished, and called again after {fault}: {prompt}")
+            finished = self.finished_calls(folder)
+            if ended:
+                break
+        if self.check(folder) != wanted:
+            raise Broken(f"another result after {faults_of_tries}")
+        return struck
+
+    def points(self, again: bool) -> None:
+        wanted = self.undisturbed()
+        at = 1
+        while True:
+            with tempfile.TemporaryDirectory() as folder:
+                second = [f"*:{at % 17 + 2}"] if again else []
+                if not self.one(Path(folder), [f"*:{at}", *second], wanted):
+                    return
+            at += 1
+
+    def random(self, number: int) -> None:
+        wanted = self.undisturbed()
+        while self.kills < number:
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                ended, finished = False, {}
+                self.runs += 1
+                while not ended:
+                    process = self.child(folder, "", self.claimed(folder))
+                    if self.kills < number:
+                        time.sleep(random.uniform(0.005, 0.08))
+                        os.kill(process, signal.SIGKILL)
+                    ended = self.ended(process)
+                    now = self.finished_calls(folder)
+                    for prompt, times in finished.items():
+                        if now[prompt] != times:
+                            raise Broken(f"finished, and called again: {prompt}")
+                    finished = now
+                if self.check(folder) != wanted:
+                    raise Broken("another result")
+
+
+def main(arguments: list[str]) -> int:
+    kind = arguments[0]
+    numbers = [int(one) for one in arguments[1:]]
+    count = numbers.pop(0) if kind == "random" else 0
+    killing = Killing(numbers[0] if numbers else 2, 5 if kind == "random" else 1)
+    if kind == "random":
+        killing.random(count)
+    else:
+        killing.points(again=kind == "resumed")
+    print(json.dumps({
+        "kills": killing.kills, "runs": killing.runs, "leaves": 3 * killing.leaves + 2,
+        "called again unfinished": killing.repeated,
+    }))  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
