@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,8 @@ def main(args: list[str]) -> int:
 @click.option("--budget-tokens", type=click.IntRange(0), metavar="N", help="Instead of :tokens of the file's :budget.")
 @click.option("--budget-usd", type=click.FloatRange(0), metavar="USD", help="Instead of :usd of the file's :budget.")
 @click.option("--no-auth-prompt", is_flag=True, help="Never open a browser for the login of an MCP server.")
+@click.option("--view", is_flag=True, help="Serve the viewer meanwhile, and until Ctrl-C; open it in a browser.")
+@click.option("-p", "--port", type=click.IntRange(0, 65535), default=8899, metavar="N", help="Its port. [8899]")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def run_command(file: str, **options: Any) -> int:
     """Run the workflow of FILE, or resume a run.
@@ -63,6 +66,7 @@ def _run(file: str, options: dict[str, Any]) -> int:
     if options["resume"] is not None:
         settings = replace(settings, run_id=_resumable(options["resume"], root), resume=True)
     source = _source(file)
+    viewer = _viewer(root, options["port"]) if options["view"] else None
     _restrict(source, file)
     args = _parsed(options["args_json"])
     from sema_runtime.workflow.keys import code_version
@@ -79,7 +83,31 @@ def _run(file: str, options: dict[str, Any]) -> int:
         may_ask=not options["no_auth_prompt"] and _interactive(),
     )
     scope.settings.set(settings)
-    return _evaluated(file, source, args)
+    status = _evaluated(file, source, args)
+    if viewer is not None:
+        print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)")
+        with suppress(KeyboardInterrupt):
+            viewer.wait()
+        viewer.stop()
+    return status
+
+
+def _viewer(root: str, port: int) -> Any:
+    """The viewer, started; None, and a warning, when it can't be."""
+    from pathlib import Path
+
+    from sema_runtime.values.errors import SemaError
+    from sema_runtime.workflow.viewer.server import Viewer
+
+    viewer = Viewer(Path(root), host="127.0.0.1", port=port)
+    try:
+        viewer.start()
+    except SemaError as error:
+        print(f"warning: no viewer: {error.message}", file=sys.stderr)
+        return None
+    print(f"Live viewer: {viewer.url}")
+    viewer.open_browser()
+    return viewer
 
 
 def _resumable(run_id: str, root: str) -> str:

@@ -81,7 +81,8 @@ def workflow_step(options: Any, thunk: Any) -> Any:
         return run.leaf(name_of(options) or "step", "", "", thunk)
     name = name_of(options.lookup(keyword("name")))
     prompt = _text(options, "__prompt") or _text(options, "prompt")
-    return run.leaf("step" if name is None else name, prompt, _text(options, "__schema-repr"), thunk)
+    rules = options.lookup(keyword("policy"))
+    return run.leaf("step" if name is None else name, prompt, _text(options, "__schema-repr"), thunk, rules)
 
 
 def _text(options: Map, name: str) -> str:

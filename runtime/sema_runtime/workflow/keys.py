@@ -76,9 +76,10 @@ class Keys:
         self.args = args
         self.seen: dict[str, int] = {}
 
-    def leaf(self, phase: str, name: str, prompt: str, schema: str) -> str:
-        """The key of a step. phase: the label of the open one, "" outside. schema: as text, "nil" without."""
-        return self._next(hashed("agent", self.code_version, self.args, phase, name, prompt, schema))
+    def leaf(self, phase: str, name: str, prompt: str, schema: str, *more: str) -> str:
+        """The key of a step. phase: the label of the open one, "" outside. schema: as text, "nil" without. more: what
+        else its result depends on."""
+        return self._next(hashed("agent", self.code_version, self.args, phase, name, prompt, schema, *more))
 
     def checkpoint(self, phase: str, key: str) -> str:
         return self._next(hashed("checkpoint", self.code_version, self.args, phase, key))

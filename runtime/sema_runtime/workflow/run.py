@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from threading import RLock
 
-from sema_runtime.llm import usage
+from sema_runtime.llm import guard, usage
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
 from sema_runtime.values.errors import SemaError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 STATUS, SUCCESS, FAILED = keyword("status"), keyword("success"), keyword("failed")
 BODY_FAILED = "workflow body returned an error"
 OVER_BUDGET = "budget exceeded"
+UNMET = "completion policy not met"
 
 
 class Run:
@@ -59,7 +60,9 @@ class Run:
         self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
         self.phase = ""
         self.phase_seq: int | None = None
+        self.policies: tuple[Any, ...] = ()
         self.seq = 0
+        self.emitted: set[str] = set()  # names of events
         self.ended = False
         self.lock = RLock()
         self._second, self._ts = -1, ""
@@ -77,14 +80,15 @@ class Run:
             written = [kind(first + index, ts, *fields) for index, (kind, *fields) in enumerate(made)]
             self.seq += len(written)
             self.journal.append([events.line(event) for event in written])
+            self.emitted.update(event.name for event in written)
             self.ended = isinstance(written[-1], events.RunEnded)
         for event in written:
             self._tell(event)
         return first
 
-    def record(self, kind: Any, **fields: Any) -> int:
-        """Writes one event, its fields behind seq and ts given by name; its seq."""
-        return self.emit((kind, *(fields.get(name) for name, _, _ in events.FIELDS[kind.name][2:])))
+    def record(self, kind: Any, **fields: Any) -> None:
+        """Writes one event, its fields behind seq and ts given by name."""
+        self.emit((kind, *(fields.get(name) for name, _, _ in events.FIELDS[kind.name][2:])))
 
     def _tell(self, event: events.Event) -> None:
         for watcher in self.settings.watchers:
@@ -132,6 +136,12 @@ class Run:
             envelope = failure(reason)
         finally:
             self._close_servers()
+        if self.policies and status == "success":
+            from sema_runtime.workflow import policy
+
+            missing = policy.missing_events(self.policies, self.emitted)
+            if missing:
+                envelope, status, reason = failure(missing), "failed", UNMET
         if self.spend.over and outside is None:
             envelope, status, reason = Map({STATUS: FAILED, keyword("reason"): OVER_BUDGET}), "failed", OVER_BUDGET
         self._end(envelope, status, reason)
@@ -140,6 +150,19 @@ class Run:
         return envelope
 
     def _body(self, body: Thunk) -> Any:
+        rules = self.meta.lookup(keyword("policy")) if isinstance(self.meta, Map) else None
+        if rules is None:
+            return self._within_budget(body)
+        from sema_runtime.workflow import policy
+
+        self.policies = policy.compiled(rules)
+        denied = policy.denied_metadata(self.policies, self.meta)
+        if denied is not None:
+            raise denied
+        with policy.in_force(self.policies, self.record):
+            return self._within_budget(body)
+
+    def _within_budget(self, body: Thunk) -> Any:
         if self.spend.frame is None:
             return body()
         from sema_runtime.lib.scoped import within
@@ -191,10 +214,19 @@ class Run:
 
     # Leaves
 
-    def leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
+    def leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, rules: Any = None) -> Any:
         """A step: its kept value, nil when the budget is used up, or the thunk's value, which is kept before the
-        journal says that the leaf is done. Raises what the thunk raises."""
-        key = self.keys.leaf(self.phase, label, prompt, schema)
+        journal says that the leaf is done. rules: the step's :policy. Raises what the thunk raises."""
+        if rules is None:
+            return self._leaf(label, prompt, schema, thunk)
+        from sema_runtime.workflow import policy
+
+        with policy.in_force(policy.compiled(rules, step=True), self.record):
+            return self._leaf(label, prompt, schema, thunk)
+
+    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
+        in_force = guard.key().decode()  # of the policies; without any the key is the one that everybody computes
+        key = self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()))
         if self.resuming:
             kept = self.memos.find(key)
             if kept is not MISSING:
