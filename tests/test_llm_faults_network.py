@@ -273,3 +273,27 @@ def test_errors_in_callbacks_end_the_stream(monkeypatch: pytest.MonkeyPatch) -> 
     assert seen.value == "enough"
     assert charged() > 0
     assert len(journal()) == 1
+
+
+def test_more_streams_than_files_may_be_open(tmp_path: Path) -> None:
+    """They wait for their turn instead of failing."""
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await received(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        for word in (b"one ", b"two"):
+            writer.write(b'data: {"choices":[{"index":0,"delta":{"content":"%s"}}]}\n\n' % word)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+        writer.write(b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+
+    with serving(handler) as url:
+        program = tmp_path / "many.sema"
+        program.write_text(
+            f'(llm/configure :many {{:api-key "k" :base-url "{url}"}})'
+            '(define (ask i) (llm/stream "x" (fn (piece) nil)))'
+            "(println (frequencies (async/map ask (range 150))))"
+        )
+        command = f"ulimit -n 96; exec {sys.executable} -m semac {program}"
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stdout == '{"one two" 150}\n', done.stderr[-500:]

@@ -27,7 +27,8 @@ from sema_runtime.net.proxies import Proxy, proxy_for, tunnelled
 MAX_IDLE = 512  # connections that are kept for later
 IDLE_SECONDS = 5.0  # for which they are kept
 REPEATABLE = frozenset(("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "QUERY"))  # twice is as once: RFC 9110, 9.2.2
-MOST_REQUESTS = 2048  # that wait for a reply at once, streams apart; the others wait for their turn
+MOST_REQUESTS = 2048  # that wait for a reply at once, and as many streams; the others wait for their turn
+ENOUGH_FILES = 8192  # that a process may open: each request needs one
 DEFAULTS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive", "user-agent": "semac"}
 
 
@@ -245,7 +246,9 @@ def failure_of(error: Exception) -> Failure:
 
 class Connections:
     def __init__(self) -> None:
-        self.turns = asyncio.Semaphore(_most_requests())
+        files = _open_files()
+        self.turns = asyncio.Semaphore(max(16, min(files // 2, MOST_REQUESTS)))
+        self.streams = asyncio.Semaphore(max(16, min(files // 4, MOST_REQUESTS)))
         self.transport = Transport()
         self.client = Client(transport=self.transport, trust_env=False)
 
@@ -270,14 +273,23 @@ def _close(loop: asyncio.AbstractEventLoop) -> None:
         found.transport.close_idle()
 
 
-def _most_requests() -> int:
-    """Half of the files that the process may open: each request needs one."""
+def _open_files() -> int:
+    """How many files the process may open, after that was raised as far as the system lets it be."""
     try:
-        from resource import RLIMIT_NOFILE, getrlimit
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
     except ImportError:  # Windows
-        return 512
-    soft, _ = getrlimit(RLIMIT_NOFILE)
-    return max(16, min(soft // 2, MOST_REQUESTS)) if soft > 0 else MOST_REQUESTS
+        return 1024
+    soft, hard = getrlimit(RLIMIT_NOFILE)
+    if soft == RLIM_INFINITY:
+        return ENOUGH_FILES
+    wanted = ENOUGH_FILES if hard == RLIM_INFINITY else min(hard, ENOUGH_FILES)
+    if soft < wanted:
+        try:
+            setrlimit(RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+        except (ValueError, OSError):  # forbidden after all
+            return soft
+    return soft
 
 
 @cache

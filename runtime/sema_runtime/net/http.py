@@ -90,15 +90,23 @@ class Stream:
         self.request = request
         self.limit = request.timeout_ms or IDLE_MS
         self._context: Any = None
+        self._turn: asyncio.Semaphore | None = None  # held while it is open
         self._response: Any = None
         self._pieces: AsyncIterator[bytes] | None = None
 
     async def open(self) -> Reply:
         """The status and the headers of the reply; its body is still to be read."""
-        from sema_runtime.net.client import answered
+        from sema_runtime.net.client import answered, connections
 
-        self._context = answered(self.request._replace(timeout_ms=self.limit))
-        self._response = await self._waited(self._context.__aenter__())
+        turn = connections().streams
+        await turn.acquire()
+        try:
+            self._context = answered(self.request._replace(timeout_ms=self.limit))
+            self._response = await self._waited(self._context.__aenter__())
+        except BaseException:
+            turn.release()
+            raise
+        self._turn = turn
         self._pieces = self._response.aiter_bytes()
         return Reply(self._response.status_code, self._response.headers.multi_items(), b"")
 
@@ -154,6 +162,9 @@ class Stream:
             response, self._response = self._response, None
             await response.aclose()
             await self._context.__aexit__(None, None, None)
+        if self._turn is not None:
+            self._turn.release()
+            self._turn = None
 
     async def _waited(self, work: Any, limited: bool = True) -> Any:
         try:
