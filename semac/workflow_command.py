@@ -9,10 +9,10 @@ import click
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("semac.workflow_check", "main", "Report what is wrong with the workflows of a file."),
-    "diff": ("semac.workflow_commands", "diff_main", "Compare two runs: results that changed, tokens, cost."),
+    "diff": ("semac.workflow_diff", "main", "Compare two runs: results that changed, tokens, cost."),
     "index": ("semac.workflow_commands", "index_main", "Bring the index of all runs up to date."),
     "list": ("semac.workflow_commands", "list_main", "List runs with status, agents, tokens, cost."),
-    "show": ("semac.workflow_commands", "show_main", "Show one run: phases, agents, checkpoints, result."),
+    "show": ("semac.workflow_show", "main", "Show one run: phases, agents, checkpoints, result."),
     "run": ("semac.workflow_run", "main", "Run the workflow of a file, or resume a run."),
 }
 """name: (module, function, one line of help); the function takes the arguments and gives the exit status."""

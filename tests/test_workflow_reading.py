@@ -347,7 +347,7 @@ def test_events_as_we_write_them_fit_the_schema(kind: Any) -> None:
         "phases": ("A",), "scopes": ("s",), "tools": ("t",), "result": "gated",
         "approval_id": "apr_" + "0" * 24, "decision_id": "dec_" + "f" * 24,
     }  # fmt: skip
-    special = {
+    special: dict[str, dict[str, Any]] = {
         "agent.result": {"status": "ok"},
         "auth.granted": {"source": "cached"},
         "journal.overflow": {"reason": "queue-full", "bytes": None},

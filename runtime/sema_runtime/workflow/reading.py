@@ -322,10 +322,13 @@ class Run:
 
     def events(self) -> Iterator[Event]:
         """All events from the beginning, read again: everything as it stands in the files. Raises OSError."""
-        for segment in self.segments:
-            again = Segment(self.folder, segment.number)
-            for offset, fields in again.fresh():
-                yield Event(segment.number, offset, fields)
+        for number in range(len(self.segments)):
+            yield from self.events_of(number)
+
+    def events_of(self, segment: int) -> Iterator[Event]:
+        """Those of one segment."""
+        for offset, fields in Segment(self.folder, segment).fresh():
+            yield Event(segment, offset, fields)
 
 
 HANDLERS: dict[str, Callable[[Run, int, int, dict[str, Any]], None]] = {

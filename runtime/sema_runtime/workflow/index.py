@@ -1,0 +1,259 @@
+"""index.db: what all runs of a directory did, in SQLite. The journals are the truth; this can be deleted and made anew.
+
+Tables and rules are shared with other implementations. `run_id` is the name of the run's directory. Each journal file
+has a cursor, the bytes of whole lines that were taken in, so that taking in a journal again adds nothing; the rows of
+one file and its cursor are written in one transaction.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sema_runtime.workflow.reading import run_ids
+from sema_runtime.workflow.segments import Segment, segment_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Connection
+    from typing import Any
+
+INDEX_NAME = "index.db"
+BUSY_SECONDS = 3.0
+LARGEST = 1 << 63
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, embedded_run_id TEXT, workflow TEXT, code_version TEXT, started_ts TEXT, ended_ts TEXT,
+    status TEXT, args_json TEXT
+);
+CREATE TABLE IF NOT EXISTS phases (
+    run_id TEXT, start_seq INTEGER, phase TEXT, status TEXT, dur_ms INTEGER, PRIMARY KEY (run_id, start_seq)
+);
+CREATE TABLE IF NOT EXISTS agents (
+    run_id TEXT, agent_id TEXT, agent_name TEXT, model TEXT, phase_seq INTEGER, status TEXT, dur_ms INTEGER,
+    PRIMARY KEY (run_id, agent_id)
+);
+CREATE TABLE IF NOT EXISTS tool_calls (
+    run_id TEXT, seg INTEGER, seq INTEGER, agent_id TEXT, tool_name TEXT, args_json TEXT,
+    PRIMARY KEY (run_id, seg, seq)
+);
+CREATE TABLE IF NOT EXISTS checkpoints (
+    run_id TEXT, seg INTEGER, seq INTEGER, phase_seq INTEGER, key TEXT, value_digest TEXT,
+    PRIMARY KEY (run_id, seg, seq)
+);
+CREATE TABLE IF NOT EXISTS usage (
+    run_id TEXT, seg INTEGER, seq INTEGER, agent_id TEXT, phase_seq INTEGER, input_tokens INTEGER,
+    output_tokens INTEGER, cost_usd REAL, PRIMARY KEY (run_id, seg, seq)
+);
+CREATE TABLE IF NOT EXISTS ingest_cursor (cursor_key TEXT PRIMARY KEY, byte_offset INTEGER);
+"""
+TABLES = ("runs", "phases", "agents", "tool_calls", "checkpoints", "usage")
+SUMMARY = """
+SELECT r.run_id, r.workflow, COALESCE(r.status, 'running') AS status, r.started_ts, r.ended_ts,
+    (SELECT COUNT(*) FROM agents a WHERE a.run_id = r.run_id) AS agents,
+    (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage u WHERE u.run_id = r.run_id) AS tokens,
+    (SELECT SUM(cost_usd) FROM usage u WHERE u.run_id = r.run_id) AS cost_usd
+FROM runs r ORDER BY r.started_ts DESC, r.run_id
+"""
+
+
+def rows(root: str) -> list[dict[str, Any]]:
+    """What `GET /api/index/runs` answers: the index brought up to date, one row a run; [] when that fails."""
+    import sqlite3
+    from contextlib import closing
+
+    try:
+        with closing(open_index(index_path(root))) as db:
+            sync_all(db, root)
+            return summary(db)
+    except (OSError, sqlite3.Error):
+        return []
+
+
+def index_path(root: str) -> str:
+    return os.path.join(root, INDEX_NAME)
+
+
+def open_index(path: str) -> Connection:
+    """The index, with its tables. Raises sqlite3.Error."""
+    import sqlite3
+
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.executescript(SCHEMA)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def summary(db: Connection) -> list[dict[str, Any]]:
+    """One row a run, the latest first. cost_usd: None when no price is known."""
+    found = db.execute(SUMMARY)
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def sync_all(db: Connection, root: str) -> None:
+    """Takes in what is new in all runs of a directory. A journal that can't be read is left out."""
+    for run_id in run_ids(root):
+        try:
+            sync_run(db, root, run_id)
+        except OSError:
+            continue
+
+
+def sync_run(db: Connection, root: str, run_id: str) -> None:
+    """Takes in what is new in the journal of a run, of all its segments. Raises OSError, sqlite3.Error."""
+    folder = os.path.join(root, run_id)
+    known = run_id.encode("utf-8", "replace").decode()  # a file name may hold what UTF-8 doesn't
+    number = 0
+    while os.path.exists(os.path.join(folder, segment_name(number))):
+        _sync_file(db, known, Segment(folder, number))
+        number += 1
+
+
+def _sync_file(db: Connection, run_id: str, segment: Segment) -> None:
+    cursor_key = f"{run_id}::resume-{segment.number}" if segment.number else run_id
+    size = os.path.getsize(segment.path)
+    if size == _cursor(db, cursor_key):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        segment.read = _cursor(db, cursor_key)  # again: another process may have been here
+        if size < segment.read:
+            segment.read = 0
+            if not segment.number:
+                _wipe(db, run_id)
+        for _, fields in segment.fresh():
+            take = EVENTS.get(fields["event"])
+            if take is not None:
+                take(db, run_id, segment.number, fields)
+        db.execute(
+            "INSERT INTO ingest_cursor VALUES (?1, ?2) ON CONFLICT (cursor_key) DO UPDATE SET byte_offset = ?2",
+            (cursor_key, segment.read),
+        )
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _cursor(db: Connection, cursor_key: str) -> int:
+    row = db.execute("SELECT byte_offset FROM ingest_cursor WHERE cursor_key = ?", (cursor_key,)).fetchone()
+    return row[0] if row is not None and type(row[0]) is int else 0
+
+
+def _wipe(db: Connection, run_id: str) -> None:
+    """Forgets a run: its directory was made anew."""
+    for table in TABLES:
+        db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
+    start = f"{run_id}::resume-"
+    db.execute(
+        "DELETE FROM ingest_cursor WHERE cursor_key = ?1 OR substr(cursor_key, 1, ?2) = ?3", (run_id, len(start), start)
+    )
+
+
+# Events to rows
+
+
+def _run_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    db.execute(
+        "INSERT INTO runs (run_id, embedded_run_id, workflow, code_version, started_ts, args_json)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        " ON CONFLICT (run_id) DO UPDATE SET embedded_run_id = ?2, workflow = ?3, code_version = ?4, args_json = ?6",
+        (run_id, *(_text(fields.get(name)) for name in ("run_id", "workflow", "code_version", "ts", "args_json"))),
+    )
+
+
+def _run_ended(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    values = (_text(fields.get("ts")), _text(fields.get("status")), run_id)
+    db.execute("UPDATE runs SET ended_ts = ?, status = ? WHERE run_id = ?", values)
+
+
+def _phase_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    values = (run_id, _seq(fields), _text(fields.get("phase")))
+    db.execute("INSERT OR IGNORE INTO phases (run_id, start_seq, phase) VALUES (?, ?, ?)", values)
+
+
+def _phase_ended(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    """Ends the latest phase of that name that is open."""
+    db.execute(
+        "UPDATE phases SET status = ?3, dur_ms = ?4 WHERE rowid = (SELECT rowid FROM phases"
+        " WHERE run_id = ?1 AND phase = ?2 AND status IS NULL ORDER BY start_seq DESC LIMIT 1)",
+        (run_id, _text(fields.get("phase")), _text(fields.get("status")), _int(fields.get("dur_ms"))),
+    )
+
+
+def _agent_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    texts = (_text(fields.get(name)) for name in ("agent_id", "agent_name", "model"))
+    db.execute(
+        "INSERT OR IGNORE INTO agents (run_id, agent_id, agent_name, model, phase_seq) VALUES (?1, ?2, ?3, ?4,"
+        " (SELECT MAX(start_seq) FROM phases WHERE run_id = ?1 AND start_seq <= ?5))",
+        (run_id, *texts, _seq(fields)),
+    )
+
+
+def _agent_result(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    db.execute(
+        "UPDATE agents SET status = ?3, dur_ms = ?4, model = COALESCE(NULLIF(?5, ''), model)"
+        " WHERE run_id = ?1 AND agent_id = ?2",
+        (
+            run_id,
+            _text(fields.get("agent_id")),
+            _text(fields.get("status")),
+            _int(fields.get("dur_ms")),
+            _text(fields.get("model")),
+        ),
+    )
+
+
+def _tool_call(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    texts = (_text(fields.get(name)) for name in ("agent_id", "tool_name", "args_json"))
+    db.execute("INSERT OR IGNORE INTO tool_calls VALUES (?, ?, ?, ?, ?, ?)", (run_id, segment, _seq(fields), *texts))
+
+
+def _checkpoint(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    values = (_int(fields.get("phase_seq")), _text(fields.get("key")), _text(fields.get("value_digest")))
+    db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)", (run_id, segment, _seq(fields), *values))
+
+
+def _budget(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
+    cost = fields.get("cost_usd")
+    numbers = (_int(fields.get(name)) for name in ("phase_seq", "input_tokens", "output_tokens"))
+    db.execute(
+        "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(run_id, segment, _seq(fields), _text(fields.get("agent_id"))),
+            *numbers,
+            float(cost) if isinstance(cost, float | int) and abs(cost) < LARGEST else None,
+        ),
+    )
+
+
+EVENTS: dict[str, Callable[[Connection, str, int, dict[str, Any]], None]] = {
+    "run.started": _run_started,
+    "run.ended": _run_ended,
+    "phase.started": _phase_started,
+    "phase.ended": _phase_ended,
+    "agent.started": _agent_started,
+    "agent.result": _agent_result,
+    "agent.tool_call": _tool_call,
+    "checkpoint": _checkpoint,
+    "budget": _budget,
+}
+
+
+def _text(value: Any) -> str | None:
+    """A text as SQLite takes it: lone surrogates, which UTF-8 doesn't have, become question marks."""
+    return value.encode("utf-8", "replace").decode() if type(value) is str else None
+
+
+def _int(value: Any) -> int | None:
+    return value if type(value) is int and -LARGEST <= value < LARGEST else None
+
+
+def _seq(fields: dict[str, Any]) -> int:
+    return _int(fields.get("seq")) or 0

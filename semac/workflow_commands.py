@@ -1,0 +1,202 @@
+"""`sema workflow list` and `sema workflow index`, and what the commands that look at runs share."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from typing import Any
+
+import click
+
+from semac.cli import standalone
+from semac.commands import SETTINGS
+from semac.tables import aligned, one_line
+
+DEFAULT_ROOT = os.path.join(".sema", "runs")
+UNKNOWN = "—"  # a cost or a time that isn't known is never shown as 0
+LATEST = "latest"
+
+run_dir = click.option(
+    "--run-dir", metavar="DIR", help="Where the runs are. [SEMA_WORKFLOW_RUN_DIR or .sema/runs]", type=str
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+
+
+def list_main(args: list[str]) -> int:
+    """`sema workflow list ARGS`."""
+    return standalone(list_command, args, [], "sema workflow list")
+
+
+def index_main(args: list[str]) -> int:
+    """`sema workflow index ARGS`."""
+    return standalone(index_command, args, [], "sema workflow index")
+
+
+@click.command("sema workflow list", context_settings=SETTINGS)
+@run_dir
+@as_json
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="The latest N only.")
+def list_command(run_dir: str | None, as_json: bool, limit: int | None) -> int:
+    """List runs, the latest first, with status, agents, tokens and cost.
+
+    A run without an end is `running`, also when its process is gone. A dash stands for a cost that isn't known.
+    """
+    import sqlite3
+
+    root = root_of(run_dir)
+    try:
+        found = _rows(root)[:limit]
+    except (OSError, sqlite3.Error) as error:
+        return failed(f"cannot list {root}: {error}", 1)
+    if as_json:
+        show_json(found)
+    elif not found:
+        print(f"No runs in {root}.")
+    else:
+        header = ("run", "workflow", "status", "started", "time", "agents", "tokens", "cost")
+        lines = [header, *(_cells(row) for row in found)]
+        print("\n".join(aligned(lines, right=range(4, len(header)))))
+    return 0
+
+
+def _rows(root: str) -> list[dict[str, Any]]:
+    """The rows of the index; of one in memory where the directory can't be written. Raises sqlite3.Error."""
+    import sqlite3
+    from contextlib import closing
+
+    from sema_runtime.workflow import index
+
+    if not os.path.isdir(root):
+        return []
+    try:
+        opened = index.open_index(index.index_path(root))
+    except sqlite3.Error:
+        opened = index.open_index(":memory:")
+    with closing(opened) as db:
+        index.sync_all(db, root)
+        return index.summary(db)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        one_line(row["run_id"]),
+        one_line(row["workflow"] or ""),
+        one_line(row["status"]),
+        moment(row["started_ts"] or ""),
+        between(row["started_ts"], row["ended_ts"]),
+        f"{row['agents']:,}",
+        f"{row['tokens']:,}",
+        cost(row["cost_usd"]),
+    )
+
+
+@click.command("sema workflow index", context_settings=SETTINGS)
+@run_dir
+def index_command(run_dir: str | None) -> int:
+    """Bring the index of all runs (index.db in the directory of runs) up to date.
+
+    The index is made of the journals; it can be deleted at any time.
+    """
+    import sqlite3
+    from contextlib import closing
+
+    from sema_runtime.workflow import index
+
+    root = root_of(run_dir)
+    path = index.index_path(root)
+    try:
+        opened = index.open_index(path)
+    except sqlite3.Error as error:
+        return failed(f"cannot open index db: {path}: {error}", 1)
+    with closing(opened) as db:
+        try:
+            index.sync_all(db, root)
+            count = len(index.summary(db))
+        except sqlite3.Error as error:
+            return failed(f"cannot write index db: {path}: {error}", 1)
+    print(f"indexed {count} run(s) → {path}")
+    return 0
+
+
+# Shared
+
+
+def root_of(given: str | None) -> str:
+    """The directory of the runs."""
+    return given or os.environ.get("SEMA_WORKFLOW_RUN_DIR") or DEFAULT_ROOT
+
+
+def opened(root: str, run_id: str) -> Any:
+    """The run of an id, or the latest. Raises click.ClickException (status 2)."""
+    from sema_runtime.workflow.reading import RunNotFound, open_run, run_ids
+
+    latest = run_ids(root) if run_id == LATEST else []
+    if run_id == LATEST and not latest:
+        raise Problem(f"no runs in {root}")
+    try:
+        return open_run(root, run_id if run_id in latest or not latest else latest[0])
+    except (RunNotFound, ValueError) as error:
+        raise Problem(str(error)) from None
+    except OSError as error:
+        raise Problem(f"run '{run_id}': {error.strerror or error}") from None
+
+
+class Problem(click.ClickException):
+    """Something that a command can't do; shown as `error: ...`."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        failed(self.message, self.exit_code)
+
+
+def failed(message: str, status: int) -> int:
+    print(f"error: {one_line(message)}", file=sys.stderr)
+    return status
+
+
+def show_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode())
+
+
+def width() -> int | None:
+    """Columns of the terminal; None where the output goes elsewhere, and lines are not cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def cost(usd: float | None, unpriced: int = 0) -> str:
+    """A cost, with a plus when some of it isn't known."""
+    return UNKNOWN if usd is None else f"${usd:,.4f}{'+' if unpriced else ''}"
+
+
+def duration(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return UNKNOWN
+    if milliseconds < 60_000:
+        return f"{milliseconds / 1000:.1f}s"
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{seconds:02}s"
+
+
+def moment(ts: str) -> str:
+    """The time of an event, in the zone of this machine."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(ts).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):  # a time that a test has set
+        return one_line(ts)
+
+
+def between(started: str | None, ended: str | None) -> str:
+    """The time between two events."""
+    from datetime import datetime
+
+    try:
+        first, last = datetime.fromisoformat(started or ""), datetime.fromisoformat(ended or "")
+        return duration(max(0, round((last - first).total_seconds() * 1000)))
+    except (ValueError, TypeError):
+        return UNKNOWN

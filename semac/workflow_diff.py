@@ -1,0 +1,146 @@
+"""`sema workflow diff A B`: which leaves of two runs have the same results, and what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from semac.cli import standalone
+from semac.commands import SETTINGS
+from semac.tables import aligned, cut, one_line
+from semac.workflow_commands import UNKNOWN, Problem, as_json, cost, opened, root_of, run_dir, show_json, width
+from semac.workflow_show import status
+
+BRIEF = 100  # characters of a result that are shown where lines are not cut anyway
+
+
+def main(args: list[str]) -> int:
+    """`sema workflow diff ARGS`."""
+    return standalone(diff_command, args, [], "sema workflow diff")
+
+
+@click.command("sema workflow diff", context_settings=SETTINGS)
+@click.argument("a")
+@click.argument("b")
+@run_dir
+@as_json
+@click.option("--full", is_flag=True, help="Whole results, not their beginnings.")
+def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool) -> int:
+    """Compare the runs A and B: results that changed, leaves that only one of them has, tokens and cost.
+
+    Leaves are matched by phase, name and prompt, checkpoints by phase and key, so that runs of an edited program can be
+    compared too. `kept` leaves were taken over from memos and not run again. Status: 0 the same results, 1 differences.
+    """
+    from sema_runtime.workflow import comparing
+
+    root = root_of(run_dir)
+    first, second = opened(root, a), opened(root, b)
+    try:
+        found = comparing.compared(first, second)
+        if as_json:
+            show_json(_report(first, second, found))
+        else:
+            room = width()
+            for line in _lines(first, second, found, full):
+                print(line if room is None or full else cut(line, room))
+    except (OSError, ValueError) as error:
+        raise Problem(str(error)) from None
+    return int(any(one.kind in (comparing.CHANGED, comparing.ADDED, comparing.REMOVED) for one in found))
+
+
+def _report(a: Any, b: Any, found: list[Any]) -> dict[str, Any]:
+    return {
+        "a": _run(a),
+        "b": _run(b),
+        "tokens_difference": b.usage.tokens - a.usage.tokens,
+        "cost_difference_usd": _cost_difference(a, b),
+        "leaves": [
+            {
+                "kind": one.kind,
+                "type": "agent" if one.leaf.is_agent else "checkpoint",
+                "phase": one.leaf.phase or None,
+                "a": _leaf(one.a, a),
+                "b": _leaf(one.b, b),
+            }
+            for one in found
+        ],
+    }
+
+
+def _run(run: Any) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "workflow": run.workflow,
+        "status": run.status,
+        "agents": len(run.agents),
+        "tokens": run.usage.tokens,
+        "cost_usd": run.usage.cost_usd,
+        "unpriced": run.usage.unpriced,
+    }
+
+
+def _leaf(leaf: Any, run: Any) -> dict[str, Any] | None:
+    if leaf is None:
+        return None
+    return {
+        "id": leaf.id,
+        "status": leaf.status,
+        "tokens": leaf.tokens,
+        "cost_usd": leaf.cost_usd,
+        "result": leaf.result(run),
+    }
+
+
+def _cost_difference(a: Any, b: Any) -> float | None:
+    """None when a price is missing on either side."""
+    if any(run.usage.unpriced for run in (a, b)):
+        return None
+    return (b.usage.cost_usd or 0.0) - (a.usage.cost_usd or 0.0)
+
+
+def _lines(a: Any, b: Any, found: list[Any], full: bool) -> list[str]:
+    rows = [
+        (
+            name,
+            one_line(run.id),
+            one_line(run.workflow),
+            status(run.status),
+            f"{len(run.agents):,} agents",
+            f"{run.usage.tokens:,} tokens",
+            cost(run.usage.cost_usd, run.usage.unpriced),
+        )
+        for name, run in (("A", a), ("B", b))
+    ]
+    said = [
+        *aligned(rows, right=(4, 5, 6)),
+        f"difference: {b.usage.tokens - a.usage.tokens:+,} tokens, {_signed(a, b)}",
+    ]
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.kind] = counts.get(one.kind, 0) + 1
+    said += ["", ", ".join(f"{count:,} {kind}" for kind, count in counts.items()) or "no leaves"]
+    for one in found:
+        if one.kind != "same" and not one.kind.startswith("kept"):
+            said += _difference(one, a, b, full)
+    return said
+
+
+def _signed(a: Any, b: Any) -> str:
+    difference = _cost_difference(a, b)
+    if difference is None:
+        return f"cost {UNKNOWN} (a price is missing)"
+    return f"{'-' if difference < 0 else '+'}${abs(difference):,.4f}"
+
+
+def _difference(one: Any, a: Any, b: Any, full: bool) -> list[str]:
+    kind = "agent" if one.leaf.is_agent else "checkpoint"
+    place = f"  phase {one_line(one.leaf.phase)}" if one.leaf.phase else ""
+    names = " → ".join(dict.fromkeys(one_line(leaf.id) for leaf in (one.a, one.b) if leaf is not None))
+    said = [f"{one.kind}  {kind} {names}{place}"]
+    for mark, leaf, run in (("-", one.a, a), ("+", one.b, b)):
+        if leaf is not None:
+            text = leaf.result(run) if leaf.offset >= 0 else f"({leaf.status})"
+            shown = text.split("\n") if full else [text if len(text) <= BRIEF else text[: BRIEF - 1] + "…"]
+            said += [f"  {mark} {one_line(line)}" for line in shown]
+    return said

@@ -1,0 +1,263 @@
+"""`sema workflow show RUN`: the phases of a run with their agents and checkpoints, its sums and its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sema_runtime.workflow.tables import Agent
+from semac.cli import standalone
+from semac.commands import SETTINGS
+from semac.tables import aligned, cut, one_line
+from semac.workflow_commands import (
+    LATEST,
+    Problem,
+    as_json,
+    cost,
+    duration,
+    moment,
+    opened,
+    root_of,
+    run_dir,
+    show_json,
+    width,
+)
+
+SHOWN = 40  # agents and checkpoints of a phase that are shown without --all, besides those that failed
+MARKS = {"ok": "✓", "success": "✓", "failed": "✗", "running": "…", "unfinished": "-"}
+NO_PHASE = "(before the first phase)"
+
+
+def main(args: list[str]) -> int:
+    """`sema workflow show ARGS`."""
+    return standalone(show_command, args, [], "sema workflow show")
+
+
+@click.command("sema workflow show", context_settings=SETTINGS)
+@click.argument("run_id", metavar="[RUN]", default=LATEST)
+@run_dir
+@as_json
+@click.option("--agent", "agent_id", metavar="ID", help="One agent: its prompt, its tool calls, its result.")
+@click.option("--all", "everything", is_flag=True, help=f"All agents of a phase, not the first {SHOWN} only.")
+def show_command(run_id: str, run_dir: str | None, as_json: bool, agent_id: str | None, everything: bool) -> int:
+    """Show a run: phases, agents, checkpoints, tokens, cost, result. Without RUN: the latest.
+
+    \b
+    Examples:
+      sema workflow show
+      sema workflow show wf_1767225600_0_812_0 --agent reader_3
+      sema workflow show latest --json
+    """
+    root = root_of(run_dir)
+    run = opened(root, run_id)
+    try:
+        if agent_id is not None:
+            agent = run.agent(agent_id)
+            if agent is None:
+                raise Problem(f"run '{run.id}' has no agent '{agent_id}'")
+            show_json(agent_as_json(agent, texts=True)) if as_json else print("\n".join(_agent_lines(agent)))
+        elif as_json:
+            show_json(run_as_json(run))
+        else:
+            print("\n".join(_run_lines(run, everything)))
+    except (OSError, ValueError) as error:
+        raise Problem(f"run '{run.id}': {error}") from None
+    return 0
+
+
+# JSON
+
+
+def run_as_json(run: Any) -> dict[str, Any]:
+    """A run without the texts of its agents."""
+    return {
+        "run_id": run.id,
+        "workflow": run.workflow,
+        "status": run.status,
+        "reason": run.reason or None,
+        "started_ts": run.started,
+        "ended_ts": run.ended or None,
+        "duration_ms": run.duration_ms,
+        "segments": len(run.segments),
+        "args_json": run.args_json or None,
+        "declared_phases": run.declared_phases,
+        "usage": _usage(run.usage),
+        "phases": [
+            {
+                "phase": None if phase is None else phase.name,
+                "segment": None if phase is None else phase.segment,
+                "status": None if phase is None else phase.status,
+                "usage": None if phase is None else _usage(phase.usage),
+                "checkpoints": [{"key": one.key, "value": one.value} for one in parts if type(one) is not Agent],
+                "agents": [agent_as_json(one) for one in parts if type(one) is Agent],
+            }
+            for phase, parts in grouped(run)
+        ],
+        "other_events": run.others.counts(),
+        "problems": run.problems(),
+        "metadata": run.metadata,
+        "result": run.result,
+    }
+
+
+def agent_as_json(agent: Any, texts: bool = False) -> dict[str, Any]:
+    """An agent. texts: with its prompt, result and tool calls, which are read from the journal."""
+    found = {
+        "agent_id": agent.id,
+        "agent_name": agent.name,
+        "segment": agent.segment,
+        "phase": agent.phase.name if agent.phase else None,
+        "status": agent.status,
+        "duration_ms": agent.duration_ms,
+        "model": agent.model or None,
+        "input_tokens": agent.input_tokens,
+        "output_tokens": agent.output_tokens,
+        "cost_usd": agent.cost_usd,
+        "tool_calls": agent.tool_calls,
+    }
+    if texts:
+        calls = [{"tool_name": call.name, "args_json": call.args_json} for call in agent.calls()]
+        found |= {"tool_calls": calls, "prompt": agent.prompt, "result": agent.result}
+    return found
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    return {name: getattr(usage, name) for name in ("calls", "input_tokens", "output_tokens", "cost_usd", "unpriced")}
+
+
+def grouped(run: Any) -> list[tuple[Any, list[Any]]]:
+    """(phase, its checkpoints and agents in the order of the journal); first, with None, what stands in no phase."""
+    groups: dict[int, list[Any]] = {number: [] for number in range(-1, len(run.phases))}
+    for table in (run.checkpoints, run.agents):
+        for row, number in enumerate(table.phase):
+            groups[number].append(table[row])
+    for parts in groups.values():
+        parts.sort(key=_place)
+    outside = groups.pop(-1)
+    found: list[tuple[Any, list[Any]]] = [(run.phases[number], parts) for number, parts in groups.items()]
+    return [(None, outside), *found] if outside else found
+
+
+def _place(part: Any) -> tuple[int, int]:
+    table = part.run.agents if type(part) is Agent else part.run.checkpoints
+    return table.segment[part.row], table.offset[part.row]
+
+
+# Text
+
+
+def _run_lines(run: Any, everything: bool) -> list[str]:
+    said = [f"{one_line(run.workflow)}  {run.id}  {status(run.status)}{_because(run.reason)}"]
+    facts = [moment(run.started), duration(run.duration_ms)]
+    if len(run.segments) > 1:
+        facts.append(f"resumed {len(run.segments) - 1}x")
+    if run.args_json not in ("", "{}"):
+        facts.append(f"args {one_line(run.args_json)}")
+    said.append("  ".join(facts))
+    room = width()
+    began: dict[int, int] = {}  # milliseconds at which the phase began, by segment
+    for phase, parts in grouped(run):
+        said.append("")
+        if phase is None:
+            said.append(NO_PHASE)
+        else:
+            said.append(_phase_line(phase, began.get(phase.segment, 0)))
+            began[phase.segment] = phase.ended_ms or 0
+        said += _part_lines(parts, everything)
+    opened = {phase.name for phase in run.phases}
+    waiting = [name for name in run.declared_phases if name not in opened]
+    if waiting:
+        said += ["", f"{'not started' if run.status == 'running' else 'skipped'}: {one_line(', '.join(waiting))}"]
+    said += ["", _sums(run)]
+    result = _result(run)
+    said += [f"result: {result}"] if result else []
+    said += [f"note: {one_line(problem)}" for problem in run.problems()]
+    return [line if room is None else cut(line, room) for line in said]
+
+
+def status(word: str) -> str:
+    return f"{MARKS[word]} {word}" if word in MARKS else one_line(word)
+
+
+def _because(reason: str) -> str:
+    return f": {one_line(reason)}" if reason else ""
+
+
+def _phase_line(phase: Any, began: int) -> str:
+    parts = [f"{one_line(phase.name)}  {status(phase.status)}"]
+    if phase.ended_ms is not None:
+        parts.append(duration(max(0, phase.ended_ms - began)))
+    if phase.agents:
+        failed = f", {phase.failed} failed" if phase.failed else ""
+        parts.append(f"{phase.finished:,}/{phase.agents:,} agents{failed}")
+        parts.append(f"{phase.usage.tokens:,} tokens")
+        parts.append(cost(phase.usage.cost_usd, phase.usage.unpriced))
+    if phase.segment:
+        parts.append(f"(resume {phase.segment})")
+    return "  ".join(parts)
+
+
+def _part_lines(parts: list[Any], everything: bool) -> list[str]:
+    """The agents and checkpoints of a phase: the first ones, and all that failed."""
+    shown = parts if everything else [one for at, one in enumerate(parts) if at < SHOWN or _failed(one)]
+    agents = aligned([_agent_cells(one) for one in shown if type(one) is Agent] or [()], right=(2, 4, 5))
+    lines = [f"  {next(agents) if type(one) is Agent else _checkpoint_line(one)}" for one in shown]
+    hidden = len(parts) - len(shown)
+    return [*lines, f"  {hidden:,} more (--all shows them)"] if hidden else lines
+
+
+def _failed(part: Any) -> bool:
+    return type(part) is Agent and part.status == "failed"
+
+
+def _agent_cells(agent: Any) -> tuple[str, ...]:
+    tools = f"{agent.tool_calls} tool call{'s' if agent.tool_calls > 1 else ''}" if agent.tool_calls else ""
+    said = one_line(agent.result or "") if agent.status == "failed" else tools
+    tokens = agent.input_tokens + agent.output_tokens
+    return (
+        MARKS.get(agent.status, "?"),
+        one_line(agent.id),
+        duration(agent.duration_ms),
+        one_line(agent.model),
+        f"{tokens:,}" if tokens else "",
+        cost(agent.cost_usd),
+        said,
+    )
+
+
+def _checkpoint_line(checkpoint: Any) -> str:
+    return f"◇  {one_line(checkpoint.key)}  {one_line(checkpoint.value)}"
+
+
+def _sums(run: Any) -> str:
+    usage = run.usage
+    agents = len(run.agents)
+    unpriced = f" (the price of {usage.unpriced:,} is unknown)" if usage.unpriced else ""
+    limit = f" of {run.token_limit:,}" if run.token_limit is not None else ""
+    return (
+        f"total: {agents:,} agent{'' if agents == 1 else 's'}, {usage.tokens:,}{limit} tokens, "
+        f"{cost(usage.cost_usd)}{unpriced}"
+    )
+
+
+def _result(run: Any) -> str:
+    from json import dumps
+
+    result = run.result
+    return "" if result is None else one_line(dumps(result, ensure_ascii=False))
+
+
+def _agent_lines(agent: Any) -> list[str]:
+    usage = f"{agent.input_tokens:,} tokens sent, {agent.output_tokens:,} received, {cost(agent.cost_usd)}"
+    place = f"phase {one_line(agent.phase.name)}" if agent.phase else "no phase"
+    facts = [status(agent.status), place, duration(agent.duration_ms), one_line(agent.model), usage]
+    said = [f"{one_line(agent.id)}  {'  '.join(fact for fact in facts if fact)}", "", "prompt:", *_block(agent.prompt)]
+    calls = [f"  {one_line(call.name)}  {one_line(call.args_json)}" for call in agent.calls()]
+    said += ["", "tool calls:", *calls] if calls else []
+    result = agent.result
+    return [*said, "", "result:", *_block(result)] if result is not None else said
+
+
+def _block(text: str) -> list[str]:
+    return [f"  {one_line(line)}" for line in text.split("\n")] if text else ["  (empty)"]
