@@ -8,11 +8,16 @@ from importlib import import_module
 import click
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "approval-keygen": ("semac.workflow_approvals", "keygen_main", "Make a pair of keys for approvals."),
+    "approvals": ("semac.workflow_approvals", "list_main", "List what a run wants to have approved."),
+    "approve": ("semac.workflow_approvals", "approve_main", "Approve what a run asks for."),
     "check": ("semac.workflow_check", "main", "Report what is wrong with the workflows of a file."),
     "diff": ("semac.workflow_diff", "main", "Compare two runs: results that changed, tokens, cost."),
+    "export": ("semac.workflow_export", "main", "Write the evidence of a run: what it did, as one bundle."),
     "index": ("semac.workflow_commands", "index_main", "Bring the index of all runs up to date."),
     "list": ("semac.workflow_commands", "list_main", "List runs with status, agents, tokens, cost."),
     "show": ("semac.workflow_show", "main", "Show one run: phases, agents, checkpoints, result."),
+    "reject": ("semac.workflow_approvals", "reject_main", "Reject what a run asks for."),
     "run": ("semac.workflow_run", "main", "Run the workflow of a file, or resume a run."),
 }
 """name: (module, function, one line of help); the function takes the arguments and gives the exit status."""

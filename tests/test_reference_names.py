@@ -22,11 +22,7 @@ UNAVAILABLE = {name for name, entry in INDEX.items() if entry[0] == "lib.unavail
 READ = {"inf", "nan"}  # numbers to the reader
 
 # What is still unbound, by the part of the project that brings it. A name that is bound leaves this list.
-LATER = {
-    "workflows": """
-        workflow/approval
-    """,
-}
+LATER: dict[str, str] = {}
 TO_COME = {name for names in LATER.values() for name in names.split()}
 
 

@@ -1016,6 +1016,7 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
     'vector?': ('lib.predicates', 'is_vector', 1, 1, 'bool', '', True),
     'web/user-agent': ('lib.unavailable', 'web_user_agent', 0, -1, 'any', '', False),
     'web/user-agent-data': ('lib.unavailable', 'web_user_agent_data', 0, -1, 'any', '', False),
+    'workflow/approval': ('lib.workflow_policies', 'workflow_approval', 2, 2, 'any', '', False),
     'workflow/check': ('lib.workflow_check', 'workflow_check', 1, 1, 'list', '', False),
     'workflow/checkpoint': ('lib.workflows', 'workflow_checkpoint', 1, 2, 'any', '', False),
     'workflow/mcp-handle': ('lib.workflows', 'workflow_mcp_handle', 1, 1, 'string', '', False),

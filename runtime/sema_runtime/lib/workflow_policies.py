@@ -1,8 +1,9 @@
-"""Policies of workflows: what `policy/without` calls. Policies are attached with `:policy`, see docs/policies.md."""
+"""Policies and approvals of workflows: what `policy/without` and `approval` call. docs/policies.md tells of both."""
 
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import SemaError, type_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,3 +20,38 @@ def workflow_policy_without(reason: Any, thunk: Any) -> Any:
     from sema_runtime.workflow import policy
 
     return policy.without(reason, thunk)
+
+
+@builtin("workflow/approval")
+def workflow_approval(key: Any, options: Any) -> bool:
+    """#t once a person has approved; until then the run ends here, and goes on when it is resumed after that.
+
+    Options: :reason, :subject (plain data that is approved, of which only a digest is kept), :preview. `approval` is
+    how programs write it.
+
+    (workflow/approval :deploy {:reason "to production" :subject 1}) ! approval outside a workflow/run
+    """
+    from sema_runtime.lib.workflows import running
+    from sema_runtime.llm.options import options_map
+    from sema_runtime.workflow.approvals import gate, subjects
+    from sema_runtime.workflow.render import name_of
+
+    run = running("approval")
+    name = name_of(key)
+    if not name:
+        type_error("keyword or string", key)
+    entries = {name_of(option): value for option, value in options_map(options).pairs()}
+    for option in entries:
+        if option not in ("reason", "subject", "preview"):
+            raise SemaError(f"approval: unknown option :{option}", "the options are :reason, :subject and :preview")
+    if "subject" not in entries:
+        raise SemaError("approval: :subject is missing", "it is what is approved: any plain data")
+    reason = _text("reason", entries.get("reason"))
+    preview = None if entries.get("preview") is None else _text("preview", entries["preview"])
+    return gate.approval(run, name, reason, subjects.subject_digest(entries["subject"]), preview)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= 1024:
+        raise SemaError(f"approval: :{name} must be a string of 1 to 1024 characters")
+    return value

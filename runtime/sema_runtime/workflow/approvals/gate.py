@@ -1,0 +1,214 @@
+"""`approval` inside a run: goes on when an approved decision is there, else ends the run past every handler."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.maps import Map
+from sema_runtime.workflow import approvals, events, scope
+from sema_runtime.workflow.approvals import files, records
+from sema_runtime.workflow.approvals.records import APPROVE, REJECT, Decision, Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sema_runtime.workflow.run import Run
+
+LONGEST = 1024  # characters of a reason or a preview
+
+
+class RunPaused(scope.Stop):
+    """The run ends here until somebody has decided, or because somebody has decided against it."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a run keeps: how many requests each key has had."""
+
+    occurrences: dict[str, int] = field(default_factory=dict)
+
+    def next(self, key: str) -> int:
+        count = self.occurrences.get(key, 0)
+        self.occurrences[key] = count + 1
+        return count
+
+
+def approval(run: Run, key: str, reason: str, subject_digest: str, preview: str | None) -> bool:
+    """True once approved. Raises RunPaused, and SemaError when it isn't asked in the body of the run itself or the
+    files of the request can't be used."""
+    _check_place(run)
+    settings = _settings()
+    if run.approvals is None:
+        run.approvals = Asked()
+    about = {
+        "schema_version": records.REQUEST_VERSION,
+        "revision": records.REVISION,
+        "run_id": run.run_id,
+        "workflow": run.workflow,
+        "code_version": settings.code_version or run.keys.code_version,
+        "args_digest": sha256(run.keys.args.encode()).hexdigest(),
+        "phase": run.phase,
+        "key": key,
+        "occurrence": run.approvals.next(key),
+        "subject_digest": subject_digest,
+        "reason": reason,
+        "preview": preview,
+    }
+    request = _request(run, about, settings)
+    decision = files.decision(run.directory, request.approval_id)
+    if decision is None:
+        decision = _decide(run, request, settings)
+    check_decision(request, decision)
+    return _applied(run, request, decision)
+
+
+def _settings() -> approvals.Settings:
+    """With the key of the user, where decisions are made on the terminal and no other key was given."""
+    settings = approvals.settings.get()
+    if settings.mode == "prompt" and settings.key is None:
+        from sema_runtime.workflow.approvals import keys
+
+        key = keys.of_this_user()
+        settings = replace(settings, key=key, public_key=keys.public_of(key))
+        approvals.settings.set(settings)
+    return settings
+
+
+def _check_place(run: Run) -> None:
+    """An approval is part of the run's own course: where several things are under way, or something is tried again, it
+    would not be clear what ends with it."""
+    from greenlet import getcurrent  # type: ignore[import-untyped]
+
+    problem = ""
+    if scope.agent_id():
+        problem = "inside a step"
+    elif getattr(run, "outer", None) is not None:
+        problem = "inside a nested run"
+    elif getattr(run, "owner", None) not in (None, getcurrent()):
+        problem = "in another task than the run's"
+    if problem:
+        raise SemaError(
+            f"approval can't be asked {problem}", "ask in the body of the workflow, between its steps, and nowhere else"
+        )
+
+
+def _request(run: Run, about: dict[str, Any], settings: approvals.Settings) -> Request:
+    """The request with that identity: as it was published, or published now."""
+    made = records.request_of(about, run.ts(), settings.public_key)
+    found = files.request(run.directory, made.approval_id)
+    if found is not None and found.authority_public_key is None and made.authority_public_key is not None:
+        files.publish(run.directory, made, replacing=True)  # nobody could decide about it as it was
+        found = made
+    elif found is None:
+        published = files.publish(run.directory, made)
+        found = made if published else files.request(run.directory, made.approval_id)
+    assert found is not None
+    if settings.public_key is not None and found.authority_public_key != settings.public_key:
+        raise SemaError(
+            f"approval {found.approval_id} was requested of another authority",
+            "resume with the --approval-public-key-file with which the run was started",
+        )
+    run.record(
+        events.ApprovalRequested,
+        approval_id=found.approval_id,
+        request_digest=found.request_digest,
+        key=found.key,
+        reason=found.reason,
+        subject_digest=found.subject_digest,
+    )
+    return found
+
+
+def _decide(run: Run, request: Request, settings: approvals.Settings) -> Decision:
+    """By asking on the terminal. Raises RunPaused when nobody is asked now."""
+    if settings.mode == "deny":
+        about = {"actor": settings.actor, "reason": "--approval-mode deny"}
+        run.record(events.ApprovalRejected, approval_id=request.approval_id, decision_id="", **about)
+        raise _paused(run, request, REJECT)
+    if settings.mode != "prompt":
+        raise _paused(run, request, None)
+    verdict, why = _asked_on_terminal(request)
+    if verdict is None:
+        raise _paused(run, request, None)
+    made = decided(request, verdict, settings.key, settings.actor, "terminal", None, why)
+    files.publish(run.directory, made)
+    found = files.decision(run.directory, request.approval_id)
+    assert found is not None
+    return found
+
+
+def _asked_on_terminal(request: Request) -> tuple[str | None, str | None]:
+    """(verdict, reason). Nothing but a clear answer is one: without, the run is left for later."""
+    shown = f"\nApproval needed: {request.reason}\n"
+    if request.preview is not None:
+        shown += f"{request.preview}\n"
+    try:
+        print(f"{shown}Approve? [y]es, [n]o, anything else: later ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline().strip().lower()
+        if answer in ("y", "yes"):
+            return APPROVE, None
+        if answer not in ("n", "no"):
+            return None, None
+        print("Why? ", end="", file=sys.stderr, flush=True)
+        return REJECT, sys.stdin.readline().strip()[:LONGEST] or "rejected on the terminal"
+    except OSError:
+        return None, None
+
+
+def decided(
+    request: Request, verdict: str, key: Any, actor: str, provenance: str, comment: str | None, reason: str | None
+) -> Decision:
+    """A signed decision. key: a private key of the request's authority."""
+    from sema_runtime.workflow.approvals import keys
+
+    about: dict[str, Any] = {
+        "schema_version": records.DECISION_VERSION,
+        "approval_id": request.approval_id,
+        "request_digest": request.request_digest,
+        "request_revision": request.revision,
+        "decision": verdict,
+        "actor": actor,
+        "provenance": provenance,
+        "comment": comment,
+        "reason": reason,
+        "decided_at": approvals.now(),
+    }
+    bound = records.binding(about)
+    signature = keys.sign(key, bound)
+    return Decision(decision_id=records.decision_id(bound, signature), signature=signature, **about)
+
+
+def check_decision(request: Request, decision: Decision) -> None:
+    """Raises SemaError for a decision about something else, or of somebody else than the request's authority."""
+    from sema_runtime.workflow.approvals import keys
+
+    about = (request.approval_id, request.request_digest, request.revision)
+    if (decision.approval_id, decision.request_digest, decision.request_revision) != about:
+        raise SemaError(f"the decision {decision.decision_id} is not about the request {request.approval_id}")
+    authority = request.authority_public_key
+    if authority is None or not keys.is_signed(authority, decision.binding(), decision.signature):
+        raise SemaError(f"the decision {decision.decision_id} is not signed by the authority of the run")
+
+
+def _applied(run: Run, request: Request, decision: Decision) -> bool:
+    about = {"approval_id": request.approval_id, "decision_id": decision.decision_id}
+    if decision.decision == REJECT:
+        run.record(events.ApprovalRejected, **about, actor=decision.actor, reason=decision.reason or "")
+        raise _paused(run, request, REJECT)
+    run.record(events.ApprovalGranted, **about, actor=decision.actor, provenance=decision.provenance)
+    run.record(events.ApprovalApplied, **about)
+    return True
+
+
+def _paused(run: Run, request: Request, verdict: str | None) -> RunPaused:
+    fields = {"approval-id": request.approval_id}
+    status = "rejected" if verdict == REJECT else "needs-approval"
+    if verdict is None:
+        fields = {"run-id": run.run_id, **fields}
+    envelope = Map({keyword("status"): keyword(status), **{keyword(name): value for name, value in fields.items()}})
+    return RunPaused(envelope, status, "approval rejected" if verdict == REJECT else "approval required")
