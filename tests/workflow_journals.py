@@ -1,4 +1,4 @@
-"""Journals of workflow runs as the format says (spec of `events.jsonl`), written without the runtime: for what reads them."""
+"""Journals of workflow runs as their format says, written without the runtime: for tests of what reads them."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ class Segment:
         tokens: tuple[int, int] | None = (900, 120), cost: float | None = 0.0015,
     ) -> None:  # fmt: skip
         """The result of an agent and what it used."""
-        self.add(
-            "agent.result", agent_id=agent, status="ok" if ok else "failed", output=output, dur_ms=ms, model=model
-        )
+        self.add("agent.result", agent_id=agent, status="ok" if ok else "failed", output=output, dur_ms=ms, model=model)
         if tokens is not None:
             place = {"phase_seq": self.phase[1]} if self.phase else {}
             price = {} if cost is None else {"cost_usd": cost}
@@ -85,14 +83,18 @@ class Segment:
 
     def checkpoint(self, key: str, value: str) -> None:
         place = {"phase_seq": self.phase[1]} if self.phase else {}
-        self.add("checkpoint", **place, key=key, content_key=f"{len(self.lines):016x}_0", value_digest="0" * 32, value=value)
+        self.add(
+            "checkpoint", **place, key=key, content_key=f"{len(self.lines):016x}_0", value_digest="0" * 32, value=value
+        )
 
     def end(self, status: str = "success", reason: str | None = None) -> None:
         self.close_phase(status)
         self.add("run.ended", status=status, **({"reason": reason} if reason else {}), dur_ms=self.passed())
 
 
-def written(root: Path, run: str, *segments: Segment | str | Iterable[str], meta: Any = None, result: Any = None) -> Path:
+def written(
+    root: Path, run: str, *segments: Segment | str | Iterable[str], meta: Any = None, result: Any = None
+) -> Path:
     """Writes a run: its segments in order, its metadata and result; its directory."""
     folder = root / run
     folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +141,8 @@ def review(run_id: str = "wf_review", *, until: str = "end", files: int = 6) -> 
         failed = until == "failed" and n == files - 1
         run.finish(
             agent, 2100 + 400 * n, "error: llm: 529 overloaded" if failed else '{:ok #t :why "Small, named, tested."}',
-            ok=not failed, model=MODELS[n % 3], tokens=(900 + 80 * n, 120 + 9 * n), cost=None if n == 1 else 0.0015 + n / 5000,
+            ok=not failed, model=MODELS[n % 3], tokens=(900 + 80 * n, 120 + 9 * n),
+            cost=None if n == 1 else 0.0015 + n / 5000,
         )  # fmt: skip
     if until == "failed":
         run.end("failed", "workflow body returned an error")
@@ -147,7 +150,13 @@ def review(run_id: str = "wf_review", *, until: str = "end", files: int = 6) -> 
     run.open_phase("Report")
     writer = run.start("writer", "Sum up the six verdicts for somebody who has one minute.")
     run.at += 2.2
-    run.finish(writer, 2200, "Five of six files are fine. src/part3.py swallows errors: see line 41.", tokens=(2400, 310), cost=0.0089)
+    run.finish(
+        writer,
+        2200,
+        "Five of six files are fine. src/part3.py swallows errors: see line 41.",
+        tokens=(2400, 310),
+        cost=0.0089,
+    )
     run.checkpoint("report", '"Five of six files are fine."')
     run.end()
     return run
@@ -162,8 +171,7 @@ def wide(agents: int, cap: int = 50, *, tools: int = 0) -> Iterator[str]:
     def flushed() -> Iterator[str]:
         """What was added since; seq goes on."""
         nonlocal done
-        for line in run.lines[done:]:
-            yield line
+        yield from run.lines[done:]
         for at in range(done, len(run.lines)):
             run.lines[at] = ""
         done = len(run.lines)
@@ -176,8 +184,8 @@ def wide(agents: int, cap: int = 50, *, tools: int = 0) -> Iterator[str]:
             for n, agent in enumerate(group):
                 for one in range(tools):
                     run.tool(agent, "lookup", f"{{:row {one}}}")
-                run.at += 0.02
                 run.finish(agent, 400 + 20 * n, "fine", ok=(first + n) % 97 != 13, model=MODELS[n % 3])
+            run.at += 0.5 + 0.02 * cap
             yield from flushed()
     run.end()
     yield from flushed()

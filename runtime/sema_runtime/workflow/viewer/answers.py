@@ -22,6 +22,8 @@ PHASES = 2000  # phases of a summary
 PAGE = 500  # rows or events of one answer
 FOUND = 20_000  # events that a search goes on to find
 EVENTS_OF_AGENT = 400  # events of an agent in its details
+NAMED = 500  # bars of a timeline that come with the ids of their agents
+FILES = ("metadata.json", "result.json", "args.json")  # of a run, beside its journal
 TITLE = 160  # characters of an event's line in the list
 
 
@@ -29,8 +31,10 @@ def summary(journal: Journal, unread: int) -> Row:
     """The head of the page: status, totals, phases."""
     state = journal.state
     phases = [phase_row(phase, state) for phase in state.phases[:PHASES]]
-    ended = state.status != "running"
-    if ended:
+    status, reason = state.status, state.reason
+    if unread and (last := journal.last_event()).get("event") == "run.ended":
+        status, reason = str(last.get("status")), last.get("reason")
+    if status != "running" and not unread:
         for row in phases:
             if row["status"] == "pending":
                 row["status"] = "skipped"
@@ -39,8 +43,8 @@ def summary(journal: Journal, unread: int) -> Row:
         "generation": journal.generation,
         "unread": unread,
         "size": journal.size() if unread else None,
-        "status": state.status,
-        "reason": state.reason,
+        "status": status,
+        "reason": reason,
         "workflow": state.begun.get("workflow"),
         "run_id": state.begun.get("run_id"),
         "code_version": state.begun.get("code_version"),
@@ -66,6 +70,7 @@ def summary(journal: Journal, unread: int) -> Row:
         "overflow": state.overflow,
         "policy": state.policy,
         "segments": [{"first": one["first"], "at": one["at"], "started": one["started"]} for one in state.segments],
+        "files": [name for name in FILES if (journal.folder / name).is_file()],
         "phases": phases,
         "phases_left_out": max(0, len(state.phases) - PHASES),
         "kinds": sorted({state.kinds.texts[kind] for kind in set(state.kind[:100_000]) | set(state.kind[-1000:])}),
@@ -185,6 +190,15 @@ def checkpoint_row(state: State, checkpoint: int) -> Row:
     }
 
 
+def place(journal: Journal, agent: int) -> Row | None:
+    """Where an agent stands: {phase, row}."""
+    state = journal.state
+    if not 0 <= agent < len(state.agents):
+        return None
+    phase = state.agents.phase[agent]
+    return {"phase": phase, "row": state.phases[phase].items.index(agent)}
+
+
 # Details
 
 
@@ -262,7 +276,7 @@ def events(journal: Journal, first: int, many: int, kind: str, text: str) -> Row
 
 
 def matching(journal: Journal, kind: str, text: str) -> tuple[list[int], bool]:
-    """Numbers of the events of a kind (or of a family: `agent`) whose line holds a text, and whether there may be more."""
+    """Numbers of the events of a kind (or of a family: `agent`) whose line holds a text; whether there may be more."""
     state = journal.state
     wanted = {number for number, name in enumerate(state.kinds.texts) if name == kind or name.startswith(f"{kind}.")}
     numbers = [n for n, one in enumerate(state.kind) if one in wanted] if kind else range(len(state.kind))
@@ -337,8 +351,8 @@ def raw_event(journal: Journal, number: int) -> Row | None:
 
 def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
     """Bars of the agents between two times, and how many ran at once, for a picture `width` dots wide:
-    {begin, end, span, lanes, bars: [[agent, lane, start, end, status] …], load: [n …], phases}. What would be narrower
-    than a dot is joined with its neighbour: then agent is the first of them."""
+    {begin, end, span, lanes, bars: [[agent, lane, start, end, status, id?] …], load: [n …], phases}. What would be
+    narrower than a dot is joined with its neighbour: then agent is the first of them."""
     state = journal.state
     agents = state.agents
     span = max(state.clock.now, 1.0)
@@ -346,8 +360,8 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
         begin, end = 0.0, span
     dot = (end - begin) / width
     change = [0] * (width + 2)
-    last: dict[int, list[Any]] = {}
-    bars: list[list[Any]] = []
+    last: dict[int, Any] = {}
+    bars: list[Any] = []
     now = state.clock.now
     for number, start in enumerate(agents.start):
         took = agents.duration[number]
@@ -356,7 +370,7 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
             continue
         left = max(0, int((start - begin) / dot))
         change[left] += 1
-        change[min(width, int((stop - begin) / dot)) + 1] -= 1
+        change[max(left + 1, min(width + 1, int((stop - begin) / dot)))] -= 1
         lane, status = agents.lane[number], agents.status[number]
         before = last.get(lane)
         if before is not None and stop - start < dot and before[3] >= start - dot and before[3] - before[2] < 4 * dot:
@@ -365,6 +379,9 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
             continue
         last[lane] = bar = [number, lane, start, stop, status]
         bars.append(bar)
+    if len(bars) <= NAMED:
+        for bar in bars:
+            bar.append(agents.ids[bar[0]])
     load, running = [], 0
     for step in change[: width + 1]:
         running += step

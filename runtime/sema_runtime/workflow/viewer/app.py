@@ -8,6 +8,7 @@ The routes that the format of runs names are answered as it says; the others are
     GET /api/run/<id>/counts             ?status&text: how many of each phase a filter leaves
     GET /api/run/<id>/agent/<n>          prompt, tool calls, output
     GET /api/run/<id>/checkpoint/<n>     value
+    GET /api/run/<id>/place/<n>          where an agent stands in its phase
     GET /api/run/<id>/events             ?first&many&kind&text: a page of the journal
     GET /api/run/<id>/event/<n>          one line of it
     GET /api/run/<id>/timeline           ?begin&end&width
@@ -193,6 +194,8 @@ class Application:
                 found = answers.agent_details(journal, int(which[:12]))
             case ["checkpoint", which] if which.isdecimal():
                 found = answers.checkpoint_details(journal, int(which[:12]))
+            case ["place", which] if which.isdecimal():
+                found = answers.place(journal, int(which[:12]))
             case ["event", which] if which.isdecimal():
                 found = answers.raw_event(journal, int(which[:12]))
         if found is None:
@@ -268,7 +271,7 @@ def index_rows(root: Path) -> list[Any]:
     try:
         from sema_runtime.workflow.index import rows
 
-        return rows(root)
+        return rows(str(root))
     except Exception:
         return []
 

@@ -4,6 +4,7 @@ over which a login that was started from the page goes. Credentials are never re
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from time import time
 
 from sema_runtime.values.errors import SemaError
@@ -61,10 +62,8 @@ class Logins:
         spec = http_server(folder, alias)
         if not isinstance(spec, dict):
             return spec
-        try:
+        with suppress(SemaError):  # nothing is kept where nothing can be
             seam("forget")(folder, workflow_of(folder), alias, spec)
-        except SemaError:
-            pass  # nothing is kept where nothing can be
         self.flows.pop((run, alias), None)
         return 200, {"status": "forgotten"}
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import re
+from contextlib import contextmanager
 
 from sema_runtime.workflow.viewer.state import State
 
@@ -15,7 +18,13 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 18  # bytes read at once: some milliseconds of folding
 LONGEST = 16 << 20  # bytes of a line; a longer one counts as damaged
+END = 2048  # bytes of the end of a journal: run.ended stands there
+HEAD = 64 * 1024  # bytes of the first line that are looked at
 LINE_SHOWN = 1 << 20  # bytes of one event that are sent to the page
+# a tool call as our own format has it is known by its beginning, without taking the whole line apart
+CALL = re.compile(
+    rb'\{"event":"agent\.tool_call","seq":\d+,"ts":"([^"\\]*)","agent_id":"([^"\\]*)","tool_name":"'
+).match
 decode = json.JSONDecoder().decode
 
 
@@ -40,6 +49,7 @@ class Journal:
         self.done = 0  # bytes of the current segment that are folded
         self.rest = b""  # an unfinished line behind them
         self.skipping = False  # in a line that is too long
+        self.segments_there = 0
         self.marks: list[tuple[int, int]] = []  # (inode, bytes folded) of each segment
 
     @property
@@ -67,6 +77,7 @@ class Journal:
             number += 1
         if number <= self.segment:
             self._forget()
+            return self.unread()
         self.segments_there = number
         waiting = len(self.rest) if self.segment == number - 1 else 0
         return max(0, total - waiting)
@@ -114,7 +125,8 @@ class Journal:
             self._unfinished(piece)
             return True
         whole = self.rest + piece[: end + 1]
-        self._fold(whole)
+        with uncollected():
+            self._fold(whole)
         self.done += len(whole)
         self.rest = piece[end + 1 :]
         return True
@@ -135,11 +147,25 @@ class Journal:
         if self.skipping:
             self.skipping = False
             offset += len(lines.pop(0)) + 1
-        add = self.state.add
-        for line, event in zip(lines, events_of(lines), strict=True):
-            if line.strip():
-                add(offset, event)
+        call, add, add_call = CALL, self.state.add, self.state.add_call
+        calls = [call(line) if line.endswith(b"}") else None for line in lines]
+        others = iter(events_of([line for line, found in zip(lines, calls, strict=True) if found is None]))
+        for line, found in zip(lines, calls, strict=True):
+            if found is not None:
+                stamp, who = found.groups()
+                add_call(offset, stamp.decode(errors="replace"), who.decode(errors="replace"))
+            else:
+                event = next(others)
+                if line.strip():
+                    add(offset, event)
             offset += len(line) + 1
+
+    def last_event(self) -> dict[str, Any]:
+        """The last event of the last segment, before everything is read; {} when it can't be."""
+        try:
+            return last_event(self.folder / segment_name(self.segments_there - 1))
+        except OSError:
+            return {}
 
     # Lines again, for those who want to see them
 
@@ -173,7 +199,8 @@ class Journal:
                 if wanted != segment:
                     if file is not None:
                         file.close()
-                    segment, file = wanted, open(self.folder / segment_name(wanted), "rb", PIECE)
+                    segment = wanted
+                    file = open(self.folder / segment_name(wanted), "rb", PIECE)  # noqa: SIM115 - closed below
                 assert file is not None
                 if file.tell() != state.offset[number]:
                     file.seek(state.offset[number])
@@ -183,6 +210,33 @@ class Journal:
         finally:
             if file is not None:
                 file.close()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without looking for garbage in cycles meanwhile: thousands of short-lived events would be looked at in vain."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def first_event(path: Path) -> dict[str, Any]:
+    """The first line of a journal."""
+    with open(path, "rb") as file:
+        return parsed(file.readline(HEAD)) or {}
+
+
+def last_event(path: Path) -> dict[str, Any]:
+    """The last whole line of a journal; {} when it is damaged or longer than END."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - END))
+        lines = file.read(END).split(b"\n")
+    return parsed(lines[-2]) or {} if len(lines) > 1 else {}
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:

@@ -1,11 +1,11 @@
-"""The runs of a folder: which there are, and the little of each that a list shows, read from both ends of its journal."""
+"""The runs of a folder: which there are, and the little that a list shows, read from both ends of their journals."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from sema_runtime.workflow.viewer.journal import Journal, parsed, segment_name
+from sema_runtime.workflow.viewer.journal import Journal, first_event, last_event, segment_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-END = 2048  # bytes of the end of a journal: run.ended stands there
-HEAD = 64 * 1024  # bytes of the first line that are looked at
 LOADED = 8  # runs that are kept in memory
 EVENTS_KEPT = 3_000_000  # events of all runs that are kept in memory
 
@@ -62,7 +60,7 @@ class Runs:
             events -= len(self.journals.pop(run).state.kind)
 
     def listing(self) -> list[Row]:
-        """A row for each run, newest first: {run, workflow, status, reason, started, ended, dur_ms, written, segments}."""
+        """Newest first: {run, workflow, status, reason, started, ended, dur_ms, resumed, written} of each run."""
         names = self.names()
         self.rows = {name: self.rows[name] for name in names if name in self.rows}
         return [self._row(name) for name in names]
@@ -106,17 +104,3 @@ def row_of(run: str, folder: Path, path: Path, segments: int) -> Row:
         "dur_ms": last.get("dur_ms") if ended else None,
         "resumed": segments,
     }
-
-
-def first_event(path: Path) -> Row:
-    with open(path, "rb") as file:
-        return parsed(file.readline(HEAD)) or {}
-
-
-def last_event(path: Path) -> Row:
-    """The last whole line of a journal; {} when it is damaged or longer than END."""
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - END))
-        lines = file.read(END).split(b"\n")
-    return parsed(lines[-2]) or {} if len(lines) > 1 else {}

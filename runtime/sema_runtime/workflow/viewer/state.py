@@ -17,6 +17,7 @@ RUNNING, OK, FAILED, INTERRUPTED = range(4)
 STATUS = ("running", "ok", "failed", "interrupted")
 NOBODY = -1
 DAMAGED = "damaged"
+CALL = "agent.tool_call"
 BEFORE = ""  # the name of the phase of what comes before the first phase
 MOST_KINDS = 255  # a kind is a byte; what a hostile journal has beyond that counts as the last one
 MOST_INT = 1 << 62
@@ -24,9 +25,6 @@ MOST_INT = 1 << 62
 
 class Phase:
     """A phase and what happened while it was open. items: an agent's number, or -1 - a checkpoint's number."""
-
-    __slots__ = ("agents", "checkpoints", "cost", "ended", "failed", "finished", "items", "name", "number", "started")
-    __slots__ += ("status", "tokens", "unpriced")  # type: ignore[assignment]
 
     def __init__(self, number: int, name: str) -> None:
         self.number = number
@@ -87,7 +85,8 @@ class State:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.kinds = Words(DAMAGED)
+        self.kinds = Words(DAMAGED, CALL)
+        self.call_kind = self.kinds.numbers[CALL]
         self.kind = array("B")
         self.offset = array("Q")  # where its line begins in the file of its segment
         self.owner = array("i")  # the agent it belongs to, or NOBODY
@@ -158,7 +157,9 @@ class State:
             self.owner.append(NOBODY)
             self.previous.append(-1)
             return
-        self.clock.see(event.get("ts"))
+        stamp = event.get("ts")
+        if stamp != self.clock.last:
+            self.clock.see(stamp)
         kind = self.kinds.numbers.get(name)
         if kind is None:
             kind = self.kinds.number(name) if len(self.kinds.texts) < MOST_KINDS else MOST_KINDS - 1
@@ -177,7 +178,7 @@ class State:
             last = self.agents.last
             self.previous.append(last[owner] if name != "agent.started" else -1)
             last[owner] = number
-            if name == "agent.tool_call":
+            if name == CALL:
                 self.agents.tools[owner] += 1
                 return
             if name == "agent.started":
@@ -187,6 +188,23 @@ class State:
             fold(self, event, owner)
         elif name.startswith(("policy.", "approval.")):
             self.policy[name] = self.policy.get(name, 0) + 1
+
+    def add_call(self, offset: int, stamp: str, who: str) -> None:
+        """The same for an `agent.tool_call`, of which journals have the most."""
+        if stamp != self.clock.last:
+            self.clock.see(stamp)
+        owner = self.open.get(who, NOBODY)
+        number = len(self.kind)
+        self.offset.append(offset)
+        self.kind.append(self.call_kind)
+        self.owner.append(owner)
+        if owner == NOBODY:
+            self.previous.append(-1)
+            return
+        agents = self.agents
+        self.previous.append(agents.last[owner])
+        agents.last[owner] = number
+        agents.tools[owner] += 1
 
     def _start(self, who: str, event: dict[str, Any]) -> int:
         agents = self.agents
@@ -250,7 +268,7 @@ class State:
             agents.input[owner] = min(agents.input[owner] + given, MOST_INT)
             agents.output[owner] = min(agents.output[owner] + made, MOST_INT)
         phase.tokens += given + made
-        if type(cost) in (int, float) and isfinite(cost):
+        if (type(cost) is float or type(cost) is int) and isfinite(cost):
             self.cost = plus(self.cost, cost)
             phase.cost = plus(phase.cost, cost)
             if owner != NOBODY:
