@@ -63,6 +63,7 @@ PAGES = (
     ("llm", "Language models", ("llm", "llm-providers", "llm-scopes", "recordings")),
     ("conversations", "Prompts and conversations", ("prompts", "conversations")),
     ("agents", "Agents and tools", ("agents", "tools")),
+    ("patterns", "Patterns of workflows", ("patterns",)),
     ("telemetry", "Traces", ("otel",)),
     ("shorthand", "Short names", ("shorthand",)),
     ("unavailable", "Names for hardware and browsers", ("unavailable",)),

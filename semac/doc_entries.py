@@ -1,4 +1,4 @@
-"""What is documented: builtins (from the docstrings in the runtime's source), special forms, values, prelude macros.
+"""What is documented: builtins (from the docstrings in the runtime's source), special forms, values, macros.
 
 Nothing of the runtime is imported for this; its files are read with `ast`.
 """
@@ -22,13 +22,17 @@ from semac.special_forms_doc import FORMS, VALUES
 SENTENCE_END = re.compile(r"(?<!\.)\.(?=\s|$)")
 FOLDER = os.path.dirname(__file__)
 PRELUDE = os.path.join(FOLDER, "prelude.sema")
+SHIPPED = ("sema/patterns",)  # what `import` finds without an installation
 REFERENCE_NAMES = os.path.join(FOLDER, "reference_names.txt")
 
 
 class Entry:
     """One documented name. signatures: ways to write a call; body: Markdown below them; summary: its first sentence."""
 
-    __slots__ = ("alias_of", "aliases", "body", "capability", "kind", "module", "name", "returns", "signatures")
+    __slots__ = (
+        *("alias_of", "aliases", "body", "capability", "imported_from", "kind", "module", "name", "returns"),
+        "signatures",
+    )
 
     def __init__(self, name: str, kind: str, module: str, signatures: list[str], body: str) -> None:
         self.name = name
@@ -39,6 +43,7 @@ class Entry:
         self.returns = ""
         self.capability = ""
         self.alias_of = ""
+        self.imported_from = ""
         self.aliases: list[str] = []
 
     @property
@@ -55,6 +60,8 @@ class Entry:
         found = []
         if self.aliases:
             found.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases) + ".")
+        if self.imported_from:
+            return [f'To be imported: `(import "{self.imported_from}")`.']
         if self.capability:
             found.append(f"Needs the capability `{self.capability}`.")
         extensions = [name for name in sorted({self.name, *self.aliases}) if name not in reference_names()]
@@ -89,13 +96,13 @@ def lookup(name: str) -> Entry | None:
         return _form_entry(name)
     if name in INDEX:
         return module_entries(INDEX[name][0]).get(name)
-    return prelude_entries().get(name)
+    return prelude_entries().get(name) or shipped_entries().get(name)
 
 
 @lru_cache(1)
 def all_entries() -> dict[str, Entry]:
     """Every documented name, sorted."""
-    found = {**prelude_entries(), **{name: _form_entry(name) for name in (*FORMS, *VALUES)}}
+    found = {**shipped_entries(), **prelude_entries(), **{name: _form_entry(name) for name in (*FORMS, *VALUES)}}
     for module in sorted({entry[0] for entry in INDEX.values()}):
         found.update(module_entries(module))
     return {name: found[name] for name in sorted(found) if not name.startswith("__")}
@@ -111,28 +118,48 @@ def _form_entry(name: str) -> Entry:
 @lru_cache(1)
 def prelude_entries() -> dict[str, Entry]:
     """The macros of the prelude that are no special forms in name; the docstring is the first form of the body."""
+    found = macro_entries(PRELUDE, "builtin", "macros")
+    return {name: entry for name, entry in found.items() if name not in FORMS}
+
+
+@lru_cache(1)
+def shipped_entries() -> dict[str, Entry]:
+    """The macros of the packages that come with the runtime."""
+    found = {}
+    for package in SHIPPED:
+        path = os.path.join(runtime_folder(), "packages", *package.split("/")) + ".sema"
+        for name, entry in macro_entries(path, "macro", package.rpartition("/")[2]).items():
+            entry.imported_from = package
+            found[name] = entry
+    return found
+
+
+def macro_entries(path: str, kind: str, module: str) -> dict[str, Entry]:
+    """The macros of a file of Sema; the docstring is the first form of the body."""
     from semac.reader import read_program
 
     found = {}
-    with open(PRELUDE, encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         forms = read_program(file.read())
     for form in forms:
         if type(form) is not List:
             continue
         name, params, *body = form.items[1:]
-        if name.name not in FORMS:
-            text = cleandoc(body[0]) if len(body) > 1 and type(body[0]) is str else ""
-            signature = to_text(List([name, *params.items]))
-            found[name.name] = Entry(name.name, "builtin", "macros", [signature], text)
+        text = cleandoc(body[0]) if len(body) > 1 and type(body[0]) is str else ""
+        found[name.name] = Entry(name.name, kind, module, [to_text(List([name, *params.items]))], text)
     return found
+
+
+def runtime_folder() -> str:
+    root = importlib.util.find_spec("sema_runtime")
+    assert root is not None and root.submodule_search_locations
+    return root.submodule_search_locations[0]
 
 
 @lru_cache(None)
 def module_entries(module: str) -> dict[str, Entry]:
     """The entries of one runtime module, given as in the index (`lib.strings`)."""
-    root = importlib.util.find_spec("sema_runtime")
-    assert root is not None and root.submodule_search_locations
-    path = os.path.join(root.submodule_search_locations[0], *module.split(".")) + ".py"
+    path = os.path.join(runtime_folder(), *module.split(".")) + ".py"
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}

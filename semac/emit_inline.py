@@ -356,9 +356,24 @@ def text(e: Emitter, node: Any) -> ast.expr | None:
                 parts[-1] = const(before.value + value.value, loc)
             else:
                 parts.append(value)
-        else:
+        elif is_plain_text(value):
             parts.append(ast.FormattedValue(value, -1, None, **loc))
+        else:
+            return call(e.runtime("sema_runtime.lib.strings:string_append", loc), made, loc)
     return ast.JoinedStr(parts, **loc)
+
+
+def is_plain_text(value: ast.expr) -> bool:
+    """Whether every Python can write an expression between the braces of an f-string: 3.11 wants no backslash there
+    and other quotes than around it."""
+    for part in ast.walk(value):
+        if isinstance(part, ast.JoinedStr):
+            return False
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            shown = repr(part.value)
+            if "\\" in shown or '"' in shown:
+                return False
+    return True
 
 
 @inlines("get")

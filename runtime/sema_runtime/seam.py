@@ -10,7 +10,7 @@ import os
 import sys
 
 from sema_runtime.home import in_home
-from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
@@ -26,6 +26,7 @@ SESSION = "__sema_session__"
 NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
 
 EXPORTS = "__sema_exports__"
+SHIPPED = os.path.join(os.path.dirname(__file__), "packages", "")  # packages that need no installation: sema/patterns
 GLOBALS = "__sema_globals__"  # Sema name → Python name, in modules that were imported or use `eval`
 
 _imported: dict[str, ModuleType] = {}  # by the name in sys.modules
@@ -116,7 +117,8 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
     if type(path) is not str:
         type_error("string", path)
     found = resolve(path, base)
-    _allow("import", found)
+    if not found.startswith(SHIPPED):  # those are a part of the language, in a sandbox too
+        _allow("import", found)
     module = _module(path, found, base)
     exported = exports(module)
     for name in names or exported:
@@ -124,7 +126,7 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
             value = getattr(module, python_name(name, vars(module)), MISSING)
             if value is not MISSING:  # a macro is no value, and was taken over by the compiler
                 bind(name, value, namespace)
-        elif not _is_macro(name, namespace):
+        elif not _is_macro(name, module):
             raise SemaError(f"import: module does not export '{name}'")
 
 
@@ -150,8 +152,7 @@ def exports(module: ModuleType) -> list[str]:
 
 
 def _declared_exports(module: ModuleType) -> list[str]:
-    with open(str(module.__file__), encoding="utf-8") as file:
-        text = file.read()
+    text = _source(module)
     declared: list[str] | None = None
     if "(module" in text:
         declared = _compiler("modules", "import").module_body(list(read_many(text)))[1]
@@ -161,9 +162,18 @@ def _declared_exports(module: ModuleType) -> list[str]:
     return sorted(name for name, python in own.items() if hasattr(module, python))
 
 
-def _is_macro(name: str, namespace: dict[str, Any]) -> bool:
-    session = namespace.get(SESSION)
-    return session is not None and name in session.macros
+def _is_macro(name: str, module: ModuleType) -> bool:
+    """Whether a module's source defines a macro of that name; the compiler took it over where it met the import."""
+    modules = _compiler("modules", "import")
+    forms = modules.module_body(list(read_many(_source(module))))[0]
+    return any(
+        modules.head_of(form) in ("defmacro", "define-syntax") and form.items[1:2] == [symbol(name)] for form in forms
+    )
+
+
+def _source(module: ModuleType) -> str:
+    with open(str(module.__file__), encoding="utf-8") as file:
+        return file.read()
 
 
 def forget() -> None:
@@ -249,7 +259,10 @@ def beside(path: str, base: str | None) -> str:
 
 
 def resolve(spec: str, base: str | None) -> str:
-    """The path of the file that `(import "spec")` means: a file beside base, or one of an installed package."""
+    """The path of the file that `(import "spec")` means: a file beside base, or one of a package.
+
+    A package that comes with the runtime wins over an installed one of the same name.
+    """
     if not spec:
         raise ArityError("import", "1+", 0)
     if not is_package(spec):
@@ -257,6 +270,9 @@ def resolve(spec: str, base: str | None) -> str:
     for segment in spec.split("/"):
         if segment in (".", "..", ""):
             raise SemaError(f"invalid package spec: path traversal not allowed: {spec}")
+    shipped = os.path.join(SHIPPED, spec + ".sema")
+    if os.path.isfile(shipped):
+        return shipped
     root = os.path.join(packages_dir(), spec)
     if os.path.isfile(root + ".sema"):
         return root + ".sema"
