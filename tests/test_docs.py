@@ -32,6 +32,7 @@ PAGES = (
     "embeddings.md",
     "providers.md",
     "recordings.md",
+    "workflow-tools.md",
 )
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
