@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -275,12 +276,25 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_the_run_that_was_written_to_last_comes_first(tmp_path: Path) -> None:
-    import os
-
     for number, name in enumerate(("b", "c", "a")):
         folder = journals.written(tmp_path, name, journals.GOLDEN)
         os.utime(folder / "events.jsonl", (number, number))
     assert run_ids(str(tmp_path)) == ["a", "c", "b"]
+    journals.written(tmp_path, "b", journals.GOLDEN, journals.GOLDEN)  # a resume
+    assert run_ids(str(tmp_path)) == ["b", "a", "c"]
+
+
+def test_what_is_no_file_is_no_journal(tmp_path: Path) -> None:
+    (tmp_path / "folder" / "events.jsonl").mkdir(parents=True)
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "events.jsonl")
+    folder = journals.written(tmp_path, "run", journals.GOLDEN)
+    os.mkfifo(folder / "events.resume-1.jsonl")
+    assert run_ids(str(tmp_path)) == ["run"]
+    assert len(open_run(str(tmp_path), "run").segments) == 1
+    for run_id in ("folder", "pipe"):
+        with pytest.raises(RunNotFound):
+            open_run(str(tmp_path), run_id)
 
 
 # Size

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from sema_runtime.workflow.reading import run_ids
-from sema_runtime.workflow.segments import Segment, segment_name
+from sema_runtime.workflow.reading import run_ids, segment_files
+from sema_runtime.workflow.segments import Segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,10 +109,8 @@ def sync_run(db: Connection, root: str, run_id: str) -> None:
     """Takes in what is new in the journal of a run, of all its segments. Raises OSError, sqlite3.Error."""
     folder = os.path.join(root, run_id)
     known = run_id.encode("utf-8", "replace").decode()  # a file name may hold what UTF-8 doesn't
-    number = 0
-    while os.path.exists(os.path.join(folder, segment_name(number))):
+    for number in range(len(segment_files(folder))):
         _sync_file(db, known, Segment(folder, number))
-        number += 1
 
 
 def _sync_file(db: Connection, run_id: str, segment: Segment) -> None:

@@ -46,20 +46,33 @@ def run_ids(root: str) -> list[str]:
     try:
         with os.scandir(root) as entries:
             for entry in entries:
-                try:
-                    changed = os.stat(os.path.join(entry.path, segment_name(0))).st_mtime_ns
-                except (OSError, ValueError):
-                    continue
-                found.append((-changed, entry.name))
+                files = segment_files(entry.path)
+                if files:
+                    found.append((-_changed(files[-1]), entry.name))
     except OSError:
         return []
     return [name for _, name in sorted(found)]
 
 
+def segment_files(folder: str) -> list[str]:
+    """The files of a run's journal, in order; [] when the folder is no run."""
+    found: list[str] = []
+    while os.path.isfile(path := os.path.join(folder, segment_name(len(found)))):
+        found.append(path)
+    return found
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:  # it is gone
+        return 0
+
+
 def open_run(root: str, run_id: str) -> Run:
     """A run of a directory of runs. Raises ValueError when the id is no safe name, RunNotFound when it isn't there."""
     folder = os.path.join(root, safe_id(run_id))
-    if not os.path.isfile(os.path.join(folder, segment_name(0))):
+    if not segment_files(folder):
         raise RunNotFound(f"no run '{run_id}' in {root}")
     run = Run(folder)
     run.refresh()
@@ -153,7 +166,7 @@ class Run:
         before = self.events_read
         if self.segments:
             self._take(self.segments[-1])
-        while os.path.exists(os.path.join(self.folder, segment_name(len(self.segments)))):
+        while os.path.isfile(os.path.join(self.folder, segment_name(len(self.segments)))):
             segment = Segment(self.folder, len(self.segments))
             self.segments.append(segment)
             self._open = {}
