@@ -35,9 +35,11 @@ UNMET = "completion policy not met"
 
 
 class Run:
-    """settings: how it was started. seq: of the next event. Raises SemaError when its directory can't be used."""
+    """settings: how it was started. outer: the run that this one is inside of. seq: of the next event. Raises SemaError when its directory can't be used."""
 
-    def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings) -> None:
+    def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None = None) -> None:
+        self.outer = outer
+        self.owner: Any = None  # the greenlet in which the body runs
         self.workflow = workflow
         self.doc = doc
         self.meta = meta
@@ -114,6 +116,9 @@ class Run:
 
     def whole(self, body: Thunk) -> Any:
         """The envelope of the run, whatever the body does; only what ends the program or the task goes on."""
+        from greenlet import getcurrent  # type: ignore[import-untyped]
+
+        self.owner = getcurrent()
         self._write_metadata()
         phases = _phases(self.meta)
         self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, phases))
@@ -310,7 +315,7 @@ def start(workflow: str, doc: str, meta: Any, body: Thunk) -> Any:
     """Runs a workflow in this task: its envelope. Raises SemaError when its directory can't be used."""
     outer = scope.active.get()
     settings = scope.settings.get() or scope.Settings.from_environment()
-    run = Run(workflow, doc, meta, settings if outer is None else settings.inside())
+    run = Run(workflow, doc, meta, settings if outer is None else settings.inside(), outer)
     inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None)
     try:
         return run.whole(body)
