@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.workflow.reading import is_held
 from sema_runtime.workflow.tables import Agent
 from semac.cli import standalone
 from semac.commands import SETTINGS
@@ -173,6 +174,8 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     result = _result(run)
     said += [f"result: {result}"] if result else []
     said += [f"note: {one_line(problem)}" for problem in run.problems()]
+    if run.status == "running" and is_held(run.folder) is False:
+        said.append(f"note: no process writes this journal; to go on: sema workflow run FILE --resume {run.id}")
     return [line if room is None else cut(line, room) for line in said]
 
 

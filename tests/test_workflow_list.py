@@ -117,6 +117,20 @@ def test_a_run_that_goes_on(command: Show, tmp_path: Path) -> None:
     assert "not started: Report" in lines
 
 
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the system doesn't tell of locks")
+def test_a_run_whose_process_is_gone(command: Show, tmp_path: Path) -> None:
+    import fcntl
+
+    folder = journals.written(tmp_path, "wf_a", journals.review(until="running"))
+    with (folder / "events.jsonl").open() as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        assert reading.is_held(str(folder)) is True
+        assert "no process" not in command(workflow_show.main, "wf_a")[1]
+    assert reading.is_held(str(folder)) is False
+    note = "note: no process writes this journal; to go on: sema workflow run FILE --resume wf_a\n"
+    assert command(workflow_show.main, "wf_a")[1].endswith(note)
+
+
 def test_of_many_agents_the_first_and_the_failed_are_shown(command: Show, tmp_path: Path) -> None:
     journals.written(tmp_path, "wf_a", journals.wide(800))
     lines = command(workflow_show.main, "wf_a")[1].splitlines()

@@ -62,6 +62,17 @@ def segment_files(folder: str) -> list[str]:
     return found
 
 
+def is_held(folder: str) -> bool | None:
+    """Whether a process of ours is writing a run: it locks the journal. None where the system doesn't tell. Looks, and
+    doesn't try the lock, which would stand in the way of a resume."""
+    try:
+        inode = os.stat(os.path.join(folder, segment_name(0))).st_ino
+        with open("/proc/locks", encoding="ascii") as locks:
+            return any(line.split()[1] == "FLOCK" and line.split()[5].endswith(f":{inode}") for line in locks)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def _changed(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns
