@@ -1,0 +1,324 @@
+"""The patterns of (import "sema/patterns"): which steps they ask, when they stop, what they do without an answer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llm_support import llm as llm
+from workflow_support import Ran, error_of
+from workflow_support import run as run_program
+
+from sema_runtime.values.printer import to_text
+
+pytestmark = pytest.mark.usefixtures("llm")
+
+IMPORT = '(import "sema/patterns")\n'
+# Answers with the replies, one after the other: a text, a map (tool calls), or nil for a failure.
+PLAYER = """
+(define prompts (list))
+(define replies '{replies})
+(define (play request)
+  (set! prompts (append prompts (list (:content (last (:messages request))))))
+  (let ((reply (first replies)))
+    (set! replies (rest replies))
+    (when (nil? reply) (throw "out of order"))
+    (if (map? reply) reply {{:content reply :usage {{:prompt-tokens 3 :completion-tokens 2}}}})))
+(llm/define-provider :player {{:complete play :default-model "player"}})
+"""
+BROKE = '{:reason "budget exceeded" :status :failed}'
+
+
+def program(body: str, replies: str, meta: str = "{}") -> str:
+    return IMPORT + PLAYER.format(replies=replies) + f'(defworkflow patterns "" {meta} {body})'
+
+
+def run(root: Path, body: str, replies: str, meta: str = "{}") -> Ran:
+    return run_program(root, program(body, replies, meta))
+
+
+def steps(ran: Ran) -> list[str]:
+    return [event["agent_name"] for event in ran.of("agent.started")]
+
+
+def value(ran: Ran) -> Any:
+    return ran.result()["value"]
+
+
+# ReAct
+
+
+REACT_REPLIES = (
+    '("I know half. Next: look it up." {:tool-calls [{:id "c1" :name "look" :arguments {:key "k"}}]} "It is 7.")'
+)
+LOOK = '(deftool look "Looks up" {:key {:type :string}} (lambda (key) (str "value of " key)))'
+
+
+def test_react_goes_on_while_there_is_more_to_find_out(tmp_path: Path) -> None:
+    ran = run(tmp_path, f'{LOOK} (react "How many?" (list look) 5)', REACT_REPLIES)
+    assert value(ran) == "It is 7."
+    assert steps(ran) == ["react", "react"]
+    called = [(event["agent_id"], event["tool_name"], event["args_json"]) for event in ran.of("agent.tool_call")]
+    assert called == [("react_2", "look", '{:key "k"}')]
+    first, second, _ = ran.prompts()
+    assert "How many?" in first and "Notes so far" not in first
+    assert second.endswith("Notes so far:\nI know half. Next: look it up.")
+
+
+@pytest.mark.parametrize(("rounds", "asked"), [(0, 1), (1, 1), (3, 3)])
+def test_react_ends_with_the_last_round(rounds: int, asked: int, tmp_path: Path) -> None:
+    ran = run(tmp_path, f'(react "Q" nil {rounds})', '("NEXT: a" "next: b" "Next: c" "Next: d")')
+    assert len(steps(ran)) == asked
+    assert value(ran) == ["NEXT: a", "next: b", "Next: c"][asked - 1]
+
+
+def test_react_without_money_asks_no_more(tmp_path: Path) -> None:
+    ran = run(tmp_path, '(println (react "Q" nil 9))', '("Next: a" "Next: b" "c")', "{:budget {:tokens 4}}")
+    assert to_text(ran.value) == BROKE
+    assert len(steps(ran)) == 1
+
+
+# Reflexion
+
+
+@pytest.mark.parametrize(
+    ("tries", "replies", "result", "asked"),
+    [
+        (3, '("draft" "Too long." "short" "  OK, good")', "short", ["actor", "critic", "actor", "critic"]),
+        (2, '("draft" "Too long." "short")', "short", ["actor", "critic", "actor"]),
+        (1, '("draft")', "draft", ["actor"]),
+        (3, '("draft" "OK")', "draft", ["actor", "critic"]),
+    ],
+)
+def test_reflexion(tries: int, replies: str, result: str, asked: list[str], tmp_path: Path) -> None:
+    ran = run(tmp_path, f'(reflexion "Write." {tries})', replies)
+    assert value(ran) == result
+    assert steps(ran) == asked
+
+
+def test_the_actor_is_told_what_the_critic_said(tmp_path: Path) -> None:
+    ran = run(tmp_path, '(reflexion "Write." 3)', '("draft" "Too long." "short" "OK")')
+    first, criticized, second, _ = ran.prompts()
+    assert first == "Write."
+    assert "Write." in criticized and criticized.endswith("draft")
+    assert second.startswith("Write.") and second.endswith("Too long.")
+
+
+def test_an_attempt_without_money_for_the_critic_stands(tmp_path: Path) -> None:
+    body = '(define last-attempt (reflexion "Write." 3)) (checkpoint :attempt last-attempt)'
+    ran = run(tmp_path, body, '("draft" "no")', "{:budget {:tokens 4}}")
+    assert ran.of("checkpoint")[0]["value"] == '"draft"'
+    assert steps(ran) == ["actor"]
+
+
+# Tree of thought
+
+
+@pytest.mark.parametrize(
+    ("replies", "n", "scorer", "result"),
+    [
+        ('("a" "ccc" "bb")', 3, "string-length", "ccc"),
+        ('("ab" "cd" "e")', 3, "string-length", "ab"),  # a tie: the earliest
+        ('("a" nil "bb")', 3, "string-length", "bb"),  # a step that failed
+        ("(nil nil)", 2, "string-length", None),
+        ("()", 0, "string-length", None),
+        ('("x" "7" "y")', 3, "string/to-number", "7"),  # no score loses
+        ('("x" "y")', 2, "(fn (c) nil)", "x"),
+    ],
+)
+def test_tree_of_thought(replies: str, n: int, scorer: str, result: str | None, tmp_path: Path) -> None:
+    ran = run(tmp_path, f'(tree-of-thought "Think." {n} {scorer})', replies)
+    assert value(ran) == result
+    assert steps(ran) == ["thought"] * n
+    assert len(set(ran.prompts())) == n
+
+
+def test_a_scorer_may_ask_a_model_and_is_asked_once_a_thought(tmp_path: Path) -> None:
+    body = """(tree-of-thought "Think." 3
+                (fn (c) (string/to-number (step (str "Rate " c) {:name "rater"}))))"""
+    ran = run(tmp_path, body, '("a" "b" "c" "1" "9" "5")')
+    assert value(ran) == "b"
+    assert steps(ran) == ["thought"] * 3 + ["rater"] * 3
+
+
+# Debate
+
+
+def test_debate(tmp_path: Path) -> None:
+    ran = run(tmp_path, '(debate "Tea?" "tea" "coffee" 2)', '("warm" "strong" "calm" "quick" "Tea wins.")')
+    assert value(ran) == "Tea wins."
+    assert steps(ran) == ["tea", "coffee", "tea", "coffee", "judge"]
+    assert ran.prompts()[-1].endswith("Topic: Tea?\n\ntea: warm\n\ncoffee: strong\n\ntea: calm\n\ncoffee: quick")
+    assert ran.prompts()[1].endswith("tea: warm")
+
+
+def test_a_debate_without_money_has_no_judge(tmp_path: Path) -> None:
+    body = '(define verdict (debate "Tea?" "tea" "coffee" 2)) (checkpoint :verdict verdict)'
+    ran = run(tmp_path, body, '("warm" "strong" "calm")', "{:budget {:tokens 8}}")
+    assert steps(ran) == ["tea", "coffee"]
+    assert ran.of("checkpoint")[0]["value"] == "nil"
+
+
+# Content pipeline
+
+ARTICLES = r"""("{\"title\": \"Why, oh why?\", \"body\": \"So.\"}" nil
+  "{\"title\": \" \", \"body\": \"x\"}" "{\"title\": \"Чай\", \"body\": \"../etc\"}")"""
+
+
+def test_content_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    body = """(content-pipeline '("a" "b" "c" "d") (fn (t) (str "About " t)) "out/articles")"""
+    ran = run(tmp_path / "runs", body, ARTICLES)
+    assert to_text(ran.value) == (
+        '{:dropped 2 :files ("out/articles/01-why-oh-why.md" "out/articles/04.md") :status :success}'
+    )
+    assert (tmp_path / "out/articles/01-why-oh-why.md").read_text() == "# Why, oh why?\n\nSo.\n"
+    assert steps(ran) == ["writer"] * 4
+    assert [event["phase"] for event in ran.of("phase.started")] == ["Write", "Publish"]
+
+
+# Docs pipeline
+
+DOCS = """(docs-pipeline '("a" "b") (fn (t) (str "About " t)) {tools} "docs/all.md")"""
+DOCS_REPLIES = '("draft a" "draft b" "review a" "review b" "page a" "page b" "whole")'
+
+
+def docs(tmp_path: Path, replies: str, tools: str = "nil", meta: str = "{}", prelude: str = "") -> Ran:
+    (tmp_path / "docs").mkdir()
+    return run(tmp_path / "runs", prelude + DOCS.format(tools=tools), replies, meta)
+
+
+def test_docs_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = docs(tmp_path, DOCS_REPLIES)
+    assert to_text(ran.value) == '{:dropped 0 :file "docs/all.md" :pages 2 :status :success}'
+    assert (tmp_path / "docs/all.md").read_text() == "whole"
+    assert [event["phase"] for event in ran.of("phase.started")] == ["Draft", "Review", "Revise", "Assemble", "Publish"]
+    assert steps(ran) == ["drafter"] * 2 + ["reviewer"] * 2 + ["reviser"] * 2 + ["editor", "publisher"]
+    kept = [(event["key"], event["value"]) for event in ran.of("checkpoint")]
+    assert kept == [("drafts", '("draft a" "draft b")'), ("pages", '("page a" "page b")')]
+    assert [(event["agent_id"], event["tool_name"]) for event in ran.of("agent.tool_call")] == [
+        ("publisher_1", "file/write")
+    ]
+    assert ran.prompts()[-1].endswith("page a\n\n---\n\npage b")
+
+
+def test_drafts_may_use_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = '{:tool-calls [{:id "c1" :name "look" :arguments {:key "k"}}]}'
+    replies = f'({call} "draft b" "draft a" "r" "r" "p" "p" "whole")'
+    ran = docs(tmp_path, replies, "(list look)", prelude=LOOK)
+    assert ran.of("agent.tool_call")[0]["agent_id"] == "drafter_1"
+
+
+def test_pages_that_failed_are_left_out_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = docs(tmp_path, '("draft a" nil "review a" "page a" "whole")')
+    assert to_text(ran.value) == '{:dropped 1 :file "docs/all.md" :pages 1 :status :success}'
+    assert [event["key"] for event in ran.of("checkpoint")] == ["pages"]
+
+
+def test_nothing_is_published_when_every_page_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = docs(tmp_path, "(nil nil)")
+    assert to_text(ran.value) == '{:error "docs-pipeline: there is nothing to publish" :status :failed}'
+    assert list((tmp_path / "docs").iterdir()) == []
+
+
+def test_nothing_is_published_without_money(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = docs(tmp_path, DOCS_REPLIES, meta="{:budget {:tokens 32}}")
+    assert to_text(ran.value) == BROKE
+    assert "publisher" not in steps(ran)
+    assert list((tmp_path / "docs").iterdir()) == []
+
+
+# Generate, check, run
+
+
+@pytest.mark.parametrize(
+    ("replies", "result", "tries"),
+    [
+        ('("(+ 3 4)")', 7, 1),
+        ('("(define x 3) (define y 4) (* x y)")', 12, 1),
+        ('("(+ 3" "(+ 3 4)")', 7, 2),
+        ('("" "(+ 3 4)")', 7, 2),
+        ('("(defworkflow w)" "(:status (defworkflow w \\"\\" {} {:status :success}))")', "success", 2),
+    ],
+)
+def test_generate_check_run(replies: str, result: Any, tries: int, tmp_path: Path) -> None:
+    ran = run(tmp_path, '(define made (generate-check-run "Add." 3)) (checkpoint :made made)', replies)
+    outer = next(one for one in tmp_path.iterdir() if '"patterns"' in (one / "metadata.json").read_text())
+    events = ran.events(run_id=outer.name)
+    assert [one["value"] for one in events if one["event"] == "checkpoint"] == [
+        ":success" if result == "success" else str(result)
+    ]
+    assert [one["agent_name"] for one in events if one["event"] == "agent.started"] == ["generator"] * tries
+
+
+def test_what_was_wrong_is_told(tmp_path: Path) -> None:
+    ran = run(tmp_path, '(generate-check-run "Add." 3)', '("(+ 3" "(defworkflow w)" "(+ 3 4)")')
+    _, second, third = ran.prompts()
+    assert second.endswith("The answer before was wrong:\nunterminated list at 1:1")
+    assert "defworkflow needs a name, a doc string, a meta map, and a body" in third
+
+
+def test_a_program_that_stays_wrong_is_an_error(tmp_path: Path) -> None:
+    ran = run(tmp_path, '(generate-check-run "Add." 2)', '("(+ 3" "(+ 4")')
+    assert ran.result()["error"] == "generate-check-run: still wrong after try 2: unterminated list at 1:1"
+
+
+def test_errors_of_providers_and_programs_go_on(tmp_path: Path) -> None:
+    body = '(generate-check-run "Add." 3)'
+    assert "out of order" in run(tmp_path / "a", body, '(nil "(+ 3 4)")').result()["error"]
+    assert run(tmp_path / "b", body, '("(error \\"mine\\")" "(+ 3 4)")').result()["error"] == "mine"
+    ran = run(tmp_path / "c", f'(define spent (step "x")) (checkpoint :made {body})', '("x")', "{:budget {:tokens 1}}")
+    assert ran.of("checkpoint")[0]["value"] == "nil"
+
+
+# The import
+
+REACT = PLAYER.format(replies='("It is 7.")') + '(println (react "Q" nil 3))\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "all.sema").write_text(IMPORT + REACT)
+    (tmp_path / "one.sema").write_text('(import "sema/patterns" react)\n' + REACT)
+    return tmp_path
+
+
+def python(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *args], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", ["all", "one"])
+def test_programs_run_in_a_sandbox_and_compiled(name: str, folder: Path) -> None:
+    sandboxed = python(folder, "-m", "semac.entry", "--sandbox", "no-fs-read,no-fs-write", f"{name}.sema")
+    assert (sandboxed.stdout, sandboxed.stderr) == ("It is 7.\n", "")
+    python(folder, "-m", "semac.entry", "compile", f"{name}.sema", "-o", "out.py")
+    done = python(folder, "out.py")
+    assert (done.stdout, done.stderr) == ("It is 7.\n", "")
+
+
+def test_every_pattern_compiles_to_text(tmp_path: Path) -> None:
+    calls = """(react "q" nil 3) (reflexion "t" 3) (tree-of-thought "p" 3 count) (debate "t" "a" "b" 2)
+               (generate-check-run "t" 2) (content-pipeline '() str "out") (docs-pipeline '() str nil "f.md")"""
+    (tmp_path / "all.sema").write_text(IMPORT + f"(define (use) {calls})\n(println 1)")
+    python(tmp_path, "-m", "semac.entry", "compile", "all.sema", "-o", "out.py")
+    done = python(tmp_path, "out.py")
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_a_name_that_is_not_there(tmp_path: Path) -> None:
+    message = error_of(tmp_path, '(import "sema/patterns" reactor)')
+    assert "import: module does not export 'reactor'" in message
+    assert "package not found: sema/nothing" in error_of(tmp_path, '(import "sema/nothing")')
+
+
+def test_a_program_may_have_a_pattern_of_its_own(tmp_path: Path) -> None:
+    text = IMPORT + '(defmacro debate (topic) `(str "no " ,topic))\n(debate 1)'
+    assert run_program(tmp_path, text).value == "no 1"
