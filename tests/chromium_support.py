@@ -139,7 +139,8 @@ def _port(folder: Path, process: subprocess.Popen[bytes]) -> int:
     """The port that the browser has chosen: it writes it to its profile."""
     end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end:
-        with suppress(OSError, ValueError):
-            return int((folder / "DevToolsActivePort").read_text().split()[0])
+        with suppress(OSError, ValueError):  # not there yet, or not whole
+            port, _ = (folder / "DevToolsActivePort").read_text().split("\n/")
+            return int(port)
         time.sleep(0.02)
     pytest.skip("Chromium doesn't start here")
