@@ -5,6 +5,7 @@ A provider defined in Sema plays the model.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +59,29 @@ ORDERS = """
      {:status "pending" :amount 120} {:status "pending" :amount 200}]))
 """
 
-# Each step of a pattern gets the next of the prepared answers.
-STEPS = """
-(define asked '())
+# Each step gets the next of the prepared answers.
+PLAYER = """
 (define answers '())
-(define (step prompt options)
-  (set! asked (cons (:name options) asked))
-  (let ((answer (first answers)))
-    (set! answers (rest answers))
-    answer))
+(llm/define-provider :player
+  {:complete (fn (request)
+     (let ((answer (first answers)))
+       (set! answers (rest answers))
+       {:content answer :usage {:prompt-tokens 3000 :completion-tokens 2200}}))
+   :default-model "player"})
 """
+
+ARTICLES = (
+    PLAYER
+    + """
+(define topics ["tea" "coffee"])
+(define article {:title {:type :string} :body {:type :string}})
+(define (article-prompt topic) (str "Explain " topic "."))
+(define (good-article? article) (and (map? article) (not (= "" (:body article)))))
+(define (slug title) (string/replace (string/lower title) " " "-"))
+(define (write-file article) (file/write (str (slug (:title article)) ".md") (:body article)))
+(set! answers (list (json/encode {:title "On Tea" :body "Warm."}) (json/encode {:title "On Coffee" :body ""})))
+"""
+)
 
 
 def run(seed: str, helpers: str) -> Any:
@@ -125,27 +139,63 @@ def test_a_diagnosis_is_a_map() -> None:
     assert to_text(run(source("diagnosis") + "(:failed report)", "(define (return map) (set! report map))")) == "5"
 
 
+# Workflows
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def journal(folder: Path) -> list[Any]:
+    (events,) = folder.glob(".sema/runs/*/events.jsonl")
+    return [json.loads(line) for line in events.read_text().splitlines()]
+
+
+def test_the_content_pipeline(folder: Path) -> None:
+    assert to_text(run(source("content_pipeline"), ARTICLES)) == "{:published 1 :status :success}"
+    assert (folder / "on-tea.md").read_text() == "Warm."
+    events = journal(folder)
+    phases = [event["phase"] for event in events if event["event"] == "phase.started"]
+    assert phases == events[0]["phases"] == ["Topics", "Write", "Verify", "Publish"]
+    assert [event["agent_id"] for event in events if event["event"] == "agent.started"] == ["writer_1", "writer_2"]
+    assert events[-1]["status"] == "success"
+
+
+def test_an_audit_over_its_budget(folder: Path) -> None:
+    envelope = run(source("audit"), PLAYER + '(set! answers (list "Found." "Never asked."))')
+    assert to_text(envelope) == '{:reason "budget exceeded" :status :failed}'
+    events = journal(folder)
+    (budget,) = [event for event in events if event["event"] == "budget"]
+    assert (budget["input_tokens"] + budget["output_tokens"], budget["budget_limit"]) == (5200, 5000)
+    assert [event["phase"] for event in events if event["event"] == "phase.started"] == ["Scan", "Report"]
+    assert events[-1]["reason"] == "budget exceeded"
+
+
 PATTERNS = [
-    ('(react "Why?" (list) 5)', '("Next: look" "Because.")', "Because.", '("react" "react")'),
+    ('(react "Why?" (list) 5)', '("Next: look" "Because.")', "Because.", ["react", "react"]),
     (
         '(reflexion "Write." 3)',
         '("draft" "too long" "short" " OK, good")',
         "short",
-        '("critic" "actor" "critic" "actor")',
+        ["actor", "critic", "actor", "critic"],
     ),
-    ('(tree-of-thought "Think." 3 string-length)', '("a" "ccc" "bb")', "ccc", '("thought" "thought" "thought")'),
+    ('(tree-of-thought "Think." 3 string-length)', '("a" "ccc" "bb")', "ccc", ["thought"] * 3),
     (
         '(define topic "Tea or coffee?") (debate topic "tea" "coffee" 1)',
         '("warm" "strong" "tea wins")',
         "tea wins",
-        '("judge" "coffee" "tea")',
+        ["tea", "coffee", "judge"],
     ),
 ]
 
 
 @pytest.mark.parametrize(("call", "answers", "result", "asked"), PATTERNS, ids=[row[0].split()[0] for row in PATTERNS])
-def test_patterns_of_agents(call: str, answers: str, result: str, asked: str) -> None:
-    session = Session(closed=False)
-    session.run(STEPS + source("patterns"))
-    assert session.run(f"(set! answers '{answers}) {call}") == result
-    assert to_text(session.run("asked")) == asked
+def test_patterns_of_agents(call: str, answers: str, result: str, asked: list[str], folder: Path) -> None:
+    """In a run, where each step is in the journal, and outside of one."""
+    helpers = PLAYER + source("patterns") + f"(set! answers '{answers})"
+    envelope = run(f'(defworkflow w "" {{}} {call})', helpers)
+    assert to_text(envelope) == f'{{:status :success :value "{result}"}}'
+    assert [event["agent_name"] for event in journal(folder) if event["event"] == "agent.started"] == asked
+    assert run(call, helpers) == result
