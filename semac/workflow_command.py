@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "show": ("semac.workflow_show", "main", "Show one run: phases, agents, checkpoints, result."),
     "reject": ("semac.workflow_approvals", "reject_main", "Reject what a run asks for."),
     "run": ("semac.workflow_run", "main", "Run the workflow of a file, or resume a run."),
+    "view": ("semac.workflow_view", "main", "Show runs in a browser, live."),
 }
 """name: (module, function, one line of help); the function takes the arguments and gives the exit status."""
 
