@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from sema_runtime.llm import guard as guards
 from sema_runtime.values.errors import PolicyDenied, SemaError
+from sema_runtime.values.maps import Map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,15 +20,26 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.policy.rules import Policy
 
 LONGEST_REASON = 256
+MOST_KEPT = 64
+_compiled: dict[tuple[int, bool], tuple[Any, tuple[Policy, ...]]] = {}
+"""By the identity of their maps, which don't change and are kept alive here: that of a step in a loop comes often."""
 
 
 def compiled(value: Any, step: bool = False) -> tuple[Policy, ...]:
     """The policies of a `:policy` option. step: of a step. Raises SemaError for what is none."""
     if value is None:
         return ()
+    known = _compiled.get((id(value), step))
+    if known is not None:
+        return known[1]
     from sema_runtime.workflow.policy import compiling
 
-    return compiling.compiled(value, step)
+    made = compiling.compiled(value, step)
+    if isinstance(value, Map):
+        if len(_compiled) >= MOST_KEPT:
+            _compiled.clear()
+        _compiled[id(value), step] = value, made
+    return made
 
 
 @contextmanager

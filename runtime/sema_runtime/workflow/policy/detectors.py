@@ -65,9 +65,14 @@ def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-def spans(name: str, text: str) -> list[Span]:
-    """Where a detector finds something: (start, end) in characters, in order, none overlapping."""
-    return _merged(FINDERS[name](text))
+def spans(name: str, texts: Iterable[str]) -> list[list[Span]]:
+    """Where a detector finds something in each text: (start, end) in characters, in order, none overlapping."""
+    if name == "secret":
+        from sema_runtime.llm import secrets
+
+        known = secrets.known()
+        return [_merged(_secrets(text, known)) for text in texts]
+    return [_merged(FINDERS[name](text)) for text in texts]
 
 
 def _merged(found: Iterable[Span]) -> list[Span]:
@@ -80,14 +85,13 @@ def _merged(found: Iterable[Span]) -> list[Span]:
     return made
 
 
-def _secrets(text: str) -> Iterator[Span]:
-    from sema_runtime.llm import secrets
-
-    for known in secrets.known():
-        at = text.find(known)
+def _secrets(text: str, known: list[str]) -> Iterator[Span]:
+    """known: the secrets of this process, whatever they look like."""
+    for secret in known:
+        at = text.find(secret)
         while at >= 0:
-            yield at, at + len(known)
-            at = text.find(known, at + len(known))
+            yield at, at + len(secret)
+            at = text.find(secret, at + len(secret))
     for match in _regex("|".join(TOKENS)).finditer(text):
         yield match.span()
     for pattern in NAMED:
@@ -166,7 +170,6 @@ def luhn(digits: str) -> bool:
 
 
 FINDERS: dict[str, Callable[[str], Iterator[Span]]] = {
-    "secret": _secrets,
     "email": _emails,
     "phone": _phones,
     "ipv4": _addresses,

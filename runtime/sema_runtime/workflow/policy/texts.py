@@ -29,19 +29,14 @@ class Finding:
     reason: str
 
 
-@dataclass(slots=True)
 class Scan:
     """Texts and where in them something is to be taken out. section: input or output."""
 
-    section: str
-    texts: list[str]
-
-    def __post_init__(self) -> None:
-        self._spans: dict[str, list[list[Span]]] = {}
+    def __init__(self, section: str, texts: list[str]) -> None:
+        self.section = section
+        self.texts = texts
+        self._spans: dict[str, list[list[Span]]] = {}  # by detector, for each text
         self._taken_out: set[str] = set()
-
-    _spans: Any = None
-    _taken_out: Any = None
 
     def findings(self, policy: Policy, wanted: tuple[tuple[str, str], ...]) -> Iterator[Finding]:
         """What the detectors of a policy find. A text that is too large isn't read, and may not pass."""
@@ -60,8 +55,8 @@ class Scan:
 
     def _found(self, name: str) -> list[list[Span]]:
         if name not in self._spans:
-            self._spans[name] = [detectors.spans(name, text) for text in self.texts]
-        return self._spans[name]  # type: ignore[no-any-return]
+            self._spans[name] = detectors.spans(name, self.texts)
+        return self._spans[name]
 
     def redacted(self) -> list[str]:
         """The texts without what policies want out of them; the list itself when that is nothing."""
