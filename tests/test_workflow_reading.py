@@ -156,7 +156,7 @@ def test_damaged_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     ]
     folder = journals.written(tmp_path, "wf_1", "\n".join([*bad, lines[0], *bad, *lines[1:], *bad]) + "\n{half")
     with (folder / "events.jsonl").open("ab") as file:
-        file.write(b'\n{"event":"checkpoint","seq":8,"ts":"0","key":"\xff\xfe","value_digest":""}\r\n{"event":')
+        file.write(b'\n{"event":"checkpoint","seq":8,"ts":"0","key":"\xff\xfe",\r"value_digest":""}\r\n{"event":')
     run = open_run(str(tmp_path), "wf_1")
     assert (run.events_read, run.status, len(run.phases)) == (9, "success", 2)
     assert run.damaged == 3 * (len(bad) - 1) + 1  # an empty line is no damage

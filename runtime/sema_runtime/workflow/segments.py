@@ -107,9 +107,9 @@ class Segment:
         try:
             text = piece.decode()
         except UnicodeDecodeError:
-            for line in piece.splitlines(keepends=True):
-                yield from ((base, fields) for _, fields in self._objects(line.decode("utf-8", "replace")))
-                base += len(line)
+            for line in piece.split(b"\n")[:-1]:
+                yield from ((base, fields) for _, fields in self._objects(line.decode("utf-8", "replace") + "\n"))
+                base += len(line) + 1
             return
         if text.isascii():
             for start, fields in self._objects(text):
