@@ -1,0 +1,189 @@
+"""What steps of a workflow cost beside what they ask, how fast a run is taken up again, and how a fan-out keeps up.
+
+    python scripts/bench_workflows.py [--parts step,resume,parallel] [--steps 1000] [--leaves 10000] [--peers PYTHON]
+
+Every measurement is a process of its own in an empty folder. Times are CPU time (wall time beside it, as durable writes
+wait for the disk). A leaf is a function of the program that answers at once: what is measured is the runtime around it.
+- step: CPU of a step, less that of the same calls outside of a workflow; DBOS (SQLite) and LangGraph with its SQLite
+  checkpointer doing as many steps, where PYTHON has them.
+- resume: a run that was killed behind its last leaf is taken up again: no leaf is asked again.
+- parallel: 500 leaves that take 200 ms, 50 at once; ideal 2.0 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+PROVIDER = """
+(llm/define-provider :fake {:default-model "m"
+  :complete (fn (req) {:content "ok" :usage {:prompt-tokens 3 :completion-tokens 2}})})
+(define n (:n *workflow-args*))
+"""
+STEPS = """(defworkflow bench "Steps" {}
+  (phase "Work")
+  (for-each (fn (i) (step (str "Question " i) {:name "leaf"})) (range n))
+  {:status :success})
+"""
+KILLED = """(defworkflow bench "Steps, then a kill" {}
+  (phase "Work")
+  (for-each (fn (i) (step (str "Question " i) {:name "leaf"})) (range n))
+  (when (= "1" (env "KILLED")) (proc/kill (sys/pid) 9))
+  {:status :success})
+"""
+CALLS = (
+    """(define *workflow-args* {:n (string->number (last (sys/args)))})
+"""
+    + PROVIDER
+    + """(for-each (fn (i) (llm/complete (str "Question " i))) (range n))
+"""
+)
+PARALLEL = """
+(llm/define-provider :slow {:default-model "m" :complete (fn (req) (async/sleep 200) "ok")})
+(defworkflow bench "Side by side" {}
+  (phase "Work")
+  (parallel (map (fn (i) (fn () (step (str "Question " i) {:name "leaf"}))) (range (:n *workflow-args*))) 50)
+  {:status :success})
+"""
+DBOS = """
+import os, sys, time
+from dbos import DBOS
+DBOS(config={"name": "bench", "system_database_url": "sqlite:///bench.sqlite", "log_level": "ERROR"})
+@DBOS.step()
+def leaf(i): return "ok"
+@DBOS.workflow()
+def steps(n):
+    for i in range(n): leaf(i)
+    if os.environ.get("KILLED") == "1": os.kill(os.getpid(), 9)
+    return n
+DBOS.launch()
+if len(sys.argv) > 2:
+    DBOS.retrieve_workflow(sys.argv[2]).get_result()
+else:
+    from dbos import SetWorkflowID
+    with SetWorkflowID("one"): steps(int(sys.argv[1]))
+"""
+LANGGRAPH = """
+import os, sys
+from typing import TypedDict
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+class State(TypedDict):
+    i: int
+    n: int
+def leaf(state):
+    if state["i"] == state["n"] - 1 and os.environ.get("KILLED") == "1": os.kill(os.getpid(), 9)
+    return {"i": state["i"] + 1}
+graph = StateGraph(State)
+graph.add_node("leaf", leaf)
+graph.add_edge(START, "leaf")
+graph.add_conditional_edges("leaf", lambda s: "leaf" if s["i"] < s["n"] else END)
+with SqliteSaver.from_conn_string("bench.sqlite") as saver:
+    n = int(sys.argv[1])
+    config = {"configurable": {"thread_id": "1"}, "recursion_limit": n + 10}
+    graph.compile(checkpointer=saver).invoke({"i": 0, "n": n} if len(sys.argv) == 2 else None, config)
+"""
+
+
+class Spent(NamedTuple):
+    cpu: float  # seconds
+    wall: float
+
+
+def run(command: list[str], folder: Path, killed: bool = False) -> Spent:
+    """What a process used. Raises for one that fails, unless it was to be killed."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    before, begun = os.times(), time.monotonic()
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={**environment, "KILLED": "1" if killed else ""}
+    )
+    if done.returncode and not killed:
+        raise SystemExit(f"{command[:4]} failed: {done.stderr[-600:]}")
+    after = os.times()
+    used = after.children_user - before.children_user + after.children_system - before.children_system
+    return Spent(used, time.monotonic() - begun)
+
+
+def sema(*arguments: str) -> list[str]:
+    return [str(Path(sys.executable).with_name("sema")), *arguments]
+
+
+def workflow(folder: Path, source: str, n: int, *more: str) -> list[str]:
+    (folder / "bench.sema").write_text(source)
+    return sema("workflow", "run", "bench.sema", "--args", json.dumps({"n": n}), *more)
+
+
+def each(one: Callable[[Path, int], Spent], n: int) -> Spent:
+    """What one of n steps costs: the difference to a process with one step, divided."""
+    spent = []
+    for count in (1, n):
+        with tempfile.TemporaryDirectory() as folder:
+            spent.append(one(Path(folder), count))
+    return Spent((spent[1].cpu - spent[0].cpu) / (n - 1) * 1000, (spent[1].wall - spent[0].wall) / (n - 1) * 1000)
+
+
+def step(n: int, peers: str) -> None:
+    def calls(folder: Path, count: int) -> Spent:
+        (folder / "calls.sema").write_text(CALLS)
+        return run(sema("calls.sema", "--", str(count)), folder)
+
+    ours = each(lambda folder, count: run(workflow(folder, PROVIDER + STEPS, count), folder), n)
+    bare = each(calls, n)
+    print(f"step: {ours.cpu - bare.cpu:.3f} ms CPU beyond its call (limit 1.0), {ours.wall - bare.wall:.2f} ms wall")
+    for name, source in (("DBOS", DBOS), ("LangGraph", LANGGRAPH)):
+        command = [peers, "-c", source]
+        theirs = each(lambda folder, count, command=command: run([*command, str(count)], folder), n)  # type: ignore[misc]
+        print(f"  {name}: {theirs.cpu:.3f} ms CPU, {theirs.wall:.2f} ms wall")
+
+
+def resume(n: int, peers: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run(workflow(folder, PROVIDER + KILLED, n), folder, killed=True)
+        (run_id,) = os.listdir(folder / ".sema" / "runs")
+        again = run(workflow(folder, PROVIDER + KILLED, n, "--resume", run_id), folder)
+    print(f"resume: {n} finished leaves in {again.wall:.2f} s, {again.cpu:.2f} s CPU (limit 3 s)")
+    for name, source, more in (("DBOS", DBOS, "one"), ("LangGraph", LANGGRAPH, "again")):
+        with tempfile.TemporaryDirectory() as folder_name:
+            folder = Path(folder_name)
+            run([peers, "-c", source, str(n)], folder, killed=True)
+            theirs = run([peers, "-c", source, str(n), more], folder)
+            print(f"  {name}: {theirs.wall:.2f} s, {theirs.cpu:.2f} s CPU")
+
+
+def parallel(peers: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        none = run(workflow(folder, PARALLEL, 0), folder)
+        spent = run(workflow(folder, PARALLEL, 500), folder)
+    wall = spent.wall - none.wall
+    print(f"parallel: 500 leaves of 200 ms, 50 at once: {wall:.2f} s, {wall / 2:.2f} of the ideal (limit 1.1)")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--parts", default="step,resume,parallel")
+    options.add_argument("--steps", type=int, default=1000)
+    options.add_argument("--leaves", type=int, default=10_000)
+    options.add_argument("--peers", default=sys.executable, help="a Python in which dbos and langgraph are installed")
+    given = options.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
+    for part in given.parts.split(","):
+        if part == "step":
+            step(given.steps, given.peers)
+        elif part == "resume":
+            resume(given.leaves, given.peers)
+        else:
+            parallel(given.peers)
+
+
+if __name__ == "__main__":
+    main()
