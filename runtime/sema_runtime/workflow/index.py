@@ -246,7 +246,9 @@ EVENTS: dict[str, Callable[[Connection, str, int, dict[str, Any]], None]] = {
 
 def _text(value: Any) -> str | None:
     """A text as SQLite takes it: lone surrogates, which UTF-8 doesn't have, become question marks."""
-    return value.encode("utf-8", "replace").decode() if type(value) is str else None
+    if type(value) is not str:
+        return None
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _int(value: Any) -> int | None:
