@@ -55,7 +55,7 @@ def arguments_of(text: Any) -> Any:
         return text if isinstance(text, dict) else {}
     try:
         return json.loads(text) if text.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
