@@ -39,6 +39,7 @@ Handler = Callable[["Analyzer", List, Scope], Any]
 SPECIAL: dict[str, Handler] = {}
 MAX_DEPTH = 900
 STREAMS = frozenset(("*stdin*", "*stdout*", "*stderr*"))
+WORKFLOW_ARGS = "*workflow-args*"
 
 # Heads that expansions use and programs can't shadow → the runtime function behind them.
 INTERNAL = {
@@ -290,6 +291,8 @@ class Analyzer:
                 return Const(CONSTANTS[name], span=self.span)
             if name in STREAMS:
                 return Runtime("sema_runtime.lib.streams:standard_stream", [Const(name[1:-1])], span=self.span)
+            if name == WORKFLOW_ARGS:
+                return Runtime("sema_runtime.workflow.scope:workflow_args", [], span=self.span)
             macro = self.prelude.get(name)
             if macro is not None:
                 return Const(macro, span=self.span)

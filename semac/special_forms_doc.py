@@ -409,6 +409,9 @@ VALUES: dict[str, str] = {
 
 (stream/type *stdout*) => "stdout\"
 (stream/writable? *stdout*) => #t""",
+    "*workflow-args*": """The arguments of a workflow: what `sema workflow run FILE --args JSON` was given, decoded. {} without.
+
+(get *workflow-args* :folder "src") => "src\"""",
     "e": """Euler's number, the base of natural logarithms.
 
 (log e) => 1.0""",

@@ -7,7 +7,7 @@ import pytest
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.constants import CONSTANTS
 from semac import doc
-from semac.analyze import STREAMS
+from semac.analyze import STREAMS, WORKFLOW_ARGS
 from semac.doc_entries import all_entries, lookup
 from semac.special_forms_doc import FORMS, VALUES
 
@@ -167,7 +167,7 @@ def test_every_builtin_has_an_entry() -> None:
 
 
 def test_every_name_of_a_value_has_an_entry() -> None:
-    assert {*CONSTANTS, *STREAMS, "inf", "nan"} == set(VALUES)
+    assert {*CONSTANTS, *STREAMS, WORKFLOW_ARGS, "inf", "nan"} == set(VALUES)
     assert lookup("pi") is not None and "pi" in doc.documented_names()
 
 

@@ -100,6 +100,15 @@ def test_exit_status(folder: Path, body: str, status: int, said: str) -> None:
     assert (done.returncode, done.stderr) == (status, said)
 
 
+def test_arguments_without_the_command(folder: Path) -> None:
+    """They are {} then, or what the environment says; `sema check` knows the name."""
+    (folder / "args.sema").write_text("(println (get *workflow-args* :name 1))")
+    assert sema(folder, "args.sema").stdout == "1\n"
+    assert sema(folder, "args.sema", SEMA_WORKFLOW_ARGS_JSON='{"name": 2}').stdout == "2\n"
+    assert "json/decode: parse error" in sema(folder, "args.sema", SEMA_WORKFLOW_ARGS_JSON="{").stderr
+    assert sema(folder, "check", "args.sema").returncode == 0
+
+
 def test_the_last_form_decides(folder: Path) -> None:
     assert flow(folder, '(defworkflow w "" {} {:status :failed}) 5', "-q").returncode == 0
     assert flow(folder, "{:status :failed}", "-q").returncode == 1

@@ -74,6 +74,14 @@ def current() -> Run | None:
     return active.get()
 
 
+def workflow_args() -> Any:
+    """The value of `*workflow-args*`: what the run was started with, decoded; {} without arguments. Raises SemaError."""
+    from sema_runtime.lib.json import json_decode
+
+    text = (settings.get() or Settings.from_environment()).args_json
+    return json_decode(text if text.strip() else "{}")
+
+
 def agent_id() -> str:
     """The leaf that this task works for, "" outside of one."""
     return leaf.get()
