@@ -13,7 +13,7 @@ from semac.commands import SETTINGS
 
 def main(args: list[str]) -> int:
     """`sema workflow view ARGS`."""
-    return standalone(view_command, args, [])
+    return standalone(view_command, args, [], "sema workflow view")
 
 
 @click.command("sema workflow view", context_settings=SETTINGS)

@@ -265,7 +265,7 @@ def test_colours_follow_the_system_or_the_button(page: Page, viewer: Viewer) -> 
 def test_ten_thousand_agents(page: Page, viewer: Viewer) -> None:
     written(viewer.root, "a", wide(10_000))
     opened(page, viewer, "a")
-    page.until("document.querySelector('#r-agents')?.innerText.includes('10000')")
+    page.until("document.querySelector('#r-agents')?.innerText.includes('10,000')")
     page.click("#expand")
     page.until("document.querySelectorAll('#tree .agent').length > 5")
     assert page.run("document.querySelectorAll('#tree .row').length") < 80

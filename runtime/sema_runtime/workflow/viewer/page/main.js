@@ -138,7 +138,8 @@ function head() {
   $("status").textContent = `${glyph(s.status)} ${s.status}`;
   $("status").title = s.reason || "";
   const started = s.phases.filter((phase) => phase.started != null && phase.name).length;
-  const done = s.running ? `${s.finished} / ${s.agents}` : String(s.agents);
+  const agents = s.agents.toLocaleString();
+  const done = s.running ? `${s.finished.toLocaleString()} / ${agents}` : agents;
   const total = s.input_tokens + s.output_tokens;
   const budget = metadata.meta && metadata.meta.budget ? metadata.meta.budget : {};
   const tokenLimit = s.token_limit ?? (typeof budget.tokens === "number" ? budget.tokens : null);
