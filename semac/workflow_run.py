@@ -31,6 +31,10 @@ def main(args: list[str]) -> int:
 @click.option("--no-auth-prompt", is_flag=True, help="Never open a browser for the login of an MCP server.")
 @click.option("--view", is_flag=True, help="Serve the viewer meanwhile, and until Ctrl-C; open it in a browser.")
 @click.option("-p", "--port", type=click.IntRange(0, 65535), default=8899, metavar="N", help="Its port. [8899]")
+@click.option("--approval-mode", default="auto", metavar="MODE", help="auto, prompt, pause or deny. [auto]")
+@click.option("--approval-public-key-file", metavar="FILE", help="The key of those who may approve.")
+@click.option("--approval-signing-key-file", metavar="FILE", help="A private key to approve with; needs --view.")
+@click.option("--approval-actor", metavar="NAME", help="In whose name.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def run_command(file: str, **options: Any) -> int:
     """Run the workflow of FILE, or resume a run.
@@ -39,7 +43,8 @@ def run_command(file: str, **options: Any) -> int:
     that was finished: resume the run by its id. Progress goes to stderr.
 
     \b
-    Exit status: 0 success; 1 the workflow or the program failed; 2 an MCP server wants a login.
+    Exit status: 0 success; 1 the workflow or the program failed, or was rejected; 2 an MCP server wants a login;
+    3 an approval is wanted.
 
     \b
     Examples:
@@ -66,6 +71,8 @@ def _run(file: str, options: dict[str, Any]) -> int:
     if options["resume"] is not None:
         settings = replace(settings, run_id=_resumable(options["resume"], root), resume=True)
     source = _source(file)
+    _check(source, file)
+    _configure_approvals(source, file, options)
     viewer = _viewer(root, options["port"]) if options["view"] else None
     _restrict(source, file)
     args = _parsed(options["args_json"])
@@ -83,7 +90,7 @@ def _run(file: str, options: dict[str, Any]) -> int:
         may_ask=not options["no_auth_prompt"] and _interactive(),
     )
     scope.settings.set(settings)
-    status = _evaluated(file, source, args)
+    status = _evaluated(file, source, args, root)
     if viewer is not None:
         print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
@@ -129,6 +136,44 @@ def _source(file: str) -> bytes:
         raise Refused(f"cannot read {file}: {error.strerror or error}") from None
 
 
+def _check(source: bytes, file: str) -> None:
+    """Refuses a program in whose workflows the checker finds errors. (One that can't be read says so when it runs.)"""
+    if b"defworkflow" not in source:
+        return
+    from semac.workflow_check import ERROR, check_text
+
+    found = [one for one in check_text(source.decode("utf-8", "replace")) if one.severity == ERROR]
+    if found and not any(one.code == "E-PARSE" for one in found):
+        raise Refused("\n".join(["the workflow has errors", *(one.text(file) for one in found)]))
+
+
+def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> None:
+    """Says how `(approval ...)` asks, where the program can come to one."""
+    from sema_runtime.values.errors import SemaError
+    from sema_runtime.workflow import approvals
+
+    if options["approval_signing_key_file"] is not None and not options["view"]:
+        raise Refused("--approval-signing-key-file needs --view")
+    revision = ""
+    if any(word in source for word in (b"approval", b"import", b"load")):
+        from semac import workflow_revision
+
+        try:
+            revision = workflow_revision.revision(file, source)
+        except (OSError, workflow_revision.TooLarge) as error:
+            raise Refused(f"{file}: {error}") from None
+    try:
+        approvals.configure(
+            options["approval_mode"],
+            options["approval_public_key_file"],
+            options["approval_signing_key_file"],
+            options["approval_actor"],
+            revision,
+        )
+    except SemaError as error:
+        raise Refused(error.message) from None
+
+
 def _restrict(source: bytes, file: str) -> None:
     """Takes away from this process what the file's workflows forbid themselves."""
     from sema_runtime import capabilities
@@ -170,7 +215,7 @@ def _progress() -> Any:
 # The program
 
 
-def _evaluated(file: str, source: bytes, args: Any) -> int:
+def _evaluated(file: str, source: bytes, args: Any, root: str) -> int:
     """Runs the program; the exit status, by the value of its last form."""
     from semac.run import guarded, look_beside
     from semac.session import Session
@@ -190,7 +235,7 @@ def _evaluated(file: str, source: bytes, args: Any) -> int:
         finally:
             _tell_of_unfinished(file)
 
-    return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope)
+    return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope, root)
 
 
 def bind(session: Any, name: str, value: Any) -> None:
@@ -201,19 +246,24 @@ def bind(session: Any, name: str, value: Any) -> None:
     session.globals[mangle(name)] = value
 
 
-def _status(envelope: Any) -> int:
-    from sema_runtime.values.atoms import keyword
+def _status(envelope: Any, root: str) -> int:
+    """The exit status for the program's last value, which is told of when it is no success."""
+    from sema_runtime.values.atoms import Keyword, keyword
     from sema_runtime.values.maps import HashMap, Map
     from sema_runtime.values.printer import pretty
+    from sema_runtime.workflow import approvals
 
-    status = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
-    if status is keyword("failed"):
+    found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
+    status = found.name if isinstance(found, Keyword) else ""
+    if status == "failed":
         print(f"workflow failed: {pretty(envelope, 80)}", file=sys.stderr)
-        return 1
-    if status is keyword("needs-auth"):
+    elif status == "rejected":
+        print(f"Error: workflow approval rejected: {pretty(envelope, 80)}", file=sys.stderr)
+    elif status == "needs-auth":
         print(_guidance(envelope), file=sys.stderr)
-        return 2
-    return 0
+    elif status == "needs-approval":
+        print(approvals.guidance(envelope, root), file=sys.stderr)
+    return approvals.exit_code(envelope)
 
 
 def _guidance(envelope: Any) -> str:
