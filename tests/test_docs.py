@@ -33,6 +33,7 @@ PAGES = (
     "providers.md",
     "recordings.md",
     "workflow-tools.md",
+    "workflows.md",
     "policies.md",
 )
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
