@@ -189,6 +189,17 @@ def test_lines_longer_than_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert run.agents[-1].id == "a_5"
 
 
+def test_a_long_line_that_is_still_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "PIECE", 64)
+    monkeypatch.setattr(segments, "LONGEST", 1000)
+    folder = journals.written(tmp_path, "wf_1", journals.GOLDEN + "x" * 5000)
+    run = open_run(str(tmp_path), "wf_1")
+    assert (run.segments[0].unfinished, run.damaged, run.refresh()) == (5000, 0, 0)
+    with (folder / "events.jsonl").open("a") as file:
+        file.write("y\n" + journals.GOLDEN)
+    assert (run.refresh(), run.damaged, run.segments[0].unfinished) == (8, 1, 0)
+
+
 def test_unknown_events_and_fields_are_kept(tmp_path: Path) -> None:
     part = journals.Segment(future={"a": [1]})
     part.add("agent.dreamed", agent_id="a_1", about="sheep")

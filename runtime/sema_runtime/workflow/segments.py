@@ -83,11 +83,10 @@ class Segment:
                 if end:
                     yield from self._events(piece[:end], self.read)
                     self.read += end
-                if self.unfinished < LONGEST:
-                    if self.unfinished or not piece:
-                        return
-                    continue
-                self._skip_line(file)
+                if self.unfinished >= LONGEST:
+                    self._skip_line(file)
+                if self.unfinished or not piece:
+                    return
 
     def _skip_line(self, file: Any) -> None:
         """Goes behind a line that is too long, if its end is there."""
@@ -130,6 +129,8 @@ class Segment:
                 if text[behind] != "\n":  # spaces, or the rest of something else
                     rest, behind = behind, text.index("\n", behind)
                     fields = None if text[rest:behind].strip() else fields
+                if text.find("\n", at, behind) >= 0:  # an event is one line
+                    raise ValueError
             except (ValueError, StopIteration, RecursionError):
                 behind = text.index("\n", at)
                 fields = None if text[at:behind].strip() else BLANK
