@@ -178,6 +178,18 @@ def test_prompt(answer: str, status: str, asked: Callable[..., str], monkeypatch
     assert status in asked()
 
 
+def test_the_terminal_is_not_obeyed(
+    asked: Callable[..., str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    approvals.configure("prompt")
+    asked(r'(defworkflow w "" {} (approval :a {:reason "rm \x1b[2K\rharmless" :subject 1}))'.replace(r"\x1b", "\x1b"))
+    shown = capsys.readouterr().err
+    assert r"rm \x1b[2K\rharmless" in shown and "\x1b" not in shown
+
+
 def test_without_a_key_nobody_can_decide_until_there_is_one(
     asked: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -369,6 +369,14 @@ def test_subjects(rules: str, call: str, rule: str | None) -> None:
         assert denial(f"{{:subjects {rules}}}", SUBJECTS + call).rule == rule
 
 
+def test_a_denial_inside_a_provider_is_one() -> None:
+    program = """
+    (llm/define-provider :outer {:default-model "o" :complete (fn (req)
+      (llm/with-fallback [:fake] (fn () (llm/complete "inner"))))})
+    (llm/with-fallback [:outer :fake] (fn () (llm/complete "a")))"""
+    assert denial('{:models {:default :allow :deny ["fake/*"]}}', program).subject == "fake/m1"
+
+
 def test_a_denial_inside_a_tool_ends_the_run_of_the_agent() -> None:
     program = (
         TOOLS

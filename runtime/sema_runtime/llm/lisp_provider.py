@@ -7,6 +7,7 @@ from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.providers import Provider
 from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import PolicyDenied
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -26,11 +27,12 @@ def complete(provider: Provider, request: Request) -> Reply:
 
 
 def called(function: Any, request: Map) -> Any:
-    """What a provider's function returns for a request. Raises ProviderError for what it throws."""
+    """What a provider's function returns for a request. Raises ProviderError for what it throws, and PolicyDenied for
+    what it was not allowed to ask itself."""
     try:
         return function(request)
     except Exception as error:
-        if is_cancelled(error):
+        if is_cancelled(error) or isinstance(error, PolicyDenied):
             raise
         raise api_error(0, error_text(error), _place(error)) from error
 

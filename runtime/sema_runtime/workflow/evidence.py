@@ -115,4 +115,4 @@ def _table(title: str, header: tuple[str, ...], rows: list[Any]) -> str:
 def _plain(value: Any) -> str:
     """A text in one line that Markdown shows as it is."""
     text = " ".join(str("" if value is None else value).split())
-    return "".join(f"\\{char}" if char in "|`*_<>[]\\" and text != "---" else char for char in text)
+    return "".join(f"\\{char}" if char in "|`*<>[]\\" and text != "---" else char for char in text)

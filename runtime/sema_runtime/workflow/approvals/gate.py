@@ -144,9 +144,9 @@ def _decide(run: Run, request: Request, settings: approvals.Settings) -> Decisio
 
 def _asked_on_terminal(request: Request) -> tuple[str | None, str | None]:
     """(verdict, reason). Nothing but a clear answer is one: without, the run is left for later."""
-    shown = f"\nApproval needed: {request.reason}\n"
+    shown = f"\nApproval needed: {_visible(request.reason)}\n"
     if request.preview is not None:
-        shown += f"{request.preview}\n"
+        shown += f"{_visible(request.preview)}\n"
     try:
         print(f"{shown}Approve? [y]es, [n]o, anything else: later ", end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline().strip().lower()
@@ -158,6 +158,11 @@ def _asked_on_terminal(request: Request) -> tuple[str | None, str | None]:
         return REJECT, sys.stdin.readline().strip()[:LONGEST] or "rejected on the terminal"
     except OSError:
         return None, None
+
+
+def _visible(text: str) -> str:
+    """A text of the program without what a terminal would obey: it can't be made to show something else."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def decided(

@@ -103,8 +103,8 @@ def path_parts(value: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             written.pop()
         elif part not in ("", "."):
             written.append(part)
-    workspace = os.path.realpath(os.getcwd())
     try:
+        workspace = os.path.realpath(os.getcwd())
         real = os.path.realpath(os.path.join(workspace, value))
     except (OSError, ValueError):
         raise Unreadable("it can't be resolved") from None
