@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.tables import aligned, one_line
 from semac.workflow_commands import Problem, as_json, opened, root_of, run_dir, show_json
+
 
 class Refused(Problem):
     """What was wanted is not done."""
@@ -59,22 +59,13 @@ def list_command(run: str, run_dir: str | None, as_json: bool) -> int:
     from sema_runtime.workflow.approvals import deciding
 
     folder = opened(root_of(run_dir), run).folder
-    found = _answered(lambda: deciding.requests(folder))
+    found = _answered(lambda: deciding.listed(folder))
     if as_json:
-        show_json(
-            [
-                {
-                    "status": deciding.status_of(decision),
-                    "request": asdict(request),
-                    "decision": None if decision is None else asdict(decision),
-                }
-                for request, decision in found
-            ]
-        )
+        show_json(found)
     elif not found:
         print(f"No approvals in run {run}.")
     else:
-        rows = [(one.approval_id, deciding.status_of(decision), one_line(one.reason)) for one, decision in found]
+        rows = [(one["request"]["approval_id"], one["status"], one_line(one["request"]["reason"])) for one in found]
         print("\n".join(aligned([("ID", "STATUS", "REASON"), *rows])))
     return 0
 

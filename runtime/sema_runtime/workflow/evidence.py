@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from dataclasses import asdict
 from hashlib import sha256
 
 from sema_runtime.values.errors import SemaError
@@ -62,14 +61,7 @@ def collected(run: Run) -> dict[str, Any]:
         "result": run.result,
         "event_counts": dict(sorted(counts.items())),
         "events": events,
-        "approvals": [
-            {
-                "status": deciding.status_of(decision),
-                "request": asdict(request),
-                "decision": None if decision is None else asdict(decision),
-            }
-            for request, decision in deciding.requests(run.folder)
-        ],
+        "approvals": deciding.listed(run.folder),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.approvals import files
@@ -25,6 +26,18 @@ def requests(run_folder: str) -> list[tuple[Request, Decision | None]]:
         if request is not None:
             found.append((request, decision_about(run_folder, request)))
     return found
+
+
+def listed(run_folder: str) -> list[dict[str, Any]]:
+    """The same as JSON: status (pending, approved or rejected), request, decision (null while there is none)."""
+    return [
+        {
+            "status": status_of(decision),
+            "request": asdict(request),
+            "decision": None if decision is None else asdict(decision),
+        }
+        for request, decision in requests(run_folder)
+    ]
 
 
 def decision_about(run_folder: str, request: Request) -> Decision | None:
