@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall
+from sema_runtime.llm.messages import Reply, Request, ToolCall
 from sema_runtime.values.errors import LlmError, PolicyDenied
 from sema_runtime.workflow.events import (
     PolicyBypassed,
@@ -15,6 +15,7 @@ from sema_runtime.workflow.events import (
     PolicyRedacted,
     PolicyViolation,
 )
+from sema_runtime.workflow.policy.request_texts import Leaves, RequestTexts
 from sema_runtime.workflow.policy.rules import BLOCK, REDACT, SKIP, STRICTNESS, TOOL_ERROR, Policy
 
 TYPE_CHECKING = False
@@ -82,18 +83,12 @@ class PolicyGuard:
         """Who is asked first as `provider/model`, and the chain without those that are skipped (None: as it is)."""
         from sema_runtime.llm import fallback
 
-        if _replaying():
-            return f"{UNKNOWN}/{request.model}", None
-        try:
-            targets = [f"{provider.name}/{model}" for provider, model in fallback.targets(request)]
-        except LlmError:  # nobody to ask: a tape may have the answer
-            targets = []
-        entries = fallback.chain.get()
+        targets, entries = _targets(request), fallback.chain.get()
         kept = [place for place, target in enumerate(targets) if not (entries and self._skips(target))]
-        first = targets[kept[0]] if kept else targets[0] if targets else UNKNOWN
+        first = targets[kept[0]] if kept else _subject(request, targets)
         if targets:
             self._check_target(first)
-        return first, tuple(entries[place] for place in kept) if len(kept) < len(entries) else None
+        return first, tuple(entries[place] for place in kept) if len(kept) < len(targets) else None
 
     def _skips(self, target: str) -> bool:
         """Whether a target in a chain is passed over: denied, and by no policy that fails for it."""
@@ -194,7 +189,7 @@ class PolicyGuard:
     def last_text(self, request: Request, text: str) -> str:
         if not any(policy.output is not None for policy in self.policies):
             return text
-        return self._read_reply(self._targets(request)[0], [text], True, REQUEST)[0]
+        return self._read_reply(_subject(request, _targets(request)), [text], True, REQUEST)[0]
 
     def _read_reply(self, subject: str, texts: list[str], final: bool, source: str) -> list[str]:
         """The texts of a reply, its own first. final: with it the exchange ends."""
@@ -303,6 +298,22 @@ class PolicyGuard:
             )
 
 
+def _targets(request: Request) -> list[str]:
+    """Who may be asked, in order; nobody when a tape gives the answer, or may have it as nobody is configured."""
+    from sema_runtime.llm import fallback
+
+    if _replaying():
+        return []
+    try:
+        return [f"{provider.name}/{model}" for provider, model in fallback.targets(request)]
+    except LlmError:
+        return []
+
+
+def _subject(request: Request, targets: list[str]) -> str:
+    return targets[0] if targets else f"{UNKNOWN}/{request.model}"
+
+
 def _replaying() -> bool:
     """Whether a tape gives all answers: then nobody is asked. Its keys say that the policy allowed it then."""
     from sema_runtime.llm import cassette
@@ -322,59 +333,3 @@ def effective_fingerprint(policies: tuple[Policy, ...]) -> str:
         return policies[0].fingerprint if policies else ""
     both = "\n".join(policy.fingerprint for policy in policies)
     return f"sha256:{sha256(both.encode()).hexdigest()}"
-
-
-class Leaves:
-    """The strings in decoded JSON, and the JSON with others in their places."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def take(self, value: Any) -> None:
-        if isinstance(value, str):
-            self.texts.append(value)
-        elif isinstance(value, dict):
-            for inner in value.values():
-                self.take(inner)
-        elif isinstance(value, list | tuple):
-            for inner in value:
-                self.take(inner)
-
-    def rebuilt(self, value: Any, texts: Any) -> Any:
-        """texts: an iterator over the new strings."""
-        if isinstance(value, str):
-            return next(texts)
-        if isinstance(value, dict):
-            return {key: self.rebuilt(inner, texts) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.rebuilt(inner, texts) for inner in value]
-        return value
-
-
-class RequestTexts:
-    """All texts of a request: the instructions, the messages and the arguments of earlier calls of tools."""
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self._leaves = Leaves()
-        if request.system is not None:
-            self._leaves.take(request.system)
-        for message in request.messages:
-            self._leaves.take(message.content)
-            for call in message.tool_calls:
-                self._leaves.take(call.arguments)
-        self.texts = self._leaves.texts
-
-    def with_texts(self, texts: list[str]) -> Request:
-        """The request with other texts, in the same order."""
-        rest = iter(texts)
-        system = next(rest) if self.request.system is not None else None
-        messages = [self._message(message, rest) for message in self.request.messages]
-        return replace(self.request, system=system, messages=messages)
-
-    def _message(self, message: Message, rest: Any) -> Message:
-        content = next(rest)
-        calls = tuple(
-            replace(call, arguments=self._leaves.rebuilt(call.arguments, rest)) for call in message.tool_calls
-        )
-        return replace(message, content=content, tool_calls=calls)
