@@ -6,6 +6,8 @@ import base64
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -356,3 +358,45 @@ def test_revision_covers_what_is_imported(tmp_path: Path) -> None:
         Path(name).write_text(text)
         seen.add(now())
     assert len(seen) == 5
+
+
+# The command
+
+
+def command(*args: str) -> tuple[int, str]:
+    """The exit status and what is written to stderr."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SEMA_WORKFLOW_RUN")}
+    done = subprocess.run(
+        [sys.executable, "-m", "semac.entry", "workflow", *args],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env=environment,
+        timeout=60,
+    )
+    return done.returncode, done.stderr
+
+
+def test_workflow_run_from_the_command_line() -> None:
+    Path("w.sema").write_text(ASKING)
+    key = ("--approval-public-key-file", "k.pub")
+    status, said = command("run", "w.sema", "-q", *key)
+    assert status == 3
+    (run_id,) = os.listdir(".sema/runs")
+    (approval_id,) = files.ids(f".sema/runs/{run_id}")
+    assert f"sema workflow approve {run_id} {approval_id} --signing-key-file FILE" in said
+    assert command("approve", run_id, approval_id, "--signing-key-file", "k")[0] == 0
+    assert command("run", "w.sema", "-q", "--resume", run_id, *key) == (0, "")
+
+
+def test_workflow_run_says_what_keeps_it_from_starting() -> None:
+    Path("w.sema").write_text('(defworkflow w "" {} (try (approval :a {:reason "r" :subject 1}) (catch e 1)))')
+    status, said = command("run", "w.sema", "-q")
+    assert status == 1 and "E-APPROVAL-PLACE" in said
+    Path("w.sema").write_text(ASKING)
+    assert command("run", "w.sema", "-q", "--approval-public-key-file", "none") == (
+        1,
+        "error: none: No such file or directory\n",
+    )
+    status, said = command("run", "w.sema", "-q", "--approval-mode", "deny")
+    assert status == 1 and "Error: workflow approval rejected: " in said
