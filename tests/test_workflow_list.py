@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -286,18 +287,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The runs first (one step fails), edited (another program), and first again, resumed as second."""
     root = tmp_path_factory.mktemp("real")
 
-    def run(word: str, run_id: str, *args: str, **settings: str) -> None:
+    def run(word: str, run_id: str, *args: str) -> None:
         program = root / "w.sema"
         program.write_text(PROGRAM.replace("WORD", word))
         code = "import sys; from semac.entry import main; sys.exit(main())"
         command = [sys.executable, "-c", code, "workflow", "run", str(program), "--run-dir", str(root / "runs"), *args]
-        env = {
-            "PATH": "/usr/bin:/bin",
-            "HOME": str(root),
-            "SEMA_NO_LLM": "1",
-            "SEMA_WORKFLOW_RUN_ID": run_id,
-            **settings,
-        }
+        env = {**os.environ, "HOME": str(root), "SEMA_NO_LLM": "1", "SEMA_WORKFLOW_RUN_ID": run_id}
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
 

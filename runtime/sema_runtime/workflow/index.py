@@ -130,7 +130,7 @@ def _sync_file(db: Connection, run_id: str, segment: Segment) -> None:
             if take is not None:
                 take(db, run_id, segment.number, fields)
         db.execute(
-            "INSERT INTO ingest_cursor VALUES (?1, ?2) ON CONFLICT (cursor_key) DO UPDATE SET byte_offset = ?2",
+            "INSERT OR REPLACE INTO ingest_cursor VALUES (?, ?)",
             (cursor_key, segment.read),
         )
     except BaseException:
@@ -150,7 +150,7 @@ def _wipe(db: Connection, run_id: str) -> None:
         db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
     start = f"{run_id}::resume-"
     db.execute(
-        "DELETE FROM ingest_cursor WHERE cursor_key = ?1 OR substr(cursor_key, 1, ?2) = ?3", (run_id, len(start), start)
+        "DELETE FROM ingest_cursor WHERE cursor_key = ? OR substr(cursor_key, 1, ?) = ?", (run_id, len(start), start)
     )
 
 
@@ -160,8 +160,8 @@ def _wipe(db: Connection, run_id: str) -> None:
 def _run_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
     db.execute(
         "INSERT INTO runs (run_id, embedded_run_id, workflow, code_version, started_ts, args_json)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-        " ON CONFLICT (run_id) DO UPDATE SET embedded_run_id = ?2, workflow = ?3, code_version = ?4, args_json = ?6",
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE SET embedded_run_id = excluded.embedded_run_id,"
+        " workflow = excluded.workflow, code_version = excluded.code_version, args_json = excluded.args_json",
         (run_id, *(_text(fields.get(name)) for name in ("run_id", "workflow", "code_version", "ts", "args_json"))),
     )
 
@@ -179,31 +179,31 @@ def _phase_started(db: Connection, run_id: str, segment: int, fields: dict[str, 
 def _phase_ended(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
     """Ends the latest phase of that name that is open."""
     db.execute(
-        "UPDATE phases SET status = ?3, dur_ms = ?4 WHERE rowid = (SELECT rowid FROM phases"
-        " WHERE run_id = ?1 AND phase = ?2 AND status IS NULL ORDER BY start_seq DESC LIMIT 1)",
-        (run_id, _text(fields.get("phase")), _text(fields.get("status")), _int(fields.get("dur_ms"))),
+        "UPDATE phases SET status = ?, dur_ms = ? WHERE rowid = (SELECT rowid FROM phases"
+        " WHERE run_id = ? AND phase = ? AND status IS NULL ORDER BY start_seq DESC LIMIT 1)",
+        (_text(fields.get("status")), _int(fields.get("dur_ms")), run_id, _text(fields.get("phase"))),
     )
 
 
 def _agent_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
     texts = (_text(fields.get(name)) for name in ("agent_id", "agent_name", "model"))
     db.execute(
-        "INSERT OR IGNORE INTO agents (run_id, agent_id, agent_name, model, phase_seq) VALUES (?1, ?2, ?3, ?4,"
-        " (SELECT MAX(start_seq) FROM phases WHERE run_id = ?1 AND start_seq <= ?5))",
-        (run_id, *texts, _seq(fields)),
+        "INSERT OR IGNORE INTO agents (run_id, agent_id, agent_name, model, phase_seq) VALUES (?, ?, ?, ?,"
+        " (SELECT MAX(start_seq) FROM phases WHERE run_id = ? AND start_seq <= ?))",
+        (run_id, *texts, run_id, _seq(fields)),
     )
 
 
 def _agent_result(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
     db.execute(
-        "UPDATE agents SET status = ?3, dur_ms = ?4, model = COALESCE(NULLIF(?5, ''), model)"
-        " WHERE run_id = ?1 AND agent_id = ?2",
+        "UPDATE agents SET status = ?, dur_ms = ?, model = COALESCE(NULLIF(?, ''), model)"
+        " WHERE run_id = ? AND agent_id = ?",
         (
-            run_id,
-            _text(fields.get("agent_id")),
             _text(fields.get("status")),
             _int(fields.get("dur_ms")),
             _text(fields.get("model")),
+            run_id,
+            _text(fields.get("agent_id")),
         ),
     )
 
