@@ -28,6 +28,11 @@ def tape_of(path: Path) -> dict[str, str]:
     return {"SEMA_LLM_CASSETTE": str(tape.relative_to(ROOT)), "SEMA_LLM_CASSETTE_MODE": "replay"}
 
 
+def places(folder: Path) -> dict[str, str]:
+    """The settings that have an example leave nothing outside of a folder."""
+    return {"TMPDIR": str(folder), "SEMA_WORKFLOW_RUN_DIR": str(folder / "runs")}
+
+
 def run(*args: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
     env = {**NO_KEYS, "NO_COLOR": "1", **settings}
     return subprocess.run(
@@ -49,7 +54,7 @@ def test_example(path: Path, tmp_path: Path) -> None:
     if not expected.exists() and path.name == "coding_agent.sema":
         pytest.skip("its output names the files of the working directory; tests/test_llm_agents.py runs it")
     command = [str(path)] if path.suffix == ".py" else ["-m", "semac.entry", str(path.relative_to(ROOT))]
-    done = run(*command, stdin=typed(path), TMPDIR=str(tmp_path), **tape_of(path))
+    done = run(*command, stdin=typed(path), **places(tmp_path), **tape_of(path))
     assert done.returncode == 0, done.stderr
     if os.environ.get("SEMA_UPDATE_GOLDEN"):
         expected.write_text(done.stdout)
@@ -78,7 +83,7 @@ def test_tapes_hold_what_the_examples_ask(tmp_path: Path) -> None:
         if tape.stem == "rag":
             continue  # the last digits of its embeddings are the machine's: tests/test_local_embeddings.py
         path, again = FOLDER / f"{tape.stem}.sema", tmp_path / tape.name
-        to_tape = {"SEMA_LLM_CASSETTE": str(again), "SEMA_LLM_CASSETTE_MODE": "record", "TMPDIR": str(tmp_path)}
+        to_tape = {"SEMA_LLM_CASSETTE": str(again), "SEMA_LLM_CASSETTE_MODE": "record", **places(tmp_path)}
         done = run(
             "-m", "semac.entry", "-l", str(FOLDER / "tapes" / "stand_in.sema"), str(path), stdin=typed(path), **to_tape
         )

@@ -244,3 +244,101 @@ def test_table_shows_a_bar_in_a_terminal(tmp_path: Path) -> None:
         assert t.end() == 0
         assert "= ######################## 40/40, $0.0440, 0 failed" in t.shown()
     assert b"-- " in t.written
+
+
+# The workflow over a folder
+
+PAGES = {
+    "first.md": "# One\n\nAll is said.",
+    "second.md": "# Two\n\nNothing is said.",
+    "third.md": "# Three\n\nEnough.",
+}
+
+
+def review_command(*more: str) -> list[str]:
+    program = str(ROOT / "examples" / "review_docs.sema")
+    args = json.dumps({"folder": "pages", "report": "report.md"})
+    return [sys.executable, "-m", "semac.entry", "workflow", "run", program, "--args", args, *more]
+
+
+def review_reply(received: Received) -> Answer:
+    """What the readers, the editor, the planner and the comparer say."""
+    text = last_text(received)
+    if "for the first time" not in text:
+        return Answer(body=chat_reply(f"<{text.split()[0]}>"))
+    clear = "# Two" not in text
+    return Answer(body=chat_reply(json.dumps({"clear": clear, "problem": "" if clear else "It is empty."})))
+
+
+def pages_in(folder: Path) -> None:
+    (folder / "pages").mkdir()
+    for name, text in PAGES.items():
+        (folder / "pages" / name).write_text(text)
+
+
+REVIEWED = "# Review\n\nFirst: <Which>\n\nContradictions: <Which>\n\n## second.md\n\nIt is empty.\n\n> <Write>"
+
+
+def test_review_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+    """With both calls of the last phase under way: only these two are made again."""
+    pages_in(tmp_path)
+    judging, over = threading.Event(), threading.Event()
+    asked: list[str] = []
+
+    def answer(received: Received) -> Answer:
+        asked.append(last_text(received).split("\n")[0])
+        if not asked[-1].startswith("Which"):
+            return review_reply(received)
+        if len(asked) == 6:
+            judging.set()
+        reply = review_reply(received)
+        return Answer(body=reply.body, wait=None if over.is_set() else over)
+
+    with serving(answer) as server:
+        env = environment(**settings(server, tmp_path))
+        with subprocess.Popen(review_command("-q"), cwd=tmp_path, env=env) as first:
+            assert judging.wait(60)
+            first.kill()
+        over.set()
+        assert not (tmp_path / "report.md").exists()
+        (folder,) = (tmp_path / ".sema" / "runs").iterdir()
+        again = run(review_command("--resume", folder.name), server, tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.startswith("3 pages reviewed, 1 with problems, 0 not answered.\n  second.md: It is empty.\n")
+    assert (tmp_path / "report.md").read_text() == REVIEWED
+    assert len(asked) == 8
+    assert sorted(asked[4:6]) == sorted(asked[6:])
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["status"], result["pages"], result["dropped"]) == ("success", 3, 0)
+
+
+def test_review_asks_again_for_a_page_that_failed(tmp_path: Path) -> None:
+    """The first run ends without that page; what is resumed asks for it, and for what depends on it."""
+    pages_in(tmp_path)
+    broken = [True]
+    asked: list[str] = []
+
+    def answer(received: Received) -> Answer:
+        asked.append(last_text(received))
+        return (
+            Answer(400, {"error": {"message": "no"}}) if broken[0] and "# Two" in asked[-1] else review_reply(received)
+        )
+
+    with serving(answer) as server:
+        first = run(review_command(), server, tmp_path)
+        (folder,) = (tmp_path / ".sema" / "runs").iterdir()
+        assert first.stdout.startswith("2 pages reviewed, 0 with problems, 1 not answered.\n")
+        asked.clear()
+        broken[0] = False
+        again = run(review_command("--resume", folder.name), server, tmp_path)
+    assert again.stdout.startswith("3 pages reviewed, 1 with problems, 0 not answered.\n")
+    assert (tmp_path / "report.md").read_text() == REVIEWED
+    assert [text.split()[0] for text in asked] == ["Review", "Write", "Which", "Which"]
+
+
+def test_review_stops_at_its_budget(tmp_path: Path) -> None:
+    pages_in(tmp_path)
+    with serving(review_reply) as server:
+        done = run(review_command("-q", "--budget-tokens", "12"), server, tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("Not finished: budget exceeded\n")
