@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,8 +23,10 @@ def main(args: list[str]) -> int:
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65535), metavar="PORT", default=8899, help="0: any free one. [8899]"
 )
+@click.option("--approval-signing-key-file", "key_file", metavar="FILE", help="Approve and reject in the page.")
+@click.option("--approval-actor", "actor", metavar="NAME", help="In whose name. [SEMA_APPROVAL_ACTOR or the user]")
 @click.option("--open", "open_it", is_flag=True, help="Open a browser.")
-def view_command(run_dir: str, host: str, port: int, open_it: bool) -> int:
+def view_command(run_dir: str, host: str, port: int, key_file: str | None, actor: str | None, open_it: bool) -> int:
     """Show the runs of workflows in a browser, live.
 
     Who can reach the address can read prompts and outputs: keep to the default, which only this machine reaches.
@@ -37,11 +40,11 @@ def view_command(run_dir: str, host: str, port: int, open_it: bool) -> int:
     from sema_runtime.workflow.viewer.guard import is_loopback
     from sema_runtime.workflow.viewer.server import Viewer
 
-    viewer = Viewer(Path(run_dir), host, port)
     try:
+        viewer = Viewer(Path(run_dir), host, port, signing_key=_signing_key(key_file), actor=actor)
         viewer.start()
     except SemaError as error:
-        click.echo(f"sema workflow view: {error}", err=True)
+        click.echo(f"sema workflow view: {error.message}", err=True)
         return 1
     click.echo(f"Sema workflow viewer:  {viewer.url}\n  runs: {run_dir}")
     sys.stdout.flush()
@@ -56,3 +59,12 @@ def view_command(run_dir: str, host: str, port: int, open_it: bool) -> int:
     finally:
         viewer.stop()
     return 0
+
+
+def _signing_key(file: str | None) -> Any:
+    """The private key in a file. Raises SemaError."""
+    if file is None:
+        return None
+    from sema_runtime.workflow.approvals.keys import read_private
+
+    return read_private(file)

@@ -284,6 +284,30 @@ def test_a_run_that_is_not_there(page: Page, viewer: Viewer) -> None:
     page.said.clear()  # the 404 is told by the browser itself
 
 
+def test_approving(page: Page, tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    from test_workflow_view import asked
+
+    from sema_runtime.workflow.approvals import keys
+
+    keys.generate(str(tmp_path / "private"), str(tmp_path / "public"))
+    key = keys.read_private(str(tmp_path / "private"))
+    viewer = Viewer(tmp_path, port=0, signing_key=key, actor="ann")
+    asked(tmp_path, key)
+    viewer.start()
+    try:
+        opened(page, viewer, "a")
+        page.until("document.querySelector('#tab-approvals').textContent === 'Approvals (1)'")
+        page.click("#tab-approvals")
+        assert "goes to all customers" in page.text("#approvals")
+        page.type("#approvals input", "fine")
+        page.click("#approvals button")
+        page.until("document.querySelector('#approvals').innerText.includes('approved by ann')")
+        assert page.run("document.querySelectorAll('#approvals button').length") == 0
+    finally:
+        viewer.stop()
+
+
 def test_servers(page: Page, viewer: Viewer) -> None:
     meta = {"meta": {"mcp": {"asana": {"url": "https://mcp.asana.com", "auth": {}}, "files": {"command": "fs"}}}}
     run = Segment("a", "a")

@@ -257,6 +257,79 @@ def test_forgetting(client: httpx.Client, viewer: Viewer, monkeypatch: pytest.Mo
     assert (answer.status_code, answer.json(), forgotten) == (200, {"status": "forgotten"}, ["linear"])
 
 
+# Approvals
+
+
+def asked(root: Path, key: Any) -> str:
+    """A run that waits for an approval; its id."""
+    from sema_runtime.workflow.approvals import files
+    from sema_runtime.workflow.approvals.keys import public_of
+    from sema_runtime.workflow.approvals.records import request_of
+
+    run = Segment("ship", "a")
+    run.end("needs-approval")
+    folder = written(root, "a", run)
+    identity = {
+        "schema_version": 2, "revision": 1, "run_id": "a", "workflow": "ship", "code_version": "", "args_digest": "0",
+        "phase": "Ship", "key": "release", "occurrence": 0, "subject_digest": "1", "reason": "goes to all customers",
+        "preview": "version 3",
+    }  # fmt: skip
+    request = request_of(identity, "2026-01-01T00:00:00Z", public_of(key))
+    assert files.publish(str(folder), request)
+    return request.approval_id
+
+
+@pytest.fixture
+def signing_key(tmp_path: Path) -> Any:
+    pytest.importorskip("cryptography")
+    from sema_runtime.workflow.approvals import keys
+
+    keys.generate(str(tmp_path / "private"), str(tmp_path / "public"))
+    return keys.read_private(str(tmp_path / "private"))
+
+
+def test_approvals_are_shown_and_decided(tmp_path: Path, signing_key: Any) -> None:
+    viewer = Viewer(tmp_path, port=0, signing_key=signing_key, actor="ann")
+    approval = asked(tmp_path, signing_key)
+    viewer.start()
+    try:
+        with httpx.Client(base_url=viewer.url) as client:
+            shown = client.get("/api/run/a/approvals").json()
+            assert shown["can_decide"]
+            assert [(one["approval_id"], one["status"], one["preview"]) for one in shown["approvals"]] == [
+                (approval, "pending", "version 3")
+            ]
+            path = f"/api/run/a/approvals/{approval}"
+            assert client.post(f"{path}/approve").status_code == 403
+            right = {"X-Sema-View-Token": token(client)}
+            refused = client.post(f"{path}/reject", headers=right)
+            assert (refused.status_code, refused.json()) == (409, {"error": "a rejection needs a reason"})
+            assert client.post(f"{path}/reject", headers=right, content="[").status_code == 400
+            assert client.post(f"{path}/reject", headers=right, json={"reason": 3}).status_code == 400
+            assert client.post(f"{path}/reject", headers=right, content=b"x" * 70_000).status_code == 413
+            done = client.post(f"{path}/approve", headers=right, json={"comment": "fine"})
+            assert (done.status_code, done.json()) == (200, {"status": "approved"})
+            decision = client.get("/api/run/a/approvals").json()["approvals"][0]["decision"]
+            assert (decision["actor"], decision["provenance"], decision["comment"]) == ("ann", "viewer", "fine")
+            assert client.post(f"{path}/reject", headers=right, json={"reason": "no"}).status_code == 409
+            unknown = client.post("/api/run/a/approvals/apr_0/approve", headers=right)
+            assert unknown.status_code == 409
+    finally:
+        viewer.stop()
+
+
+def test_without_a_key_nothing_is_decided(client: httpx.Client, viewer: Viewer, signing_key: Any) -> None:
+    approval = asked(viewer.root, signing_key)
+    assert not client.get("/api/run/a/approvals").json()["can_decide"]
+    right = {"X-Sema-View-Token": token(client)}
+    assert client.post(f"/api/run/a/approvals/{approval}/approve", headers=right).status_code == 403
+
+
+def test_who_decides_listens_on_loopback(tmp_path: Path, signing_key: Any) -> None:
+    with pytest.raises(SemaError, match=r"listens on loopback only, not at 0\.0\.0\.0"):
+        Viewer(tmp_path, "0.0.0.0", 0, signing_key=signing_key).start()
+
+
 # What the page asks
 
 

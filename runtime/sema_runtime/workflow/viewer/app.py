@@ -12,6 +12,8 @@ The routes that the format of runs names are answered as it says; the others are
     GET /api/run/<id>/events             ?first&many&kind&text: a page of the journal
     GET /api/run/<id>/event/<n>          one line of it
     GET /api/run/<id>/timeline           ?begin&end&width
+    GET /api/run/<id>/approvals          what the run asks for
+    POST /api/run/<id>/approvals/<a>/approve, reject   {reason?, comment?}; needs the token, and a viewer with a key
     GET /api/run/<id>/stream             server-sent events: a summary whenever there is news
 """
 
@@ -27,6 +29,7 @@ from urllib.parse import parse_qsl, unquote
 
 from sema_runtime.workflow.viewer import answers
 from sema_runtime.workflow.viewer.auth import NO_RUN, Logins
+from sema_runtime.workflow.viewer.decisions import Decisions
 from sema_runtime.workflow.viewer.guard import HEADERS, from_elsewhere, host_allowed, safe_segment
 from sema_runtime.workflow.viewer.runs import Runs
 
@@ -56,6 +59,7 @@ PIECES = 4  # of a journal that are read before others have a turn
 LOOK = 0.2  # seconds between two looks at a journal that somebody watches
 NEWS = 0.25  # seconds between two messages of a stream, at least
 SIGN = 15.0  # seconds after which a quiet stream says that it is there
+LONGEST_BODY = 64 * 1024  # bytes
 BLOCK = 1 << 18  # bytes of a file that are sent at once
 
 
@@ -69,13 +73,14 @@ class Refused(Exception):
 
 
 class Application:
-    """root: the folder of the runs. listening: the address the server listens at."""
+    """root: the folder of the runs. listening: the address the server listens at. decisions: who decides here."""
 
-    def __init__(self, root: Path, listening: str = "127.0.0.1") -> None:
+    def __init__(self, root: Path, listening: str, decisions: Decisions) -> None:
         self.runs = Runs(root)
         self.listening = listening
         self.token = secrets.token_hex(16)
         self.logins = Logins()
+        self.decisions = decisions
         self.reading: dict[Journal, asyncio.Task[None]] = {}
         self.stopping = asyncio.Event()
 
@@ -113,6 +118,13 @@ class Application:
                 await respond(send, 200, await asyncio.to_thread(index_rows, self.runs.root))
             case ["api", "run", run, "auth", alias, "connect" | "forget" as action] if method == "POST":
                 await self._write(run, alias, action, headers, send)
+            case ["api", "run", run, "approvals", approval, "approve" | "reject" as verdict] if method == "POST":
+                self._check_token(headers)
+                folder, body = self._folder(run), await body_of(receive)
+                await respond(send, *await asyncio.to_thread(self.decisions.decide, folder, approval, verdict, body))
+            case ["api", "run", run, "approvals"] if method == "GET":
+                self._journal(run)
+                await respond(send, 200, await asyncio.to_thread(self.decisions.listed, self._folder(run)))
             case ["api", "run", run, name] if method == "GET" and name in FILES:
                 await self._file(run, name, send)
             case ["api", "run", run, "stream"] if method == "GET":
@@ -153,10 +165,13 @@ class Application:
                 await send({"type": "http.response.body", "body": block, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    async def _write(self, run: str, alias: str, action: str, headers: Any, send: Send) -> None:
+    def _check_token(self, headers: Any) -> None:
         given = [value for name, value in headers if name == b"x-sema-view-token"]
         if len(given) != 1 or not hmac.compare_digest(given[0], self.token.encode()):
             raise Refused(403, FORBIDDEN)
+
+    async def _write(self, run: str, alias: str, action: str, headers: Any, send: Send) -> None:
+        self._check_token(headers)
         if not safe_segment(run):
             raise Refused(*NO_RUN)
         act = self.logins.connect if action == "connect" else self.logins.forget
@@ -249,6 +264,18 @@ class Application:
             await send({"type": "http.response.body", "body": b""})
         finally:
             gone.cancel()
+
+
+async def body_of(receive: Receive) -> bytes:
+    """The body of a request, which is short here. Raises Refused for a longer one."""
+    found: bytes = b""
+    while True:
+        message = await receive()
+        found = found + message.get("body", b"")
+        if len(found) > LONGEST_BODY:
+            raise Refused(413, "the body is too long")
+        if not message.get("more_body", False):
+            return found
 
 
 async def disconnected(receive: Receive, stopping: asyncio.Event) -> None:

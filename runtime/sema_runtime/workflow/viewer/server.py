@@ -19,10 +19,21 @@ BACKLOG = 128
 
 
 class Viewer:
-    """A viewer of the runs below a folder. port 0: any free one. Neither runs nor the folder need be there yet."""
+    """A viewer of the runs below a folder. port 0: any free one. Neither runs nor the folder need be there yet.
+    signing_key: with which approvals are decided in the page, in the name of actor; then only loopback will do."""
 
-    def __init__(self, root: Path, host: str = "127.0.0.1", port: int = 8899) -> None:
-        self.root = root
+    def __init__(
+        self,
+        root: Path,
+        host: str = "127.0.0.1",
+        port: int = 8899,
+        *,
+        signing_key: Any = None,
+        actor: str | None = None,
+    ) -> None:
+        self.root = root.absolute()  # whatever directory the program goes to
+        self.signing_key = signing_key
+        self.actor = actor
         self.host = host
         self.port = port
         self.listener: socket.socket | None = None
@@ -52,10 +63,14 @@ class Viewer:
         except ImportError as error:
             raise extra_missing("the workflow viewer", error.name or "uvicorn", "web") from None
         from sema_runtime.workflow.viewer.app import Application
+        from sema_runtime.workflow.viewer.decisions import Decisions
+        from sema_runtime.workflow.viewer.guard import is_loopback
 
+        if self.signing_key is not None and not is_loopback(self.host):
+            raise SemaError(f"a viewer that decides about approvals listens on loopback only, not at {self.host}")
         self.listener = bound(self.host, self.port)
         self.port = self.listener.getsockname()[1]
-        self.app = Application(self.root, self.host)
+        self.app = Application(self.root, self.host, Decisions(self.signing_key, self.actor))
         config = uvicorn.Config(
             self.app,
             http="httptools",

@@ -1,6 +1,7 @@
 // The page: which run is open, its head, its views, and the stream that keeps them fresh.
 
 import { $, DASH, ago, cost, costTitle, duration, el, get, glyph, moment, plural, runPath, say, tokens, tone } from "./format.js";
+import { Approvals } from "./approvals.js";
 import { Details } from "./details.js";
 import { Events } from "./events.js";
 import { RunList } from "./runs.js";
@@ -8,7 +9,7 @@ import { Servers } from "./auth.js";
 import { Timeline } from "./timeline.js";
 import { Tree } from "./tree.js";
 
-const VIEWS = ["tree", "timeline", "events", "auth"];
+const VIEWS = ["tree", "timeline", "events", "auth", "approvals"];
 const POLL = 1000; // milliseconds, where a stream can't be had
 const QUIET = 120; // seconds without an event after which a run may have died
 const NO_CLOCK = 3600; // seconds without an event after which its clock stands still
@@ -30,8 +31,9 @@ const tree = new Tree(open);
 const timeline = new Timeline(open);
 const events = new Events(open);
 const servers = new Servers();
+const approvals = new Approvals();
 const runs = new RunList(openRun);
-const parts = [tree, timeline, events, servers, details];
+const parts = [tree, timeline, events, servers, approvals, details];
 
 let run = null;
 let summary = null;
@@ -112,7 +114,10 @@ function update(found) {
   tree.update(found);
   timeline.update(found);
   events.update(found);
-  if (!before || before.cursor !== found.cursor) servers.load();
+  if (!before || before.cursor !== found.cursor) {
+    servers.load();
+    approvals.load();
+  }
   if (before && details.what && before.cursor !== found.cursor) details.refresh();
   if (before && before.status !== found.status) say(`The run is ${found.status}`);
   if (!before && !found.unread) say(`${found.workflow || run}: ${found.status}, ${plural(found.agents, "agent")}`);
@@ -259,7 +264,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "/") {
     event.preventDefault();
     $("run-search").focus();
-  } else if (event.key >= "1" && event.key <= "4" && run && !$("tab-" + VIEWS[event.key - 1]).hidden) showView(VIEWS[event.key - 1]);
+  } else if (event.key >= "1" && event.key <= "5" && run && !$("tab-" + VIEWS[event.key - 1]).hidden) showView(VIEWS[event.key - 1]);
 });
 document.addEventListener("visibilitychange", listen);
 setInterval(() => {
