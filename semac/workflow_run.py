@@ -256,7 +256,7 @@ def _status(envelope: Any, root: str) -> int:
     found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
     status = found.name if isinstance(found, Keyword) else ""
     if status == "failed":
-        print(f"workflow failed: {pretty(envelope, 80)}", file=sys.stderr)
+        print(f"Error: workflow failed: {pretty(envelope, 80)}", file=sys.stderr)
     elif status == "rejected":
         print(f"Error: workflow approval rejected: {pretty(envelope, 80)}", file=sys.stderr)
     elif status == "needs-auth":

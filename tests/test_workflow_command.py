@@ -89,8 +89,8 @@ def test_the_environment_says_where_and_what(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        ('{:status :failed :why "no"}', 1, 'workflow failed: {:status :failed :why "no"}\n'),
-        ('(error "boom")', 1, 'workflow failed: {:error "boom" :status :failed}\n'),
+        ('{:status :failed :why "no"}', 1, 'Error: workflow failed: {:status :failed :why "no"}\n'),
+        ('(error "boom")', 1, 'Error: workflow failed: {:error "boom" :status :failed}\n'),
         ("{:status :done}", 0, ""),
         ("5", 0, ""),
     ],
@@ -144,7 +144,7 @@ def test_budgets_of_the_command_line(folder: Path) -> None:
     text = GREETING.replace('(step "hello" {:name "greeter"})', '(step "a") (step "b")')
     done = flow(folder, text, "--budget-tokens", "4")
     assert done.returncode == 1
-    assert 'workflow failed: {:reason "budget exceeded" :status :failed}' in done.stderr
+    assert 'Error: workflow failed: {:reason "budget exceeded" :status :failed}' in done.stderr
     assert len([one for one in events(only_run(folder)) if one["event"] == "agent.started"]) == 1
     assert flow(folder, text, "--budget-usd", "-1").returncode == 2
 

@@ -1,7 +1,7 @@
 """What finished leaves and checkpoints gave: `memo/KEY.json`. That the file exists means that its leaf has finished.
 
-`keep` returns when the disk has the file. Where other tasks could go on meanwhile a thread writes it, together with all
-that came while it wrote the ones before: many leaves that end at once wait for the disk together.
+`keep` returns when the disk has the file. Where other tasks could go on meanwhile, threads wait for the disk, for all
+that came while they waited for the ones before: many leaves that end at once wait together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sema_runtime.workflow.render import from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from asyncio import AbstractEventLoop
     from concurrent.futures import ThreadPoolExecutor
     from typing import Any
 
@@ -27,15 +27,15 @@ MOST = 100_000
 """Memos written in one run (the reference stops at 4096, and repeats the leaves beyond)."""
 
 
-WRITERS = 8
-"""Threads that write memos which come together: the disk takes several in little more time than one."""
+WAITING = 8
+"""Threads that wait for the disk: it takes several files in little more time than one."""
 
 
 @cache
-def _writers() -> ThreadPoolExecutor:
+def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
-    return ThreadPoolExecutor(WRITERS, "sema-memos")
+    return ThreadPoolExecutor(WAITING, "sema-memos")
 
 
 class Memos:
@@ -47,14 +47,15 @@ class Memos:
         self.count = 0
         self.made = False
         self.lock = Lock()
-        self.queue: list[tuple[str, str, Any]] = []  # key, text, what to call when it is written
+        self.queue: list[tuple[int, Any]] = []  # descriptor, the future of who waits for it
         self.working = False
 
     def find(self, key: str) -> Any:
         """The value kept under a key. MISSING: there is none, or it can't be read."""
         try:
             with open(os.path.join(self.folder, f"{key}.json"), encoding="utf-8", newline="") as file:
-                return from_json(file.read())
+                text = file.read()
+            return from_json(text) if text.endswith("\n") else MISSING  # else its end is missing
         except (OSError, UnicodeDecodeError, SemaError):
             return MISSING
 
@@ -63,65 +64,52 @@ class Memos:
         if self.count >= self.most:
             return
         self.count += 1
+        try:
+            if not self.made:
+                os.makedirs(self.folder, exist_ok=True)
+                self.made = True
+            descriptor = files.put(self.folder, f"{key}.json", f"{text}\n".encode(), "memo")
+        except OSError:
+            return
         from sema_runtime.tasks.background import others_may_run
 
         if not others_may_run():
-            self._write([(key, text)])
+            self._sync([descriptor])
             return
         from sema_runtime.tasks import finish
 
-        finish(self._written(key, text))
+        finish(self._synced(descriptor))
 
-    async def _written(self, key: str, text: str) -> None:
+    async def _synced(self, descriptor: int) -> None:
         from asyncio import get_running_loop
 
         loop = get_running_loop()
         done = loop.create_future()
-
-        def settle() -> None:
-            if not done.done():
-                done.set_result(None)
-
         with self.lock:
-            self.queue.append((key, text, lambda: loop.call_soon_threadsafe(settle)))
+            self.queue.append((descriptor, done))
             starts, self.working = not self.working, True
         if starts:
-            loop.run_in_executor(None, self._work)
+            loop.run_in_executor(None, self._work, loop)
         await done
 
-    def _work(self) -> None:
-        """In a thread: writes what is in the queue until it is empty."""
+    def _work(self, loop: AbstractEventLoop) -> None:
+        """In a thread: syncs what is in the queue until it is empty."""
         while True:
             with self.lock:
                 batch, self.queue = self.queue, []
                 if not batch:
                     self.working = False
                     return
-            self._write([(key, text) for key, text, _ in batch])
-            for _, _, tell in batch:
-                try:
-                    tell()
-                except RuntimeError:  # the loop was closed meanwhile
-                    continue
+            self._sync([descriptor for descriptor, _ in batch])
+            with suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(_settle, [done for _, done in batch])
 
-    def _write(self, batch: Sequence[tuple[str, str]]) -> None:
-        if not self.made:
-            try:
-                os.makedirs(self.folder, exist_ok=True)
-            except OSError:
-                return
-            self.made = True
-        if len(batch) == 1:
-            self._put(batch[0])
+    def _sync(self, descriptors: list[int]) -> None:
+        if len(descriptors) == 1:
+            _sync_one(descriptors[0])
         else:
-            list(_writers().map(self._put, batch))
+            list(_pool().map(_sync_one, descriptors))
         files.sync_folder(self.folder, "memo")
-
-    def _put(self, memo: tuple[str, str]) -> None:
-        key, text = memo
-        name = f"{key}.json"
-        with suppress(OSError):
-            files.rename(self.folder, name, files.prepare(self.folder, name, f"{text}\n".encode(), "memo"), "memo")
 
     def clean(self) -> None:
         """Removes what a process that died while writing has left."""
@@ -135,3 +123,14 @@ class Memos:
                     os.remove(os.path.join(self.folder, name))
                 except OSError:
                     continue
+
+
+def _sync_one(descriptor: int) -> None:
+    with suppress(OSError):
+        files.sync(descriptor, "memo")
+
+
+def _settle(waiting: list[Any]) -> None:
+    for done in waiting:
+        if not done.done():
+            done.set_result(None)
