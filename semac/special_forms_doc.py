@@ -220,6 +220,7 @@ Binds name to the value of expr; evaluates then unless that is nil, else the oth
     "import": """(import "path" [name ...])
 
 Imports a file: evaluates it once and binds the names it exports, or only those listed. A path is relative to the file.
+A name with a `/` and without `.sema` is a package: one that comes with the language, as `sema/patterns`, or an installed one.
 
 (file/write "shapes.sema" "(define (area w h) (* w h))")
 (import "shapes.sema" area)

@@ -32,6 +32,7 @@ PAGES = (
     "embeddings.md",
     "providers.md",
     "recordings.md",
+    "workflow-patterns.md",
     "workflow-tools.md",
     "workflows.md",
     "policies.md",
