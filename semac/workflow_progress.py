@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 from sema_runtime.workflow.events import (
     AgentResult,
@@ -22,6 +23,20 @@ REFRESH = 0.1  # seconds between two drawings of the sums
 LABEL_COLUMNS = 28
 
 
+class AboveSums:
+    """stdout, for a program that prints to the terminal on which the sums stand: they make room for its text."""
+
+    def __init__(self, stream: Any, progress: Progress) -> None:
+        self.stream, self.progress = stream, progress
+
+    def write(self, text: str) -> int:
+        self.progress.clear()
+        return int(self.stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
 class Progress:
     """Told of the events of all runs of a program; writes to stderr. live: draw sums that change in place."""
 
@@ -33,11 +48,11 @@ class Progress:
         self.failed = 0
         self.tokens = 0
         self.cost_usd: float | None = None
-        self.labels: dict[str, tuple[int, str, str]] = {}  # by agent: tokens, cost, model
-        self.results: dict[str, AgentResult] = {}
         self.started = time.monotonic()
         self.drawn = 0.0
         self.shown = False
+        if live and sys.stdout.isatty():
+            sys.stdout = AboveSums(sys.stdout, self)
 
     def __call__(self, run: Run, event: Event) -> None:
         """The watcher of runs."""
@@ -113,8 +128,9 @@ class Progress:
 
     def clear(self) -> None:
         if self.shown:
-            sys.stderr.write("\r\x1b[K")
             self.shown = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def seconds(milliseconds: int) -> str:

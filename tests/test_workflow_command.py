@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from mcp_support import program as mcp_program
+from mcp_support import started
 
 from sema_runtime.workflow.keys import code_version
 
@@ -268,6 +269,33 @@ def test_bad_declarations_of_servers(folder: Path, servers: str, said: str) -> N
     ran = run(folder / "runs", f'(defworkflow w "" {{:mcp {servers}}} (error "body"))')
     assert ran.result()["error"].startswith(said)
     assert ran.events()[-1]["reason"] == "mcp declaration invalid"
+
+
+def test_a_server_that_wants_a_login(folder: Path) -> None:
+    pytest.importorskip("mcp", reason="the extra dev-llm has the official server")
+    with started("with_oauth.py") as (address,):
+        url = f"{address}/mcp"
+        (folder / "w.sema").write_text(
+            f'(defworkflow w "" {{:mcp {{guarded {{:url "{url}" :auth {{:scopes ["user"]}} :tools ["whoami"]}}}}}} 1)'
+        )
+        done = sema(folder, "workflow", "run", "w.sema", "-q", HOME=str(folder), SEMA_HOME=str(folder / "home"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "run needs authentication for 1 MCP server(s):\n"
+        f"  guarded  sema mcp login {url}\n"
+        "then re-run this workflow. (or authenticate from `sema workflow view`)\n"
+    )
+    run = only_run(folder)
+    required = events(run)[1]
+    assert {name: required[name] for name in ("event", "server", "scopes", "tools", "persist")} == {
+        "event": "auth.required", "server": "guarded", "scopes": ["user"], "tools": ["whoami"], "persist": "workflow",
+    }  # fmt: skip
+    assert json.loads((run / "result.json").read_text()) == {
+        "status": "needs-auth",
+        "servers": ["guarded"],
+        "auth": [{"server": "guarded", "url": url, "persist": "workflow"}],
+    }
+    assert events(run)[-1]["status"] == "needs-auth"
 
 
 # The group of commands
