@@ -441,6 +441,18 @@ def test_resumed_runs_are_one_tree(tmp_path: Path) -> None:
     assert state.status == "success"
 
 
+def test_a_phase_opened_again_is_another_one(tmp_path: Path) -> None:
+    run = Segment(phases=["a", "b"])
+    for name in ("a", "b", "a", "c", "a"):
+        run.open_phase(name)
+        run.checkpoint("x", "1")
+    run.end()
+    state = whole(written(tmp_path, "a", run, run)).state
+    assert [(phase.name, phase.checkpoints) for phase in state.phases] == [
+        ("a", 2), ("b", 2), ("a", 2), ("c", 2), ("a", 2),
+    ]  # fmt: skip
+
+
 def test_damaged_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
     lines = review().lines
     damage = ["{", "[1]", "null", '{"event":3}', "\x00\xff", '{"a":1},{"b":2}', "[" * 100_000]

@@ -7,7 +7,7 @@ from math import isnan
 from time import time
 
 from sema_runtime.workflow.viewer.journal import LINE_SHOWN
-from sema_runtime.workflow.viewer.state import BEFORE, NOBODY, RUNNING, STATUS
+from sema_runtime.workflow.viewer.state import BEFORE, DAMAGED, NOBODY, RUNNING, STATUS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def summary(journal: Journal, unread: int) -> Row:
         "files": [name for name in FILES if (journal.folder / name).is_file()],
         "phases": phases,
         "phases_left_out": max(0, len(state.phases) - PHASES),
-        "kinds": sorted({state.kinds.texts[kind] for kind in set(state.kind[:100_000]) | set(state.kind[-1000:])}),
+        "kinds": sorted(name for name in state.kinds.texts if name != DAMAGED or state.damaged),
     }
 
 

@@ -130,7 +130,11 @@ class Application:
             case ["api", "run", run, "stream"] if method == "GET":
                 await self._stream(run, headers, receive, send)
             case ["api", "run", run, *what] if method == "GET":
-                await respond(send, 200, await self._about(run, what, query_of(scope)))
+                try:
+                    found = await self._about(run, what, query_of(scope))
+                except OSError:  # it was deleted meanwhile
+                    raise Refused(404, "no such run/file") from None
+                await respond(send, 200, found)
             case _:
                 raise Refused(404, "not found")
 
@@ -201,7 +205,10 @@ class Application:
             case ["counts"]:
                 return answers.counts(journal, wanted)
             case ["events"]:
-                return answers.events(journal, first, many, query.get("kind", ""), query.get("text", ""))
+                kind, text = query.get("kind", ""), query.get("text", "")
+                if text:  # which goes through the whole file
+                    return await asyncio.to_thread(answers.events, journal, first, many, kind, text)
+                return answers.events(journal, first, many, kind, text)
             case ["timeline"]:
                 width = min(4000, max(10, number(query, "width", 1000)))
                 return answers.timeline(journal, number(query, "begin", 0), number(query, "end", 0), width)

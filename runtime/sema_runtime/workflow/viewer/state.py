@@ -95,6 +95,7 @@ class State:
         self.agents = Agents()
         self.words = Words("")
         self.phases: list[Phase] = []
+        self.named: dict[tuple[str, int], Phase] = {}  # by name, and how often it was opened before and with it
         self.checkpoint_event = array("I")
         self.checkpoint_keys: list[str] = []
         self.checkpoint_phase = array("I")
@@ -102,7 +103,6 @@ class State:
         self.reason: str | None = None
         self.started_ts: str | None = None
         self.ended_ts: str | None = None
-        self.declared: list[str] = []
         self.begun: dict[str, Any] = {}  # run.started of the first segment
         self.tokens_in = self.tokens_out = 0
         self.cost = nan
@@ -301,18 +301,16 @@ class State:
     def _phase_named(self, name: str) -> Phase:
         """The phase of a name: opened for the n-th time in this segment, it is the n-th of that name in the run."""
         turn = self.times[name] = self.times.get(name, 0) + 1
-        for phase in self.phases:
-            if phase.name == name:
-                turn -= 1
-                if not turn:
-                    break
-        else:
-            phase = Phase(len(self.phases), name)
-            self.phases.append(phase)
+        phase = self.named.get((name, turn)) or self._new_phase(name, turn)
         phase.status = "running"
         phase.ended = None
         if phase.started is None:
             phase.started = self.clock.now
+        return phase
+
+    def _new_phase(self, name: str, turn: int) -> Phase:
+        phase = self.named[name, turn] = Phase(len(self.phases), name)
+        self.phases.append(phase)
         return phase
 
     def _phase_started(self, event: dict[str, Any], owner: int) -> None:
@@ -343,10 +341,11 @@ class State:
         started = event.get("ts")
         self.started_ts = started if isinstance(started, str) else None
         phases = event.get("phases")
+        declared: dict[str, int] = {}
         for name in phases if isinstance(phases, list) else ():
             if isinstance(name, str):
-                self.declared.append(name)
-                self.phases.append(Phase(len(self.phases), name))
+                turn = declared[name] = declared.get(name, 0) + 1
+                self._new_phase(name, turn)
 
     def _run_ended(self, event: dict[str, Any], owner: int) -> None:
         self.clock.reach_in_segment(count(event.get("dur_ms")))

@@ -13,6 +13,7 @@ export class VirtualList {
     this.pool = [];
     this.spacer = document.createElement("div");
     this.spacer.className = "spacer-y";
+    this.spacer.setAttribute("role", "presentation");
     host.append(this.spacer);
     host.tabIndex = 0;
     host.setAttribute("role", options.role);
