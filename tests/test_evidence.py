@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from llm_support import llm as llm
 from llm_support import run
 
+from sema_runtime.workflow import approvals, events
 from semac.workflow_command import main
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -46,6 +48,20 @@ def test_everything_is_in_the_bundle() -> None:
     assert found["event_counts"]["policy.redacted"] == 1
     assert found["event_counts"]["policy.bypassed"] == 2
     assert found["approvals"] == []
+
+
+def test_events_are_those_of_the_schema() -> None:
+    """With those of an approval that was denied."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((Path(events.__file__).parent / "events.schema.json").read_text())
+    lines = Path("runs/r/events.jsonl").read_text().splitlines()
+    os.environ["SEMA_WORKFLOW_RUN_ID"] = "denied"  # the fixture takes it back
+    before = approvals.settings.set(approvals.Settings("deny"))
+    run('(defworkflow w "" {} (approval :a {:reason "r" :subject 1}))')
+    approvals.settings.reset(before)
+    lines += Path("runs/denied/events.jsonl").read_text().splitlines()
+    for line in lines:
+        jsonschema.validate(json.loads(line), schema)
 
 
 def test_the_manifest_holds_the_digests() -> None:

@@ -236,3 +236,8 @@ def test_commands_are_compared_as_they_are() -> None:
     assert not matching.is_allowed(rule, "git status; rm -rf /")
     with pytest.raises(Unreadable):
         matching.is_allowed(rule, ["git", "status"])
+
+
+def test_texts_that_must_be_there_are_a_list() -> None:
+    with pytest.raises(SemaError, match="output.require must be a list or vector, got keyword"):
+        compiled("{:output {:require :disclaimer}}")

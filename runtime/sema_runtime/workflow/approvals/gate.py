@@ -127,9 +127,7 @@ def _request(run: Run, about: dict[str, Any], settings: approvals.Settings) -> R
 def _decide(run: Run, request: Request, settings: approvals.Settings) -> Decision:
     """By asking on the terminal. Raises RunPaused when nobody is asked now."""
     if settings.mode == "deny":
-        about = {"actor": settings.actor, "reason": "--approval-mode deny"}
-        run.record(events.ApprovalRejected, approval_id=request.approval_id, decision_id="", **about)
-        raise _paused(run, request, REJECT)
+        raise _paused(run, request, REJECT, "approvals are denied (--approval-mode deny)")
     if settings.mode != "prompt":
         raise _paused(run, request, None)
     verdict, why = _asked_on_terminal(request)
@@ -210,10 +208,11 @@ def _applied(run: Run, request: Request, decision: Decision) -> bool:
     return True
 
 
-def _paused(run: Run, request: Request, verdict: str | None) -> RunPaused:
+def _paused(run: Run, request: Request, verdict: str | None, why: str = "") -> RunPaused:
     fields = {"approval-id": request.approval_id}
     status = "rejected" if verdict == REJECT else "needs-approval"
     if verdict is None:
         fields = {"run-id": run.run_id, **fields}
     envelope = Map({keyword("status"): keyword(status), **{keyword(name): value for name, value in fields.items()}})
-    return RunPaused(envelope, status, "approval rejected" if verdict == REJECT else "approval required")
+    why = why or ("approval rejected" if verdict == REJECT else "approval required")
+    return RunPaused(envelope, status, why)

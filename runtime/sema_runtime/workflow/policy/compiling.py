@@ -248,7 +248,7 @@ def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
     from sema_runtime.lib.regex import Compiled
 
     found: dict[str, TextRule] = {}
-    if key == "require" and not any(is_map(one) for one in section.entries.get(key) or ()):
+    if key == "require" and not any(is_map(one) for one in section.items(key)):
         return tuple(TextRule(text, text) for text in section.names(key))
     for rule in section.sections(key, ("id", "contains", "regex")):
         name, text, regex = rule.text("id"), rule.entries.get("contains"), rule.entries.get("regex")

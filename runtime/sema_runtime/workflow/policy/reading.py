@@ -70,10 +70,11 @@ class Section:
 
     def sections(self, key: str, valid: Iterable[str]) -> Iterator[Section]:
         """The maps of a list."""
-        for place, value in enumerate(self._items(key), 1):
+        for place, value in enumerate(self.items(key), 1):
             yield Section(self.policy, f"{self.place(key)} item {place}", value, valid)
 
-    def _items(self, key: str) -> list[Any]:
+    def items(self, key: str) -> list[Any]:
+        """A list, empty without the key."""
         value = self.entries.get(key)
         if value is None:
             return []
@@ -84,7 +85,7 @@ class Section:
     def names(self, key: str) -> tuple[str, ...]:
         """A list of keywords or non-empty strings."""
         found = []
-        for value in self._items(key):
+        for value in self.items(key):
             name = name_of(value)
             if not name:
                 self.wrong(f"must hold keywords or non-empty strings, got {_shown(value)}", key=key)
@@ -92,7 +93,7 @@ class Section:
         return tuple(dict.fromkeys(found))
 
     def integers(self, key: str, low: int, high: int) -> tuple[int, ...]:
-        return tuple(self._integer(key, value, low, high) for value in self._items(key))
+        return tuple(self._integer(key, value, low, high) for value in self.items(key))
 
     def integer(self, key: str, low: int, high: int) -> int | None:
         value = self.entries.get(key)
