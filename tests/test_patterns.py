@@ -322,3 +322,45 @@ def test_a_name_that_is_not_there(tmp_path: Path) -> None:
 def test_a_program_may_have_a_pattern_of_its_own(tmp_path: Path) -> None:
     text = IMPORT + '(defmacro debate (topic) `(str "no " ,topic))\n(debate 1)'
     assert run_program(tmp_path, text).value == "no 1"
+
+
+# All of them
+
+WHOLE = {
+    "react": ('(react "Q" (list) 5)', '("Half. Next: more" "It is 7.")'),
+    "reflexion": ('(reflexion "Write." 3)', '("draft" "no" "short" "OK")'),
+    "tree-of-thought": ('(tree-of-thought "Think." 3 string-length)', '("a" "ccc" "bb")'),
+    "debate": ('(debate "Tea?" "tea" "coffee" 1)', '("warm" "strong" "Tea.")'),
+    "content-pipeline": ("""(content-pipeline '("a") str "out")""", r"""("{\"title\": \"T\", \"body\": \"B\"}")"""),
+    "docs-pipeline": ("""(docs-pipeline '("a" "b") str nil "all.md")""", DOCS_REPLIES),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_resumed_run_asks_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    body, replies = WHOLE[name]
+    first = run_program(tmp_path / "runs", program(body, replies), run_id="a")
+    assert first.of("agent.started")
+    again = run_program(tmp_path / "runs", program(body, "()"), run_id="a", resume=True)
+    assert again.prompts() == []
+    assert to_text(again.value) == to_text(first.value)
+    assert {one["event"] for one in again.events("events.resume-1.jsonl")} <= {
+        *("run.started", "phase.started", "phase.ended", "run.ended")
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if not name.endswith("pipeline")])
+def test_patterns_work_outside_of_a_run_and_in_tasks(name: str, tmp_path: Path) -> None:
+    body, replies = WHOLE[name]
+    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies=replies) + f"(async/await (async/spawn (fn () {body})))")
+    assert isinstance(ran.value, str)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arguments_are_evaluated_once(tmp_path: Path) -> None:
+    text = (
+        '(define n 0) (define (once value) (set! n (+ n 1)) value) (debate (once "T") (once "a") (once "b") (once 2))'
+    )
+    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies='("1" "2" "3" "4" "5")') + text)
+    assert ran.session.run("n") == 4
