@@ -42,7 +42,6 @@ class Progress:
 
     def __init__(self, live: bool) -> None:
         self.live = live
-        self.runs: list[Run] = []
         self.running = 0
         self.done = 0
         self.failed = 0
@@ -57,7 +56,6 @@ class Progress:
     def __call__(self, run: Run, event: Event) -> None:
         """The watcher of runs."""
         if isinstance(event, RunStarted):
-            self.runs.append(run)
             again = ", resumed" if run.resuming else ""
             self.line(f"{event.workflow}: run {event.run_id}{again}")
         elif isinstance(event, PhaseStarted):

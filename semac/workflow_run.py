@@ -78,7 +78,10 @@ def _run(file: str, options: dict[str, Any]) -> int:
     args = _parsed(options["args_json"])
     from sema_runtime.workflow.keys import code_version
 
-    progress = None if options["quiet"] else _progress()
+    runs: list[Any] = []
+    watchers = [lambda run, event: runs.append(run) if event.seq == 0 else None]
+    if not options["quiet"]:
+        watchers.append(_progress())
     settings = replace(
         settings,
         root=root,
@@ -86,11 +89,11 @@ def _run(file: str, options: dict[str, Any]) -> int:
         code_version=code_version(source),
         max_tokens=options["budget_tokens"],
         max_usd=options["budget_usd"],
-        watchers=settings.watchers if progress is None else (progress, *settings.watchers),
+        watchers=(*watchers, *settings.watchers),
         may_ask=not options["no_auth_prompt"] and _interactive(),
     )
     scope.settings.set(settings)
-    status = _evaluated(file, source, args, root)
+    status = _evaluated(file, source, args, runs, root)
     if viewer is not None:
         print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
@@ -215,7 +218,7 @@ def _progress() -> Any:
 # The program
 
 
-def _evaluated(file: str, source: bytes, args: Any, root: str) -> int:
+def _evaluated(file: str, source: bytes, args: Any, runs: list[Any], root: str) -> int:
     """Runs the program; the exit status, by the value of its last form."""
     from semac.run import guarded, look_beside
     from semac.session import Session
@@ -233,7 +236,7 @@ def _evaluated(file: str, source: bytes, args: Any, root: str) -> int:
         try:
             envelope = run_text(session, source, file)
         finally:
-            _tell_of_unfinished(file)
+            _tell_of_interrupted(runs, file)
 
     return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope, root)
 
@@ -283,36 +286,24 @@ def _guidance(envelope: Any) -> str:
     )
 
 
-def _tell_of_unfinished(file: str) -> None:
+def _tell_of_interrupted(runs: list[Any], file: str) -> None:
     """After Ctrl-C: how to go on with the runs that were broken off."""
-    error = sys.exc_info()[1]
-    from sema_runtime.workflow import scope
-
-    settings = scope.settings.get()
-    if not isinstance(error, KeyboardInterrupt) or settings is None:
-        return
-    for watcher in settings.watchers:
-        for run in getattr(watcher, "runs", ()):
-            print(
-                f"\n{run.workflow} was interrupted; what was finished is kept. {how_to_resume(run, file)}",
-                file=sys.stderr,
-            )
+    for run in runs:
+        if run.interrupted and run.outer is None:
+            said = f"{run.workflow} was interrupted; what was finished is kept. Go on with:"
+            print(f"\n{said}\n  {how_to_resume(run, file)}", file=sys.stderr)
 
 
 def how_to_resume(run: Any, file: str) -> str:
     """The command line that goes on with a run."""
     from shlex import quote
 
+    from sema_runtime.workflow.scope import ROOT
+
     args = run.args_json
     parts = ["sema workflow run", quote(file), "--resume", run.run_id]
     if args not in ("", "{}"):
         parts += ["--args", quote(args)]
-    if run.settings.root != scope_root():
+    if run.settings.root != ROOT:
         parts += ["--run-dir", quote(run.settings.root)]
-    return "Go on with:\n  " + " ".join(parts)
-
-
-def scope_root() -> str:
-    from sema_runtime.workflow.scope import ROOT
-
-    return ROOT
+    return " ".join(parts)

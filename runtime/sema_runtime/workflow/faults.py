@@ -30,6 +30,11 @@ def arm(setting: str | None = None) -> None:
     _point, _left = point, int(number) if armed else 0
 
 
+def halves() -> bool:
+    """Whether a write of the journal is made in two parts, to die between them."""
+    return _point in ("journal.write.half", "*")
+
+
 def passed(point: str) -> None:
     """Dies here if this is the place."""
     global _left

@@ -35,7 +35,8 @@ UNMET = "completion policy not met"
 
 
 class Run:
-    """settings: how it was started. outer: the run that this one is inside of. seq: of the next event. Raises SemaError when its directory can't be used."""
+    """settings: how it was started. outer: the run that this one is inside of. seq: of the next event. Raises SemaError
+    when its directory can't be used."""
 
     def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None = None) -> None:
         self.outer = outer
@@ -66,6 +67,7 @@ class Run:
         self.seq = 0
         self.emitted: set[str] = set()  # names of events
         self.ended = False
+        self.interrupted = False  # by Ctrl-C
         self.lock = RLock()
         self._second, self._ts = -1, ""
 
@@ -139,6 +141,7 @@ class Run:
         except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
             outside, status, reason = error, "failed", _word(error)
             envelope = failure(reason)
+            self.interrupted = isinstance(error, KeyboardInterrupt)
         finally:
             self._close_servers()
         if self.policies and status == "success":
