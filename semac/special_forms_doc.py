@@ -220,7 +220,8 @@ Binds name to the value of expr; evaluates then unless that is nil, else the oth
     "import": """(import "path" [name ...])
 
 Imports a file: evaluates it once and binds the names it exports, or only those listed. A path is relative to the file.
-A name with a `/` and without `.sema` is a package: one that comes with the language, as `sema/patterns`, or an installed one.
+A name with a `/` and without `.sema` is a package: one that comes with the language, as `sema/patterns`, or one that is
+installed.
 
 (file/write "shapes.sema" "(define (area w h) (* w h))")
 (import "shapes.sema" area)
@@ -410,7 +411,7 @@ VALUES: dict[str, str] = {
 
 (stream/type *stdout*) => "stdout\"
 (stream/writable? *stdout*) => #t""",
-    "*workflow-args*": """The arguments of a workflow: what `sema workflow run FILE --args JSON` was given, decoded. {} without.
+    "*workflow-args*": """The arguments of a workflow: the decoded JSON of `sema workflow run FILE --args JSON`, {} without.
 
 (get *workflow-args* :folder "src") => "src\"""",
     "e": """Euler's number, the base of natural logarithms.
