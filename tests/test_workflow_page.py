@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chromium_support import Page, browser
+from viewer_support import asked, signing_key, viewer
 from workflow_journals import GOLDEN, Segment, review, wide, written
 
 from sema_runtime.workflow.viewer.server import Viewer
+
+__all__ = ["signing_key", "viewer"]  # fixtures
 
 NASTY = "<script>window.broken=1</script><img src=x onerror='window.broken=1'>\"' onmouseover='window.broken=1' x='"
 
@@ -20,15 +24,6 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     with browser(tmp_path_factory.mktemp("profile")) as made:
         made.size(1360, 820)
         yield made
-
-
-@pytest.fixture
-def viewer(tmp_path: Path) -> Iterator[Viewer]:
-    made = Viewer(tmp_path / "runs", port=0)
-    made.root.mkdir()
-    made.start()
-    yield made
-    made.stop()
 
 
 @pytest.fixture
@@ -284,16 +279,9 @@ def test_a_run_that_is_not_there(page: Page, viewer: Viewer) -> None:
     page.said.clear()  # the 404 is told by the browser itself
 
 
-def test_approving(page: Page, tmp_path: Path) -> None:
-    pytest.importorskip("cryptography")
-    from test_workflow_view import asked
-
-    from sema_runtime.workflow.approvals import keys
-
-    keys.generate(str(tmp_path / "private"), str(tmp_path / "public"))
-    key = keys.read_private(str(tmp_path / "private"))
-    viewer = Viewer(tmp_path, port=0, signing_key=key, actor="ann")
-    asked(tmp_path, key)
+def test_approving(page: Page, tmp_path: Path, signing_key: Any) -> None:
+    viewer = Viewer(tmp_path, port=0, signing_key=signing_key, actor="ann")
+    asked(tmp_path, signing_key)
     viewer.start()
     try:
         opened(page, viewer, "a")

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
+from viewer_support import asked, signing_key, viewer
 from workflow_journals import GOLDEN, Segment, review, wide, written
 
 from sema_runtime.values.errors import SemaError
@@ -22,20 +23,13 @@ from sema_runtime.workflow.viewer.guard import host_allowed, safe_segment
 from sema_runtime.workflow.viewer.journal import Journal
 from sema_runtime.workflow.viewer.server import Viewer
 
+__all__ = ["signing_key", "viewer"]  # fixtures
+
 MCP = {
     "asana": {"url": "https://mcp.asana.com/sse", "auth": {"scopes": ["default"]}, "tools": ["create_task"]},
     "files": {"command": "fileserver", "args": ["--root", "."], "env": {"KEY": "<redacted>"}},
     "linear": {"url": "https://mcp.linear.app/sse", "auth": {"scopes": ["read"]}, "persist": "run"},
 }
-
-
-@pytest.fixture
-def viewer(tmp_path: Path) -> Iterator[Viewer]:
-    made = Viewer(tmp_path / "runs", port=0)
-    made.root.mkdir()
-    made.start()
-    yield made
-    made.stop()
 
 
 @pytest.fixture
@@ -82,7 +76,7 @@ def test_page_has_a_token_of_this_process(client: httpx.Client) -> None:
 def test_page_needs_nothing_from_elsewhere(client: httpx.Client) -> None:
     page = client.get("/").text
     assets = re.findall(r'(?:src|href)="(/assets/[^"]+)"', page)
-    assert len(assets) == 3
+    assert len(assets) == 4
     assert "//" not in "".join(re.findall(r'(?:src|href)="([^"]*)"', page))
     assert "<style" not in page
     assert not re.search(r"\son\w+=|style=", page)
@@ -258,34 +252,6 @@ def test_forgetting(client: httpx.Client, viewer: Viewer, monkeypatch: pytest.Mo
 
 
 # Approvals
-
-
-def asked(root: Path, key: Any) -> str:
-    """A run that waits for an approval; its id."""
-    from sema_runtime.workflow.approvals import files
-    from sema_runtime.workflow.approvals.keys import public_of
-    from sema_runtime.workflow.approvals.records import request_of
-
-    run = Segment("ship", "a")
-    run.end("needs-approval")
-    folder = written(root, "a", run)
-    identity = {
-        "schema_version": 2, "revision": 1, "run_id": "a", "workflow": "ship", "code_version": "", "args_digest": "0",
-        "phase": "Ship", "key": "release", "occurrence": 0, "subject_digest": "1", "reason": "goes to all customers",
-        "preview": "version 3",
-    }  # fmt: skip
-    request = request_of(identity, "2026-01-01T00:00:00Z", public_of(key))
-    assert files.publish(str(folder), request)
-    return request.approval_id
-
-
-@pytest.fixture
-def signing_key(tmp_path: Path) -> Any:
-    pytest.importorskip("cryptography")
-    from sema_runtime.workflow.approvals import keys
-
-    keys.generate(str(tmp_path / "private"), str(tmp_path / "public"))
-    return keys.read_private(str(tmp_path / "private"))
 
 
 def test_approvals_are_shown_and_decided(tmp_path: Path, signing_key: Any) -> None:

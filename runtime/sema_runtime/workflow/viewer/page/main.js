@@ -241,23 +241,22 @@ document.querySelector(".tabs").addEventListener("keydown", (event) => {
   $("tab-" + next).focus();
 });
 
-// Colours
+// Colours (theme.js paints)
 
-const THEMES = ["auto", "light", "dark"];
-function setTheme(name) {
-  document.documentElement.dataset.theme = name;
-  const label = { auto: "as the system has them", light: "light", dark: "dark" }[name];
-  $("theme").textContent = { auto: "◐", light: "☀", dark: "☾" }[name];
+const THEMES = { auto: ["light", "◐", "as the system has them"], light: ["dark", "☀", "light"], dark: ["auto", "☾", "dark"] };
+
+function showTheme() {
+  const [, sign, label] = THEMES[document.documentElement.dataset.theme];
+  $("theme").textContent = sign;
   $("theme").setAttribute("aria-label", `Colours: ${label}`);
   if (timeline.data && timeline.visible) timeline.draw();
 }
 $("theme").addEventListener("click", () => {
-  const next = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length];
-  localStorage.setItem("sema-theme", next);
-  setTheme(next);
+  localStorage.setItem("sema-theme", THEMES[document.documentElement.dataset.theme][0]);
+  dispatchEvent(new Event("theme"));
 });
-const kept = localStorage.getItem("sema-theme");
-setTheme(THEMES.includes(kept) ? kept : "auto");
+addEventListener("colours", showTheme);
+showTheme();
 
 document.addEventListener("keydown", (event) => {
   if (event.target.closest("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
