@@ -411,7 +411,7 @@ VALUES: dict[str, str] = {
 
 (stream/type *stdout*) => "stdout\"
 (stream/writable? *stdout*) => #t""",
-    "*workflow-args*": """The arguments of a workflow: the decoded JSON of `sema workflow run FILE --args JSON`, {} without.
+    "*workflow-args*": """The arguments of a workflow: the JSON of `sema workflow run FILE --args JSON`; {} without.
 
 (get *workflow-args* :folder "src") => "src\"""",
     "e": """Euler's number, the base of natural logarithms.

@@ -364,3 +364,18 @@ def test_arguments_are_evaluated_once(tmp_path: Path) -> None:
     )
     ran = run_program(tmp_path, IMPORT + PLAYER.format(replies='("1" "2" "3" "4" "5")') + text)
     assert ran.session.run("n") == 4
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('(react "Q" nil "5")', 'react: max-rounds must be an integer, got "5"'),
+        ('(reflexion "T" nil)', "reflexion: max-tries must be an integer, got nil"),
+        ('(tree-of-thought "P" 2.5 count)', "tree-of-thought: n must be an integer, got 2.5"),
+        ('(debate "T" "a" "b" :two)', "debate: rounds must be an integer, got :two"),
+        ('(generate-check-run "T" (list))', "generate-check-run: max-tries must be an integer, got ()"),
+        ('(content-pipeline (list) str "out")', "workflow/phase outside a workflow/run"),
+    ],
+)
+def test_bad_arguments(call: str, message: str, tmp_path: Path) -> None:
+    assert error_of(tmp_path, IMPORT + call) == message
