@@ -13,8 +13,6 @@ import click
 from semac.cli import standalone
 from semac.commands import SETTINGS
 
-ARGS_NAME = "*workflow-args*"
-
 
 def main(args: list[str]) -> int:
     """`sema workflow run ARGS`."""
@@ -26,6 +24,7 @@ def main(args: list[str]) -> int:
 @click.option("--args", "args_json", default="{}", metavar="JSON", help="The program's *workflow-args*. [{}]")
 @click.option("--run-dir", metavar="DIR", help="Where runs are kept. [.sema/runs]")
 @click.option("--resume", metavar="RUN-ID", help="Go on with that run: what it has finished is not done again.")
+@click.option("--fork", metavar="RUN-ID", help="A new run that begins with what that one has finished, edited or not.")
 @click.option("--budget-tokens", type=click.IntRange(0), metavar="N", help="Instead of :tokens of the file's :budget.")
 @click.option("--budget-usd", type=click.FloatRange(0), metavar="USD", help="Instead of :usd of the file's :budget.")
 @click.option("--no-auth-prompt", is_flag=True, help="Never open a browser for the login of an MCP server.")
@@ -70,12 +69,16 @@ def _run(file: str, options: dict[str, Any]) -> int:
     root = options["run_dir"] or settings.root
     if options["resume"] is not None:
         settings = replace(settings, run_id=_resumable(options["resume"], root), resume=True)
+    if options["fork"] is not None:
+        if options["resume"] is not None:
+            raise Refused("--fork and --resume exclude each other")
+        settings = replace(settings, fork=_resumable(options["fork"], root, "fork"))
     source = _source(file)
     _check(source, file)
     _configure_approvals(source, file, options)
     viewer = _viewer(root, options["port"]) if options["view"] else None
     _restrict(source, file)
-    args = _parsed(options["args_json"])
+    _check_args(options["args_json"])
     from sema_runtime.workflow.keys import code_version
 
     runs: list[Any] = []
@@ -86,14 +89,14 @@ def _run(file: str, options: dict[str, Any]) -> int:
         settings,
         root=root,
         args_json=options["args_json"],
-        code_version=code_version(source),
+        code_version=code_version(source) if settings.fork is None else _version_of(settings.fork, root),
         max_tokens=options["budget_tokens"],
         max_usd=options["budget_usd"],
         watchers=(*watchers, *settings.watchers),
         may_ask=not options["no_auth_prompt"] and _interactive(),
     )
     scope.settings.set(settings)
-    status = _evaluated(file, source, args, runs, root)
+    status = _evaluated(file, source, runs, root)
     if viewer is not None:
         print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
@@ -120,13 +123,26 @@ def _viewer(root: str, port: int) -> Any:
     return viewer
 
 
-def _resumable(run_id: str, root: str) -> str:
+def _resumable(run_id: str, root: str, what: str = "resume") -> str:
     if not run_id or "/" in run_id or "\\" in run_id or ".." in run_id:
-        raise Refused("--resume run-id must be a bare directory name (no path separators)")
+        raise Refused(f"--{what} run-id must be a bare directory name (no path separators)")
     journal = os.path.join(root, run_id, "events.jsonl")
     if not os.path.exists(journal):
-        raise Refused(f"no prior run to resume at {journal}")
+        raise Refused(f"no prior run to {what} at {journal}")
     return run_id
+
+
+def _version_of(run_id: str, root: str) -> str:
+    """The code version of a run: with it the keys of an edited program are those of the steps that it left as they
+    were."""
+    import json
+
+    path = os.path.join(root, run_id, "metadata.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return str(json.load(file)["code_version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise Refused(f"cannot fork: {path} can't be read") from None
 
 
 def _source(file: str) -> bytes:
@@ -195,12 +211,12 @@ def _restrict(source: bytes, file: str) -> None:
         capabilities.restrict(names)
 
 
-def _parsed(text: str) -> Any:
+def _check_args(text: str) -> None:
     from sema_runtime.lib.json import json_decode
     from sema_runtime.values.errors import SemaError
 
     try:
-        return json_decode(text)
+        json_decode(text)
     except SemaError as error:
         raise Refused(f"--args is not valid JSON: {error.message.removeprefix('json/decode: ')}") from None
 
@@ -218,13 +234,12 @@ def _progress() -> Any:
 # The program
 
 
-def _evaluated(file: str, source: bytes, args: Any, runs: list[Any], root: str) -> int:
+def _evaluated(file: str, source: bytes, runs: list[Any], root: str) -> int:
     """Runs the program; the exit status, by the value of its last form."""
     from semac.run import guarded, look_beside
     from semac.session import Session
 
     session = Session(file, closed=True)
-    bind(session, ARGS_NAME, args)
     sys.argv = [file]
     look_beside(file)
     envelope: Any = None
@@ -239,14 +254,6 @@ def _evaluated(file: str, source: bytes, args: Any, runs: list[Any], root: str) 
             _tell_of_interrupted(runs, file)
 
     return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope, root)
-
-
-def bind(session: Any, name: str, value: Any) -> None:
-    """Defines a global of a session."""
-    from semac.names import mangle
-
-    session.names.add(name)
-    session.globals[mangle(name)] = value
 
 
 def _status(envelope: Any, root: str) -> int:

@@ -73,6 +73,25 @@ def test_a_run_and_its_resumption(folder: Path) -> None:
     assert "0 steps, 1 kept from before, no tokens" in again.stderr
 
 
+def test_a_fork_begins_with_what_another_run_has_finished(folder: Path) -> None:
+    assert sema(folder, "workflow", "run", "greet.sema", "-q").returncode == 0
+    first = only_run(folder)
+    before = sorted((first / "memo").iterdir())
+    edited = GREETING.replace("(println", '(step "and you?" {:name "greeter"}) (println')
+    (folder / "greet.sema").write_text(edited)
+    done = sema(folder, "workflow", "run", "greet.sema", "--fork", first.name)
+    assert done.returncode == 0
+    assert "1 step, 1 kept from before" in done.stderr
+    (second,) = (one for one in (folder / ".sema" / "runs").iterdir() if one != first)
+    assert [one["prompt"] for one in events(second) if one["event"] == "agent.started"] == ["and you?"]
+    assert sorted((first / "memo").iterdir()) == before
+    both = sema(folder, "workflow", "run", "greet.sema", "--fork", first.name, "--resume", first.name)
+    assert both.stderr == "error: --fork and --resume exclude each other\n"
+    assert sema(folder, "workflow", "run", "greet.sema", "--fork", "x").stderr == (
+        "error: no prior run to fork at .sema/runs/x/events.jsonl\n"
+    )
+
+
 def test_quiet(folder: Path) -> None:
     assert sema(folder, "workflow", "run", "greet.sema", "-q", "--run-dir", "elsewhere").stderr == ""
     assert len(list((folder / "elsewhere").iterdir())) == 1

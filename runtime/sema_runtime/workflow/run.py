@@ -46,6 +46,7 @@ class Run:
         self.meta = meta
         self.settings = settings
         self.resuming = settings.resume
+        self.reuses = settings.resume or settings.fork is not None  # what is kept
         self.fixed_ts = os.environ.get("SEMA_WORKFLOW_FIXED_TS")
         self.started = time.monotonic()
         self.run_id, self.journal = _claimed(settings)
@@ -53,6 +54,8 @@ class Run:
         self.memos = Memos(os.path.join(self.directory, "memo"))
         if self.resuming:
             self.memos.clean()
+        if settings.fork is not None:
+            self.memos.take(os.path.join(settings.root, settings.fork, "memo"))
         self.args_json = settings.args_json
         self.approvals: Any = None  # what approvals.py keeps of this run
         self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
@@ -235,7 +238,7 @@ class Run:
     def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
         in_force = guard.key().decode()  # of the policies; without any the key is the one that everybody computes
         key = self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()))
-        if self.resuming:
+        if self.reuses:
             kept = self.memos.find(key)
             if kept is not MISSING:
                 self.replayed += 1
@@ -301,7 +304,7 @@ class Run:
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         """The kept value of a checkpoint, or the thunk's, which is kept. Raises what the thunk raises."""
         key = self.keys.checkpoint(self.phase, name)
-        if self.resuming:
+        if self.reuses:
             kept = self.memos.find(key)
             if kept is not MISSING:
                 self.state[name] = kept
@@ -356,7 +359,10 @@ def failure(message: str) -> Map:
 
 def shown(error: BaseException) -> str:
     """An error as people see it."""
-    return condition_of(error).display() if isinstance(error, Exception) else _word(error)
+    if not isinstance(error, Exception):
+        return _word(error)
+    condition = condition_of(error)
+    return "cancelled" if condition.kind == "cancelled" else condition.display()
 
 
 def _word(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +25,15 @@ ROOT = os.path.join(".sema", "runs")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How runs are started. root: the folder of the runs. run_id: None for a new one. args_json: the text of the
-    arguments. max_tokens, max_usd: instead of the limits of the meta map. watchers: told of every event, in the task
-    that causes it; what they raise is ignored. may_ask: a login may open a browser."""
+    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run whose kept results a
+    new one begins with. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta
+    map. watchers: told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may
+    open a browser."""
 
     root: str = ROOT
     run_id: str | None = None
     resume: bool = False
+    fork: str | None = None
     args_json: str = ""
     code_version: str = ""
     max_tokens: int | None = None
@@ -51,7 +54,7 @@ class Settings:
 
     def inside(self) -> Settings:
         """Those of a run inside a run: a new one."""
-        return replace(self, run_id=None, resume=False)
+        return replace(self, run_id=None, resume=False, fork=None)
 
 
 class Stop(BaseException):
@@ -75,11 +78,16 @@ def current() -> Run | None:
 
 
 def workflow_args() -> Any:
-    """The value of `*workflow-args*`: what the run was started with, decoded; {} without arguments. Raises SemaError."""
+    """The value of `*workflow-args*`: what the run was started with, decoded; {} without it. Raises SemaError."""
+    text = (settings.get() or Settings.from_environment()).args_json
+    return _decoded(text if text.strip() else "{}")
+
+
+@lru_cache(4)
+def _decoded(text: str) -> Any:
     from sema_runtime.lib.json import json_decode
 
-    text = (settings.get() or Settings.from_environment()).args_json
-    return json_decode(text if text.strip() else "{}")
+    return json_decode(text)
 
 
 def agent_id() -> str:
