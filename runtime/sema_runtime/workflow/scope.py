@@ -25,8 +25,8 @@ ROOT = os.path.join(".sema", "runs")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run whose kept results a
-    new one begins with. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta
+    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run with whose results a
+    new one begins. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta
     map. watchers: told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may
     open a browser."""
 
