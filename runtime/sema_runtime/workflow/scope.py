@@ -25,10 +25,10 @@ ROOT = os.path.join(".sema", "runs")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run with whose results a
-    new one begins. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta
-    map. watchers: told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may
-    open a browser."""
+    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run with whose results
+    a new one begins. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta map.
+    watchers: told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may open a
+    browser."""
 
     root: str = ROOT
     run_id: str | None = None
