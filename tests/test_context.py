@@ -150,6 +150,15 @@ def test_files_are_imported_once_and_loaded_every_time(tmp_path: Path) -> None:
         Session(main).run('(import "lib/tools.sema" hidden)')
 
 
+def test_a_macro_is_imported_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "m.sema").write_text("(defmacro twice (x) `(* 2 ,x)) (define base 3) (define (own) (twice base))")
+    main = str(tmp_path / "main.sema")
+    assert Session(main, closed=True).run('(import "m.sema" twice own) (+ (twice 4) (own))') == 14
+    assert Session(main).run('(import "m.sema" twice) (twice 4)') == 8
+    with pytest.raises(Exception, match="module does not export 'thrice'"):
+        Session(main).run('(import "m.sema" twice thrice)')
+
+
 def test_a_circle_of_imports_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.sema").write_text('(import "b.sema")')
     (tmp_path / "b.sema").write_text('(import "a.sema")')
