@@ -243,6 +243,18 @@ def test_tasks_that_outlive_the_run_write_nothing(tmp_path: Path) -> None:
     assert names(ran.events()) == ["run.started", "run.ended"]
 
 
+def test_steps_that_outlive_the_run_end_with_it(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        """(define late nil)
+           (defworkflow w "" {} (set! late (async (workflow/step "late" (fn () (async/sleep 20) 1)))) (async/sleep 5))
+           (await late)""",
+    )
+    assert ran.value == 1
+    assert [one["output"] for one in ran.of("agent.result")] == ["error: the run ended before this step"]
+    assert ran.events()[-1]["event"] == "run.ended"
+
+
 def test_secrets_of_servers_are_not_in_the_metadata(tmp_path: Path) -> None:
     ran = run(
         tmp_path,

@@ -63,6 +63,7 @@ class Run:
         self.state: dict[str, Any] = {}  # of checkpoints
         self.replayed = 0  # leaves whose value was kept
         self.agents: dict[str, int] = {}  # by label: how many were started
+        self.under_way: dict[str, float] = {}  # when leaves were started, by agent id
         self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
         self.phase = ""
         self.phase_seq: int | None = None
@@ -182,6 +183,9 @@ class Run:
         return within(budget.scope, self.spend.frame, body)
 
     def _end(self, envelope: Any, status: str, reason: str | None) -> Any:
+        for agent_id, started in self.under_way.items():  # in tasks that go on, or were just cancelled
+            said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
+            self.emit((events.AgentResult, agent_id, "failed", said, self.since(started), ""))
         self.close_phase(status)
         self.emit((events.RunEnded, status, reason, self.since(self.started)))
         self._write("result.json", pretty_json(envelope), "result")
@@ -249,7 +253,7 @@ class Run:
         self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
         tally = usage.Tally()
         inside = scope.leaf.set(agent_id), usage.tally.set(tally)
-        started = time.monotonic()
+        self.under_way[agent_id] = started = time.monotonic()
         failed: BaseException | None = None
         value = None
         try:
@@ -277,6 +281,7 @@ class Run:
         return f"{label}_{number}"
 
     def _result(self, agent_id: str, status: str, output: str, took: int, tally: usage.Tally) -> None:
+        self.under_way.pop(agent_id, None)
         result = (events.AgentResult, agent_id, status, output, took, tally.model)
         if not tally.calls:
             self.emit(result)
