@@ -12,6 +12,7 @@ from llm_support import llm as llm
 from workflow_support import Ran, error_of
 from workflow_support import run as run_program
 
+from sema_runtime import seam
 from sema_runtime.values.printer import to_text
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -309,6 +310,15 @@ def test_programs_run_in_a_sandbox_and_compiled(name: str, folder: Path) -> None
     python(folder, "-m", "semac.entry", "compile", f"{name}.sema", "-o", "out.py")
     done = python(folder, "out.py")
     assert (done.stdout, done.stderr) == ("It is 7.\n", "")
+
+
+def test_the_sandbox_lets_nothing_else_in(tmp_path: Path) -> None:
+    """Not even by a path that begins in the folder of the packages."""
+    (tmp_path / "secret.sema").write_text('(println "read")')
+    up = "/".join([seam.SHIPPED, *[".."] * seam.SHIPPED.count("/")])
+    for spec in (str(tmp_path / "secret.sema"), f"{up}{tmp_path}/secret.sema", f"{seam.SHIPPED}/sema/patterns.sema"):
+        done = python(tmp_path, "-m", "semac.entry", "--sandbox", "no-fs-read", "-e", f'(import "{spec}")')
+        assert "import requires 'fs-read' capability" in done.stderr, done.stdout
 
 
 def test_every_pattern_compiles_to_text(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ SESSION = "__sema_session__"
 NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
 
 EXPORTS = "__sema_exports__"
-SHIPPED = os.path.join(os.path.dirname(__file__), "packages", "")  # packages that need no installation: sema/patterns
+SHIPPED = os.path.join(os.path.dirname(__file__), "packages")  # packages that need no installation: sema/patterns
 GLOBALS = "__sema_globals__"  # Sema name → Python name, in modules that were imported or use `eval`
 
 _imported: dict[str, ModuleType] = {}  # by the name in sys.modules
@@ -117,7 +117,7 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
     if type(path) is not str:
         type_error("string", path)
     found = resolve(path, base)
-    if not found.startswith(SHIPPED):  # those are a part of the language, in a sandbox too
+    if found != _shipped(path):  # those are a part of the language, in a sandbox too
         _allow("import", found)
     module = _module(path, found, base)
     exported = exports(module)
@@ -270,8 +270,8 @@ def resolve(spec: str, base: str | None) -> str:
     for segment in spec.split("/"):
         if segment in (".", "..", ""):
             raise SemaError(f"invalid package spec: path traversal not allowed: {spec}")
-    shipped = os.path.join(SHIPPED, spec + ".sema")
-    if os.path.isfile(shipped):
+    shipped = _shipped(spec)
+    if shipped is not None:
         return shipped
     root = os.path.join(packages_dir(), spec)
     if os.path.isfile(root + ".sema"):
@@ -281,6 +281,14 @@ def resolve(spec: str, base: str | None) -> str:
         if candidate is not None and os.path.isfile(os.path.join(root, candidate)):
             return os.path.join(root, candidate)
     raise SemaError(f"package not found: {spec}", f"Run: sema pkg add {spec}")
+
+
+def _shipped(spec: str) -> str | None:
+    """The file of a package that comes with the runtime; None for any other spec, and for paths."""
+    if not is_package(spec) or ".." in spec.split("/"):
+        return None
+    path = os.path.join(SHIPPED, spec + ".sema")
+    return path if os.path.isfile(path) else None
 
 
 def is_package(spec: str) -> bool:
