@@ -17,6 +17,7 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "otel-grpc": (("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.grpc"), "the same over gRPC"),
     "keychain": (("keyring",), "tokens of MCP servers in the system's keychain"),
     "serial": (("serial",), "serial/*"),
+    "approvals": (("cryptography",), "signed decisions about what workflows ask"),
 }
 SETTINGS = (
     *("SEMA_HOME", "SEMA_NO_LLM", "SEMA_CHAT_PROVIDER", "SEMA_CHAT_MODEL"),
