@@ -245,16 +245,16 @@ def test_colours_follow_the_system_or_the_button(page: Page, viewer: Viewer) -> 
     background = "getComputedStyle(document.querySelector('#main')).backgroundColor"
     page.colours("dark")
     opened(page, viewer, "a")
-    dark = page.run(background)
+    is_dark, is_light = (f"{background} === '{colour}'" for colour in ("rgb(23, 23, 29)", "rgb(255, 255, 255)"))
+    page.until(is_dark)
     page.colours("light")
-    light = page.run(background)
-    assert (dark, light) == ("rgb(23, 23, 29)", "rgb(255, 255, 255)")
+    page.until(is_light)
     page.run("document.querySelector('#theme').click(); document.querySelector('#theme').click()")
-    assert page.run(background) == dark
+    page.until(is_dark)
     opened(page, viewer, "a")
-    assert page.run(background) == dark
+    page.until(is_dark)
     page.click("#theme")
-    assert page.run(background) == light
+    page.until(is_light)
 
 
 def test_ten_thousand_agents(page: Page, viewer: Viewer) -> None:
