@@ -239,5 +239,5 @@ def test_commands_are_compared_as_they_are() -> None:
 
 
 def test_texts_that_must_be_there_are_a_list() -> None:
-    with pytest.raises(SemaError, match="output.require must be a list or vector, got keyword"):
+    with pytest.raises(SemaError, match=r"output\.require must be a list or vector, got keyword"):
         compiled("{:output {:require :disclaimer}}")
