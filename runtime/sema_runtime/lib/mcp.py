@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.mcp.client import Program, Remote
+    from sema_runtime.mcp.official import Given
     from sema_runtime.mcp.servers import Server
 
 CONFIG_HINT = 'a program: {:command "npx" :args ["-y" "PACKAGE"]}; a URL: {:url "https://example.com/mcp"}'
@@ -30,7 +31,8 @@ def mcp_connect(config: Any) -> str:
     For a server behind a URL (capability network):
     - :url, and :headers, a map; :auth, a map with :client-id and :scopes for a login. When the server wants a login,
       the token is taken from the store or refreshed, or a browser opens; see `sema mcp login`.
-    For both:
+    Or :client, an `mcp.Client` of the official package (extra mcp) that isn't open yet; :name, by which tapes know it.
+    For all of them:
     - :timeout, milliseconds for an answer, 120000 without it
     - :tools, a list of the names of those tools that may be used
 
@@ -45,10 +47,11 @@ def mcp_connect(config: Any) -> str:
         raise SemaTypeError("map", type_name(config), "mcp/connect takes one map; " + CONFIG_HINT)
     options = _named(options_map(config))
     is_remote = isinstance(options.lookup(keyword("url")), str)
-    if not is_remote and not isinstance(options.lookup(keyword("command")), str):
+    is_given = options.lookup(keyword("client")) is not None
+    if not is_remote and not is_given and not isinstance(options.lookup(keyword("command")), str):
         raise SemaError("mcp/connect requires a :command (stdio) or :url (http) entry", CONFIG_HINT)
     require("mcp/connect", "network" if is_remote else "process")
-    target = _remote(options) if is_remote else _program(options)
+    target = _given(options) if is_given else _remote(options) if is_remote else _program(options)
     timeout = positive("mcp/connect", options, "timeout")
 
     from sema_runtime.mcp import servers
@@ -62,6 +65,18 @@ def mcp_connect(config: Any) -> str:
 def _named(options: Map) -> Map:
     """The options with their names as keywords; strings are taken too."""
     return Map({keyword(key) if isinstance(key, str) else key: value for key, value in options.pairs()})
+
+
+def _given(options: Map) -> Given:
+    from sema_runtime.mcp.official import Given
+
+    client, name = options.lookup(keyword("client")), options.lookup(keyword("name"))
+    if not all(hasattr(client, needed) for needed in ("__aenter__", "list_tools", "call_tool")):
+        raise SemaError(
+            f"mcp/connect: :client must be a client of the official mcp package, got {type_name(client)}",
+            "(py/from \"mcp\" Client) and {:client (Client server)}; pip install 'semac[mcp]'",
+        )
+    return Given(client, name if isinstance(name, str) else "client")
 
 
 def _program(options: Map) -> Program:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sema_runtime.llm import cassette, compact_json, secrets
 from sema_runtime.mcp.client import Connection, Program, Remote
+from sema_runtime.mcp.official import Given, OfficialConnection
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.tasks import suspend
 
@@ -24,11 +25,11 @@ MISS = "no cassette recording for this call (replay miss)"
 class Server:
     """What a handle stands for. allowed: the names of the tools that may be used, None for all."""
 
-    def __init__(self, target: Program | Remote, allowed: list[str] | None, timeout_ms: float) -> None:
+    def __init__(self, target: Program | Remote | Given, allowed: list[str] | None, timeout_ms: float) -> None:
         self.target = target
         self.allowed = allowed
         self.timeout_ms = timeout_ms
-        self.connection: Connection | None = None
+        self.connection: Connection | OfficialConnection | None = None
         self.opening: asyncio.Lock | None = None
         self.closed = False
 
@@ -38,6 +39,8 @@ class Server:
         """What keys of tapes know the server by. Its environment and headers, where secrets are, don't count."""
         if isinstance(self.target, Remote):
             return self.target.url
+        if isinstance(self.target, Given):
+            return compact_json.dumps({"t": "client", "name": self.target.name})
         command, *arguments = self.target.argv
         return compact_json.dumps({
             "t": "stdio", "command": command, "args": arguments, "cwd": self.target.settings.cwd,
@@ -67,13 +70,13 @@ class Server:
         key = cassette.mcp_key("mcp-connect", self.identity())
         if tape.mode == "replay" or tape.entry(key) is not None:
             return
-        connection: Connection = suspend(self.connected())
+        connection: Connection | OfficialConnection = suspend(self.connected())
         tape.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
 
     def tools(self) -> list[dict[str, Any]]:
         """The descriptions of the tools that may be used."""
 
-        async def asked(connection: Connection) -> dict[str, Any]:
+        async def asked(connection: Connection | OfficialConnection) -> dict[str, Any]:
             return {"tools": await connection.list_tools()}
 
         listed = self._recorded(asked, "mcp-tools").get("tools")
@@ -85,7 +88,7 @@ class Server:
         return self._recorded(lambda one: one.call_tool(tool, arguments), "mcp-call", tool, arguments)
 
     def _recorded(
-        self, ask: Callable[[Connection], Awaitable[dict[str, Any]]], kind: str, *call: Any
+        self, ask: Callable[[Connection | OfficialConnection], Awaitable[dict[str, Any]]], kind: str, *call: Any
     ) -> dict[str, Any]:
         """What asking gives, off the tape or noted there. kind, call: what an entry is found by."""
         found: dict[str, Any]
@@ -110,7 +113,7 @@ class Server:
 
     # The connection
 
-    async def connected(self) -> Connection:
+    async def connected(self) -> Connection | OfficialConnection:
         """The connection, made now if there is none yet. Raises Failure."""
         if self.opening is None:
             self.opening = asyncio.Lock()
@@ -118,7 +121,11 @@ class Server:
             if self.closed:
                 raise Failure("the connection was closed", "reconnect with mcp/connect")
             if self.connection is None:
-                connection = Connection(self.target, self.timeout_ms)
+                connection: Connection | OfficialConnection
+                if isinstance(self.target, Given):
+                    connection = OfficialConnection(self.target, self.timeout_ms)
+                else:
+                    connection = Connection(self.target, self.timeout_ms)
                 await connection.open()
                 self.connection = connection
                 if self.closed:  # meanwhile

@@ -1,0 +1,94 @@
+"""A client of the official `mcp` package in the place of a connection of our own (extra `mcp`): for servers that live
+in the Python process, and for transports that only it knows.
+
+Its cancel scopes must be left by the task that entered them, so a task of its own opens and closes the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from sema_runtime.mcp.protocol import Failure
+
+
+class Given(NamedTuple):
+    """client: an `mcp.Client` that isn't open yet. name: what tapes know it by."""
+
+    client: Any
+    name: str
+
+
+class OfficialConnection:
+    """What `Connection` of client.py is, over that client. Errors are Failures."""
+
+    endpoint = None  # nothing is kept here that a tape would have to hide
+
+    def __init__(self, target: Given, timeout_ms: float) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.server: dict[str, Any] = {}
+        self._client = target.client
+        self._seconds = timeout_ms / 1000
+        self._open = self.loop.create_future()
+        self._closing = asyncio.Event()
+        self._owner: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        self._owner = asyncio.ensure_future(self._own())
+        try:
+            async with asyncio.timeout(self._seconds):
+                await asyncio.shield(self._open)
+        except TimeoutError:
+            await self.close()
+            raise Failure(f"the client did not connect within {self._seconds:g} s") from None
+
+    async def _own(self) -> None:
+        try:
+            async with self._client as client:
+                self.server = {"serverInfo": _dumped(client.server_info) if client.server_info else {}}
+                self._open.set_result(None)
+                await self._closing.wait()
+        except BaseException as error:
+            if not self._open.done():
+                self._open.set_exception(_failure(error))
+            elif not isinstance(error, Exception):
+                raise
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        tools: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = await self._asked(self._client.list_tools(cursor=cursor))
+            tools += page.get("tools", [])
+            cursor = page.get("nextCursor")
+            if not cursor:
+                return tools
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return await self._asked(self._client.call_tool(name, arguments))
+
+    async def _asked(self, request: Any) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(self._seconds):
+                return _dumped(await request)
+        except TimeoutError:
+            raise Failure(f"no answer within {self._seconds:g} s") from None
+        except Exception as error:
+            raise _failure(error) from error
+
+    async def close(self) -> None:
+        self._closing.set()
+        if self._owner is not None:
+            with suppress(Exception):
+                await self._owner
+
+
+def _dumped(model: Any) -> dict[str, Any]:
+    """What the protocol says it as."""
+    dumped: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return dumped
+
+
+def _failure(error: BaseException) -> Failure:
+    return error if isinstance(error, Failure) else Failure(str(error) or type(error).__name__)
