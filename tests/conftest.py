@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 from child_support import Witness
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no finding.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 os.environ["SEMA_USAGE"] = "off"  # what tests spend doesn't belong into anybody's ledger
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import socket
 import ssl
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 from fault_wires import STALL, WIRES, Scripted, streamed, whole
-from llm_support import SLEPT, run
+from llm_support import SLEPT, chat_reply, run
 from llm_support import llm as llm
 from net_support import certified, free_port, received, reply, serving, stall
 from test_llm_faults import CALL, HEARD, STREAM, asked, charged, check, fault, journal
@@ -297,3 +298,18 @@ def test_more_streams_than_files_may_be_open(tmp_path: Path) -> None:
         command = f"ulimit -n 96; exec {sys.executable} -m semac {program}"
         done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.stdout == '{"one two" 150}\n', done.stderr[-500:]
+
+
+def test_a_server_that_hangs_up_behind_each_answer() -> None:
+    """It doesn't say so: the next request may meet the closed connection, and is sent again at once."""
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await received(reader)
+        writer.write(reply(json.dumps(chat_reply("x"))))
+        await writer.drain()
+
+    with serving(handler) as url:
+        program = f'''(llm/configure :brief {{:api-key "k" :base-url "{url}"}})
+          (frequencies (map (fn (i) (llm/complete "a")) (range 30)))'''
+        assert to_text(run(program)) == '{"x" 30}'
+    assert SLEPT == []

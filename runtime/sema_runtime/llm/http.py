@@ -77,7 +77,7 @@ def encode(body: Any) -> bytes:
 
 def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> http.Request:
     given = {"content-type": "application/json", **headers}
-    return http.Request("POST", url, list(given.items()), encode(body), timeout_ms, redirects=0)
+    return http.Request("POST", url, list(given.items()), encode(body), timeout_ms, redirects=0, repeatable=True)
 
 
 def _turn() -> asyncio.Semaphore:

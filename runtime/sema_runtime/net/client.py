@@ -74,7 +74,10 @@ def _built(request: Request) -> httpx.Request:
         headers=headers,
         content=None if isinstance(request.body, list) else request.body,
         files=[_field(part) for part in parts] if parts else None,
-        extensions={"timeout": {"connect": CONNECT_MS / 1000, "read": idle, "write": idle, "pool": None}},
+        extensions={
+            "timeout": {"connect": CONNECT_MS / 1000, "read": idle, "write": idle, "pool": None},
+            "repeatable": request.repeatable or request.method in REPEATABLE,
+        },
     )
 
 
@@ -132,7 +135,7 @@ class Transport(httpx.AsyncBaseTransport):
             try:
                 return await self._exchanged(origin, exchanges, request, limits["read"])
             except Failure as failure:
-                if failure.kind != "broken" or request.method not in REPEATABLE:
+                if failure.kind != "broken" or not request.extensions.get("repeatable"):
                     raise  # else the server hung up on what was idle just when it was used again
         exchanges = Exchanges(await _connected(origin, limits["connect"]))
         return await self._exchanged(origin, exchanges, request, limits["read"])

@@ -32,6 +32,7 @@ class Request(NamedTuple):
     """body: the bytes to send, or the parts of a form (multipart/form-data).
 
     timeout_ms: for the request as a whole, from its turn on; None for IDLE_MS between two pieces of the reply.
+    repeatable: may be sent again, when a connection that was used before turns out to have ended; else its method says.
     """
 
     method: str
@@ -41,6 +42,7 @@ class Request(NamedTuple):
     timeout_ms: float | None = None
     redirects: int = MAX_REDIRECTS
     max_bytes: int = MAX_BYTES
+    repeatable: bool = False
 
 
 class Reply(NamedTuple):
