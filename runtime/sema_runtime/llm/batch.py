@@ -36,8 +36,7 @@ def _ask_function(provider: Provider, call: Call) -> None:
     with observed(call):
         model = _model(provider, call)
         with Trial(call, provider, model) as trial:
-            assert call.request is not None
-            reply = trial.won(transport.send(provider, call.request, model))
+            reply = trial.won(transport.send(provider, call.asked, model))
         _settle(call, reply)
 
 
@@ -50,14 +49,12 @@ async def _ask(provider: Provider, call: Call) -> None:
     with observed(call):
         model = _model(provider, call)
         with await Trial.opened(call, provider, model) as trial:
-            assert call.request is not None
-            reply = trial.won(await transport.send_async(provider, call.request, model))
+            reply = trial.won(await transport.send_async(provider, call.asked, model))
         _settle(call, reply)
 
 
 def _model(provider: Provider, call: Call) -> str:
-    assert call.request is not None
-    return call.request.model or provider.default_model
+    return call.asked.model or provider.default_model
 
 
 def _settle(call: Call, reply: Reply) -> None:

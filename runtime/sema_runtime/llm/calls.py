@@ -16,7 +16,6 @@ from sema_runtime.llm.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any, Protocol
 
     from sema_runtime.llm.messages import Reply, Request, Usage
@@ -70,6 +69,12 @@ class Call:
     charged: bool = False  # to the budget, before it is counted
     spans: Any = None  # what an observer keeps of it
 
+    @property
+    def asked(self) -> Request:
+        """The request of a chat."""
+        assert self.request is not None
+        return self.request
+
     def begin_attempt(self, provider: str, model: str) -> Attempt:
         self.provider, self.model = provider, model
         attempt = Attempt(provider, model, time_ns())
@@ -93,10 +98,6 @@ def last() -> Call | None:
     return _last.get()
 
 
-def forget() -> None:
-    _last.set(None)
-
-
 class observed:
     """`with observed(call):` around a call: tells the observers when it starts and how it ends."""
 
@@ -117,8 +118,3 @@ class observed:
         _last.set(call)
         for observer in reversed(observers):
             observer.ended(call)
-
-
-def failures(call: Call) -> Iterator[Attempt]:
-    """The attempts that failed."""
-    return (attempt for attempt in call.attempts if attempt.error is not None)

@@ -39,8 +39,7 @@ def _complete(request: Request) -> Reply:
 
 def _cached(call: Call, settings: cache.Settings) -> Reply:
     """From the response cache, or asked and kept there."""
-    request = call.request
-    assert request is not None
+    request = call.asked
     key = cache.key_of(request, _first_model(request))
     entry = cache.store.find(key, settings.ttl)
     if entry is not None:
@@ -63,8 +62,7 @@ def _answered(call: Call, tape: cassette.Cassette | None) -> Reply:
     """From the tape, or asked and recorded. The key holds the model as the caller gave it."""
     if tape is None:
         return _asked(call)
-    request = call.request
-    assert request is not None
+    request = call.asked
     key = cassette.key_of(request)
     entry = tape.find(key, cassette.key_without_pictures(request))
     if entry is not None:
@@ -79,8 +77,7 @@ def _asked(call: Call) -> Reply:
     from sema_runtime.llm import transport
     from sema_runtime.llm.retry import with_retries
 
-    request = call.request
-    assert request is not None
+    request = call.asked
 
     def attempt(provider: Provider, model: str) -> Reply:
         with Trial(call, provider, model) as trial:
@@ -133,8 +130,7 @@ def _stream(request: Request, on_chunk: OnChunk) -> Reply:
 
 
 def _replayed_stream(call: Call, tape: cassette.Cassette, on_chunk: OnChunk) -> Reply:
-    request = call.request
-    assert request is not None
+    request = call.asked
     key = cassette.key_of(request)
     entry = tape.find(key, cassette.key_without_pictures(request))
     if entry is not None:
@@ -151,8 +147,7 @@ def _streamed(call: Call, on_chunk: OnChunk) -> tuple[Reply, list[str]]:
     """The reply and its pieces. Fails over to the next provider only before the first piece."""
     from sema_runtime.llm import transport
 
-    request = call.request
-    assert request is not None
+    request = call.asked
     chunks: list[str] = []
 
     def keep(chunk: str) -> None:

@@ -11,7 +11,6 @@ from sema_runtime.llm.embedding_providers import PRESETS, Embedder, Ranker
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Usage
 from sema_runtime.llm.providers import Provider
-from sema_runtime.values.errors import LlmError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class EndpointTrial:
         self._used = used or Usage()
         self._token: Any = None
         if reserve.needed():
-            tokens = sum(len(text.encode("utf-8", "replace")) + estimate.PER_MESSAGE for text in texts)
+            tokens = sum(estimate.text_bytes(text) + estimate.PER_MESSAGE for text in texts)
             call.hold = reserve.take(estimate.need(model, endpoint.provider, tokens, 0))
         if call.hold is not None and endpoint.function is not None:
             self._token = reserve.act_on_behalf_of(call.hold)
@@ -71,6 +70,5 @@ class EndpointTrial:
             usage.count(call)
             usage.charge(call, check=False)
         elif call.hold is not None:
-            billed = not isinstance(error, LlmError) or (isinstance(error, ProviderError) and error.maybe_billed)
-            call.hold.forfeit() if billed else call.hold.release()
+            call.hold.failed(error)
             call.hold = None

@@ -68,8 +68,8 @@ class ProviderError(LlmError):
             self.fields["hint"] = self.hint
 
 
-def network_error(reason: str, hint: str | None = None) -> ProviderError:
-    return ProviderError(f"HTTP error: {reason}", retryable=True, hint=hint)
+def network_error(reason: str, hint: str | None = None, maybe_billed: bool = False) -> ProviderError:
+    return ProviderError(f"HTTP error: {reason}", retryable=True, hint=hint, maybe_billed=maybe_billed)
 
 
 def api_error(status: int, message: str, hint: str | None = None) -> ProviderError:

@@ -58,13 +58,13 @@ def need(model: str, provider: str, prompt_tokens: int, reply_tokens: int) -> Ne
 
 
 def prompt_bound(request: Request) -> int:
-    total = PER_CALL + _bytes(request.system or "")
+    total = PER_CALL + text_bytes(request.system or "")
     for message in request.messages:
-        total += PER_MESSAGE + _bytes(message.content) + PER_IMAGE * len(message.images)
+        total += PER_MESSAGE + text_bytes(message.content) + PER_IMAGE * len(message.images)
         for call in message.tool_calls:
-            total += PER_MESSAGE + _bytes(call.name) + _json_bytes(call.arguments)
+            total += PER_MESSAGE + text_bytes(call.name) + _json_bytes(call.arguments)
     for tool in request.tools:
-        total += PER_TOOL + _bytes(tool.name) + _bytes(tool.description) + _json_bytes(tool.parameters)
+        total += PER_TOOL + text_bytes(tool.name) + text_bytes(tool.description) + _json_bytes(tool.parameters)
     return total + FOR_TOOLS * bool(request.tools)
 
 
@@ -91,12 +91,13 @@ def likely_prompt(request: Request) -> int:
 
 def text_tokens(text: str) -> int:
     """A likely number of tokens, for what was received of a reply that broke off: UTF-8 bytes / 4, rounded up."""
-    return -(-_bytes(text) // 4)
+    return -(-text_bytes(text) // 4)
 
 
-def _bytes(text: str) -> int:
+def text_bytes(text: str) -> int:
+    """In UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def _json_bytes(value: object) -> int:
-    return _bytes(json.dumps(value, ensure_ascii=False, default=str))
+    return text_bytes(json.dumps(value, ensure_ascii=False, default=str))

@@ -98,17 +98,12 @@ def _translated(failure: Failure, url: str) -> ProviderError:
     if failure.kind == "connect":
         return network_error(f"could not connect to {_origin(url)} ({failure.reason})")
     if failure.kind == "timeout":
-        return _maybe_billed(network_error(f"no reply from {_origin(url)} within {failure.ms / 1000:g} s"))
+        return network_error(f"no reply from {_origin(url)} within {failure.ms / 1000:g} s", maybe_billed=True)
     if failure.kind == "url":
         return config_error(f"invalid URL {url!r}: {failure.reason}")
     if failure.kind == "header":
         return config_error(f"{failure.reason} (is the key pasted right?)")
-    return _maybe_billed(network_error(f"{_origin(url)}: {failure.reason}"))
-
-
-def _maybe_billed(error: ProviderError) -> ProviderError:
-    error.maybe_billed = True
-    return error
+    return network_error(f"{_origin(url)}: {failure.reason}", maybe_billed=True)
 
 
 def _origin(url: str) -> str:

@@ -22,20 +22,23 @@ def to_sema(value: Any) -> Any:
     return value
 
 
-def to_json(value: Any) -> Any:
-    """Sema data as what `json.dumps` takes. Lossy: atoms become their names, other values their printed form."""
+def to_json(value: Any, marked: bool = False) -> Any:
+    """Sema data as what `json.dumps` takes. Lossy: atoms become their names, other values their printed form.
+
+    marked: keywords keep their colon, so that they can be told from strings.
+    """
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
     if isinstance(value, Keyword | Symbol):
-        return value.name
+        return f":{value.name}" if marked and isinstance(value, Keyword) else value.name
     if isinstance(value, Map):
-        return {key_text(key): to_json(inner) for key, inner in value.pairs()}
+        return {key_text(key): to_json(inner, marked) for key, inner in value.pairs()}
     if isinstance(value, dict):
-        return {key_text(key): to_json(inner) for key, inner in value.items()}
+        return {key_text(key): to_json(inner, marked) for key, inner in value.items()}
     if isinstance(value, List | tuple | list):
-        return [to_json(inner) for inner in value]
+        return [to_json(inner, marked) for inner in value]
     from sema_runtime.values.printer import to_text
 
     return to_text(value)

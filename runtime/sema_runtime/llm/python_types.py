@@ -13,11 +13,6 @@ DROPPED = ("title", "$defs")
 MAX_PROBLEMS = 10
 
 
-def is_python_type(value: Any) -> bool:
-    """Whether a schema is a Python type (a class, a generic as `list[int]`, a union) and no Sema schema."""
-    return isinstance(value, type) or get_origin(value) is not None
-
-
 class TypeSchema:
     """A Python type as the schema of `extract`: a pydantic model, a dataclass, a TypedDict, `list[...]` of one, ..."""
 

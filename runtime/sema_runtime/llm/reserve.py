@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from sema_runtime.llm import budget
 from sema_runtime.llm.budget import UNITS, BudgetError, Frame, units
+from sema_runtime.llm.errors import ProviderError
 from sema_runtime.values.errors import LlmError
 
 TYPE_CHECKING = False
@@ -46,12 +47,21 @@ class Hold:
             queue.holds.discard(self)
             queue.serve()
 
+    def failed(self, error: BaseException) -> None:
+        """The call ended without an answer: gives back what is held, unless it may have been billed."""
+        self.release() if is_free(error) else self.forfeit()
+
     def forfeit(self) -> None:
         """Charges what is held: the call was sent, and nobody said what it cost."""
         if self.live:
             for frame in self.frames:
                 frame.charge(self.tokens, self.units / UNITS)
             self.release()
+
+
+def is_free(error: BaseException) -> bool:
+    """Whether a request that ended with this error costs nothing for sure."""
+    return isinstance(error, LlmError) and not (isinstance(error, ProviderError) and error.maybe_billed)
 
 
 @dataclass(slots=True, eq=False)

@@ -7,10 +7,8 @@ from typing import Any
 
 from sema_runtime.llm import reserve, usage
 from sema_runtime.llm.calls import Call
-from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Reply, Usage
 from sema_runtime.llm.providers import Provider
-from sema_runtime.values.errors import LlmError
 
 
 class Trial:
@@ -39,8 +37,7 @@ class Trial:
         if reserve.needed():
             from sema_runtime.llm import estimate
 
-            assert call.request is not None
-            self._need = estimate.of_request(provider, call.request, model)
+            self._need = estimate.of_request(provider, call.asked, model)
 
     def _begin(self, provider: Provider, model: str, hold: reserve.Hold | None) -> None:
         self._hold = hold
@@ -71,12 +68,11 @@ class Trial:
         if error is None:
             return
         self._attempt.error = error
-        free = isinstance(error, LlmError) and not (isinstance(error, ProviderError) and error.maybe_billed)
         if self._reader is not None:
             text, said = self._reader.so_far()
-            self._charge_broken(text, said, free)
+            self._charge_broken(text, said, reserve.is_free(error))
         elif self._hold is not None:
-            self._hold.release() if free else self._hold.forfeit()
+            self._hold.failed(error)
 
     def _charge_broken(self, text: str, said: Usage, free: bool) -> None:
         """Counts what a stream used until it broke: what the server said, estimates where it hasn't. A reserving budget
@@ -84,10 +80,9 @@ class Trial:
         from sema_runtime.llm import estimate
 
         call, attempt = self.call, self._attempt
-        assert call.request is not None
         used = said
         if text or said.total or not free:
-            prompt = said.prompt or estimate.likely_prompt(call.request)
+            prompt = said.prompt or estimate.likely_prompt(call.asked)
             completion = max(said.completion, estimate.text_tokens(text))
             used = Usage(prompt, completion, said.cache_read, said.cache_creation)
         call.estimated = True

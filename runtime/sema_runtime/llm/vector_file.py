@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from math import isfinite
 
-from sema_runtime.llm.jsonable import key_text
+from sema_runtime.llm.jsonable import to_json
 from sema_runtime.llm.vector_store import Document
 from sema_runtime.llm.vectors import SIZE
-from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.atoms import keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -33,7 +32,7 @@ Entry = tuple[Document, "Any"]  # with its metadata as JSON data
 
 def entries(documents: Iterable[Document]) -> list[Entry]:
     """What is to be written. Raises RecursionError for metadata that is nested too deeply."""
-    return [(one, stored(one.metadata)) for one in documents]
+    return [(one, to_json(one.metadata, marked=True)) for one in documents]
 
 
 def pieces(found: list[Entry]) -> Iterator[bytes]:
@@ -85,25 +84,6 @@ def _document(place: int, value: Any) -> Document:
     if len(embedding) % SIZE:
         raise ValueError(f"invalid embedding for '{id}': {len(embedding)} bytes, not a multiple of {SIZE}")
     return Document(id, embedding, restored(value.get("metadata")))
-
-
-def stored(value: Any) -> Any:
-    """Metadata as JSON data."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Keyword):
-        return f":{value.name}"
-    if isinstance(value, Map):
-        return {key_text(key): stored(inner) for key, inner in value.pairs()}
-    if isinstance(value, dict):
-        return {key_text(key): stored(inner) for key, inner in value.items()}
-    if isinstance(value, List | tuple | list):
-        return [stored(inner) for inner in value]
-    from sema_runtime.values.printer import to_text
-
-    return to_text(value)
 
 
 def restored(value: Any) -> Any:

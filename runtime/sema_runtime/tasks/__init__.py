@@ -24,20 +24,12 @@ def suspend(awaitable: Awaitable[Any]) -> Any:
 
 def finish(awaitable: Awaitable[Any]) -> Any:
     """As `suspend`, for what must be done to its end: when the task is cancelled it goes on without it."""
-    from asyncio import ensure_future, shield
+    from asyncio import shield
 
     from sema_runtime.tasks.scheduler import scheduler
 
     here = scheduler()
-    work = ensure_future(awaitable, loop=here.loop())
-    here.external += 1  # the end of the program waits for it too
-
-    def done(_: Any) -> None:
-        here.external -= 1
-        here.pump_soon()
-
-    work.add_done_callback(done)
-    return here.suspend(shield(work))
+    return here.suspend(shield(here.start(awaitable, bool)))
 
 
 def sleep(milliseconds: float) -> None:

@@ -6,7 +6,7 @@ loop itself, which costs several times more than the piece.
 
 from __future__ import annotations
 
-from asyncio import CancelledError, Event, ensure_future
+from asyncio import CancelledError, Event
 from collections import deque
 from contextlib import suppress
 
@@ -49,15 +49,7 @@ class Feed:
     def consume(self, produce: Callable[[Feed], Awaitable[Any]], take: Callable[[Any], object]) -> Any:
         """The result of produce(self); take gets each piece meanwhile, in the running strand."""
         here = self._here
-        work = ensure_future(produce(self), loop=here.loop())
-        here.external += 1
-
-        def done(_: Any) -> None:
-            here.external -= 1
-            self._wake()
-            here.pump_soon()
-
-        work.add_done_callback(done)
+        work = here.start(produce(self), self._wake)
         try:
             while True:
                 while self._pieces:

@@ -113,24 +113,29 @@ class Scheduler:
 
     def suspend(self, awaitable: Awaitable[Any]) -> Any:
         """The result of a Python awaitable, run by the asyncio loop in the context of the running strand."""
-        import asyncio
-
         waiter = self.waiter()
-        future = asyncio.ensure_future(awaitable, loop=self.loop())
-        self.external += 1
-
-        def done(_: Any) -> None:
-            self.external -= 1
-            waiter.wake()
-            self.pump_soon()
-
-        future.add_done_callback(done)
+        future = self.start(awaitable, waiter.wake)
         try:
             self.wait(waiter)
         except BaseException:
             future.cancel()
             raise
         return future.result()
+
+    def start(self, awaitable: Awaitable[Any], ended: Callable[[], object]) -> asyncio.Future[Any]:
+        """Has the asyncio loop work on an awaitable, and calls ended when it is done. The program waits for it, too."""
+        import asyncio
+
+        future = asyncio.ensure_future(awaitable, loop=self.loop())
+        self.external += 1
+
+        def done(_: Any) -> None:
+            self.external -= 1
+            ended()
+            self.pump_soon()
+
+        future.add_done_callback(done)
+        return future
 
     # Tasks
 

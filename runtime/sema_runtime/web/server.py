@@ -18,6 +18,7 @@ from sema_runtime.tasks.loops import is_unhandled
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
+from sema_runtime.web.listening import listening
 from sema_runtime.web.protocol import Connection, Watch
 from sema_runtime.web.reports import say
 
@@ -134,7 +135,7 @@ def listen(host: str, port: int, tries: int) -> socket.socket:
     last: OSError | None = None
     for candidate in range(port, min(port + tries, 65536)):
         try:
-            return _bound(host, candidate)
+            return listening(host, candidate, BACKLOG)
         except OSError as error:
             last = error
             if error.errno != IN_USE:
@@ -142,21 +143,6 @@ def listen(host: str, port: int, tries: int) -> socket.socket:
     assert last is not None
     hint = "pass :port-fallback #t to take the next free port, or :port 0 for any" if last.errno == IN_USE else None
     raise IoError(f"http/serve: bind {host}:{port}: {last.strerror or last}", hint)
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(BACKLOG)
-        made.setblocking(False)
-    except BaseException:
-        made.close()
-        raise
-    return made
 
 
 # Signals

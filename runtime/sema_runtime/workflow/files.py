@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sema_runtime.lib.file_access import write_all
 from sema_runtime.workflow import faults
 
 
@@ -38,9 +39,7 @@ def _new_file(folder: str, name: str, data: bytes, point: str) -> tuple[int, str
     try:
         if faults.armed:
             faults.passed(f"{point}.write.before")
-        left = memoryview(data)
-        while left:
-            left = left[os.write(descriptor, left) :]
+        write_all(descriptor, data)
         if faults.armed:
             faults.passed(f"{point}.write.after")
     except OSError:

@@ -137,22 +137,12 @@ class Viewer:
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens. Raises SemaError when there can be none."""
-    import socket
+    from sema_runtime.web.listening import listening
 
-    made = None
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-        made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(BACKLOG)
-        made.setblocking(False)
+        return listening(host, port, BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
-        if made is not None:
-            made.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise SemaError(
             f"cannot listen at {host}:{port}: {reason}", "choose another port with -p, or -p 0 for any"
         ) from None
-    return made
