@@ -106,13 +106,16 @@ def _run(file: str, options: dict[str, Any]) -> int:
 
 
 def _viewer(root: str, port: int) -> Any:
-    """The viewer, started; None, and a warning, when it can't be."""
+    """The viewer, started, which decides about approvals when there is a signing key; None, and a warning, when it
+    can't be."""
     from pathlib import Path
 
     from sema_runtime.values.errors import SemaError
+    from sema_runtime.workflow import approvals
     from sema_runtime.workflow.viewer.server import Viewer
 
-    viewer = Viewer(Path(root), host="127.0.0.1", port=port)
+    asking = approvals.settings.get()
+    viewer = Viewer(Path(root), host="127.0.0.1", port=port, signing_key=asking.key, actor=asking.actor)
     try:
         viewer.start()
     except SemaError as error:
