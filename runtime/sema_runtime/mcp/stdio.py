@@ -179,7 +179,8 @@ class _End(asyncio.BaseProtocol):
         if self.closed or self.transport is None:
             return
         if isinstance(self.transport, asyncio.WriteTransport):
-            self.transport.abort()
+            if not self.transport.is_closing() or self.transport.get_write_buffer_size():
+                self.transport.abort()  # else it is being closed already, which asyncio does twice if it is told twice
         else:
             self.transport.close()
 
