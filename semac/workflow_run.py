@@ -13,6 +13,10 @@ import click
 from semac.cli import standalone
 from semac.commands import SETTINGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.workflow.scope import Settings
+
 
 def main(args: list[str]) -> int:
     """`sema workflow run ARGS`."""
@@ -25,6 +29,7 @@ def main(args: list[str]) -> int:
 @click.option("--run-dir", metavar="DIR", help="Where runs are kept. [.sema/runs]")
 @click.option("--resume", metavar="RUN-ID", help="Go on with that run: what it has finished is not done again.")
 @click.option("--fork", metavar="RUN-ID", help="A new run that begins with what that one has finished, edited or not.")
+@click.option("--at", metavar="SEQ", help="Only with what it had finished by that event of its journal.")
 @click.option("--budget-tokens", type=click.IntRange(0), metavar="N", help="Instead of :tokens of the file's :budget.")
 @click.option("--budget-usd", type=click.FloatRange(0), metavar="USD", help="Instead of :usd of the file's :budget.")
 @click.option("--no-auth-prompt", is_flag=True, help="Never open a browser for the login of an MCP server.")
@@ -67,12 +72,7 @@ def _run(file: str, options: dict[str, Any]) -> int:
 
     settings = scope.Settings.from_environment()
     root = options["run_dir"] or settings.root
-    if options["resume"] is not None:
-        settings = replace(settings, run_id=_resumable(options["resume"], root), resume=True)
-    if options["fork"] is not None:
-        if options["resume"] is not None:
-            raise Refused("--fork and --resume exclude each other")
-        settings = replace(settings, fork=_resumable(options["fork"], root, "fork"))
+    settings = _taken_up(settings, root, options)
     source = _source(file)
     _check(source, file)
     _configure_approvals(source, file, options)
@@ -103,6 +103,28 @@ def _run(file: str, options: dict[str, Any]) -> int:
             viewer.wait()
         viewer.stop()
     return status
+
+
+def _taken_up(settings: Settings, root: str, options: dict[str, Any]) -> Settings:
+    """With the run that is gone on with, or begun from."""
+    resume, fork, at = options["resume"], options["fork"], options["at"]
+    if resume is not None and fork is not None:
+        raise Refused("--fork and --resume exclude each other")
+    if at is not None and fork is None:
+        raise Refused("--at says where to --fork a run")
+    if resume is not None:
+        return replace(settings, run_id=_resumable(resume, root), resume=True)
+    if fork is None:
+        return settings
+    settings = replace(settings, fork=_resumable(fork, root, "fork"))
+    if at is None:
+        return settings
+    from sema_runtime.workflow.fork import finished_at
+
+    try:
+        return replace(settings, fork_keys=finished_at(root, fork, at))
+    except ValueError as error:
+        raise Refused(str(error)) from None
 
 
 def _viewer(root: str, port: int) -> Any:
@@ -159,14 +181,21 @@ def _source(file: str) -> bytes:
 
 
 def _check(source: bytes, file: str) -> None:
-    """Refuses a program in whose workflows the checker finds errors. (One that can't be read says so when it runs.)"""
+    """Refuses a program that can't be read, or in whose workflows the checker finds errors."""
     if b"defworkflow" not in source:
-        return
+        return  # compiling it will say what is wrong
+    from sema_runtime.values.errors import ReaderError
+    from semac.importer import decode
     from semac.workflow_check import ERROR, check_text
 
-    found = [one for one in check_text(source.decode("utf-8", "replace")) if one.severity == ERROR]
-    if found and not any(one.code == "E-PARSE" for one in found):
-        raise Refused("\n".join(["the workflow has errors", *(one.text(file) for one in found)]))
+    try:
+        found = [one for one in check_text(decode(source, file)) if one.severity == ERROR]
+    except ReaderError as error:
+        raise Refused(error.message) from None
+    if found:
+        errors = "an error" if len(found) == 1 else f"{len(found)} errors"
+        said = f"{file} has {errors} and is not run (`sema workflow check` tells of warnings, too)"
+        raise Refused("\n".join([said, *(one.text(file) for one in found)]))
 
 
 def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> None:
@@ -176,21 +205,15 @@ def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> N
 
     if options["approval_signing_key_file"] is not None and not options["view"]:
         raise Refused("--approval-signing-key-file needs --view")
-    revision = ""
-    if any(word in source for word in (b"approval", b"import", b"load")):
-        from semac import workflow_revision
+    from semac.workflow_revision import pinned
 
-        try:
-            revision = workflow_revision.revision(file, source)
-        except (OSError, workflow_revision.TooLarge) as error:
-            raise Refused(f"{file}: {error}") from None
     try:
         approvals.configure(
             options["approval_mode"],
             options["approval_public_key_file"],
             options["approval_signing_key_file"],
             options["approval_actor"],
-            revision,
+            pinned(file, source),
         )
     except SemaError as error:
         raise Refused(error.message) from None

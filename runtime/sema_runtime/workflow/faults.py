@@ -11,12 +11,12 @@ import os
 SIDES = ("before", "after")
 WORK = (
     *("claim", "journal.write", "journal.sync"),
-    *("memo.write", "memo.sync", "memo.rename", "memo.folder"),
+    *("memo.write", "memo.log", "memo.sync", "memo.folder"),
     *("metadata.write", "metadata.sync", "metadata.rename", "metadata.folder"),
     *("result.write", "result.sync", "result.rename", "result.folder"),
 )
-POINTS = (*(f"{work}.{side}" for work in WORK for side in SIDES), "journal.write.half")
-"""journal.write.half: when half of what is to be written is in the file."""
+POINTS = (*(f"{work}.{side}" for work in WORK for side in SIDES), "memo.write.made", "journal.write.half")
+"""memo.write.made: when the file is there, empty. journal.write.half: when half of what is to be written is in it."""
 
 armed = False
 _point, _left = "", 0

@@ -25,13 +25,14 @@ CANNOT_RESUME = "cannot resume: no prior run journal at {}"
 
 
 class Journal:
-    """folder: the run's. name: of the file in it, which this one claims: it must not exist. held: a descriptor that is
-    kept open while the run lasts. Raises OSError."""
+    """folder: the run's. number: of the file in it, which this one claims: it must not exist. held: a descriptor that
+    is kept open while the run lasts. Raises OSError."""
 
-    def __init__(self, folder: str, name: str = FIRST_NAME, held: int | None = None) -> None:
+    def __init__(self, folder: str, number: int = 0, held: int | None = None) -> None:
         self.folder = folder
+        self.number = number
         self.held = held
-        self.path = os.path.join(folder, name)
+        self.path = os.path.join(folder, segment_name(number))
         if faults.armed:
             faults.passed("claim.before")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
@@ -124,6 +125,11 @@ class Journal:
             faults.passed("journal.sync.after")
 
 
+def segment_name(number: int) -> str:
+    """The name of a journal's file: 0 for the first one, n for the nth time the run was resumed."""
+    return FIRST_NAME if number == 0 else f"events.resume-{number}.jsonl"
+
+
 def setting(name: str, default: int) -> int:
     """A number of the environment; the default when it is none."""
     text = os.environ.get(name, "")
@@ -200,7 +206,7 @@ def claim_segment(root: str, run_id: str | None) -> tuple[str, Journal]:
     number = 1
     while True:
         try:
-            return run_id, Journal(folder, f"events.resume-{number}.jsonl", held)
+            return run_id, Journal(folder, number, held)
         except FileExistsError:
             number += 1
 

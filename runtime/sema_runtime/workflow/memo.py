@@ -1,150 +1,185 @@
-"""What finished leaves and checkpoints gave: `memo/KEY.json`. That the file exists means that its leaf has finished.
+"""What finished leaves and checkpoints gave: `memo/KEY.json`. That the file exists, whole, means that its leaf is done.
 
-`keep` returns when the disk has the file. Where other tasks could go on meanwhile, threads wait for the disk, for all
-that came while they waited for the ones before: many leaves that end at once wait together.
+`keep` returns when the disk has the value (in `memo.jsonl`). Where other tasks could go on meanwhile, a thread writes,
+all at once what came while it was writing what came before.
 """
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import cache
 from threading import Lock
 
+from sema_runtime.lib.file_access import write_all
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING
-from sema_runtime.workflow import files
+from sema_runtime.workflow import faults, memo_log
 from sema_runtime.workflow.journal import setting
 from sema_runtime.workflow.render import from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from concurrent.futures import ThreadPoolExecutor
+    from collections.abc import Container
     from typing import Any
 
+FOLDER = "memo"
 MOST = 100_000
 """Memos written in one run (the reference stops at 4096, and repeats the leaves beyond)."""
 
 
-WAITING = 8
-"""Threads that wait for the disk: it takes several files in little more time than one."""
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(WAITING, "sema-memos")
-
-
 class Memos:
-    """folder: `memo` of a run's directory, made when it is needed."""
+    """folder: the run's directory."""
 
     def __init__(self, folder: str) -> None:
-        self.folder = folder
+        self.folder = os.path.join(folder, FOLDER)
+        self.log = memo_log.MemoLog(folder)
+        self.lost = memo_log.Lost(folder, self.folder)
         self.most = setting("SEMA_WORKFLOW_MEMO_MAX", MOST)
         self.count = 0
         self.made = False
         self.lock = Lock()
-        self.queue: list[tuple[int, Any]] = []  # descriptor, the future of who waits for it
-        self.working = False
+        self.queue: list[tuple[str, str, bytes, Any]] = []  # key, JSON, line of the log, the future of who waits
+        self.working = False  # a thread
+        self.writing = Lock()
+        self.closed = False
 
     def find(self, key: str) -> Any:
         """The value kept under a key. MISSING: there is none, or it can't be read."""
         try:
-            with open(os.path.join(self.folder, f"{key}.json"), encoding="utf-8", newline="") as file:
+            with open(self._path(key), encoding="utf-8", newline="") as file:
                 text = file.read()
-            return from_json(text) if text.endswith("\n") else MISSING  # else its end is missing
+            if text.endswith("\n"):  # else its end is missing
+                return from_json(text)
         except (OSError, UnicodeDecodeError, SemaError):
+            pass
+        logged = self.lost.find(key)
+        try:
+            return MISSING if logged is None else from_json(logged)
+        except SemaError:
             return MISSING
 
-    def keep(self, key: str, text: str) -> None:
-        """Writes a memo. One that can't be written (no room, no permission) is left out: its leaf will run again."""
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder, f"{key}.json")
+
+    def keep(self, key: str, text: str, where: dict[str, Any]) -> None:
+        """Keeps a value, given as JSON. One that can be written neither to its file nor to the log (no room, no
+        permission) is left out: its leaf will run again. where: what the log says of it."""
         if self.count >= self.most:
             return
         self.count += 1
-        try:
-            if not self.made:
-                os.makedirs(self.folder, exist_ok=True)
-                self.made = True
-            descriptor = files.put(self.folder, f"{key}.json", f"{text}\n".encode(), "memo")
-        except OSError:
-            return
+        logged = memo_log.line(key, where, text)
         from sema_runtime.tasks.background import others_may_run
 
         if not others_may_run():
-            self._sync([descriptor])
+            self._write([(key, text, logged, None)])
             return
-        from sema_runtime.tasks import finish
+        from sema_runtime.tasks import suspend
+        from sema_runtime.tasks.scheduler import scheduler
 
-        finish(self._synced(descriptor))
-
-    async def _synced(self, descriptor: int) -> None:
-        from asyncio import get_running_loop
-
-        loop = get_running_loop()
+        loop = scheduler().loop()
         done = loop.create_future()
         with self.lock:
-            self.queue.append((descriptor, done))
+            self.queue.append((key, text, logged, done))
             starts, self.working = not self.working, True
         if starts:
             loop.run_in_executor(None, self._work, loop)
-        await done
+        suspend(done)  # a task that is cancelled here leaves the value in the queue
 
     def _work(self, loop: AbstractEventLoop) -> None:
-        """In a thread: syncs what is in the queue until it is empty."""
+        """In a thread: writes what is in the queue until it is empty."""
         while True:
             with self.lock:
                 batch, self.queue = self.queue, []
                 if not batch:
                     self.working = False
-                    return
-            self._sync([descriptor for descriptor, _ in batch])
+                    break
+            self._write(batch)
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(_settle, [done for _, done in batch])
+                loop.call_soon_threadsafe(_settle, loop, [done for *_, done in reversed(batch)])
+        if self.closed:
+            self.close()
 
-    def _sync(self, descriptors: list[int]) -> None:
-        if len(descriptors) == 1:
-            _sync_one(descriptors[0])
-        else:
-            list(_pool().map(_sync_one, descriptors))
-        files.sync_folder(self.folder, "memo")
+    def _write(self, batch: list[tuple[str, str, bytes, Any]]) -> None:
+        with self.writing:
+            for key, text, _, _ in batch:
+                self._put(key, text)
+            with suppress(OSError):
+                self.log.append(b"".join(logged for _, _, logged, _ in batch))
 
-    def take(self, folder: str) -> None:
-        """Has all memos of another run too. (They are never changed, only replaced, so they can be the same files.)"""
-        from shutil import copyfile
-
-        with suppress(OSError):
-            os.makedirs(self.folder, exist_ok=True)
-            for name in os.listdir(folder):
-                if name.endswith(".json"):
-                    theirs, ours = os.path.join(folder, name), os.path.join(self.folder, name)
-                    try:
-                        os.link(theirs, ours)
-                    except OSError:
-                        copyfile(theirs, ours)
-
-    def clean(self) -> None:
-        """Removes what a process that died while writing has left."""
+    def _put(self, key: str, text: str) -> None:
+        """Writes a memo's file, if it can be. What a process that died here left has no end of line."""
+        path = self._path(key)
         try:
-            names = os.listdir(self.folder)
+            if not self.made:
+                os.makedirs(self.folder, exist_ok=True)
+                self.made = True
+            if faults.armed:
+                faults.passed("memo.write.before")
+            descriptor = _new_file(path)
         except OSError:
             return
-        for name in names:
-            if name.startswith(".") and name.endswith(".tmp"):
-                try:
-                    os.remove(os.path.join(self.folder, name))
-                except OSError:
-                    continue
+        try:
+            if faults.armed:
+                faults.passed("memo.write.made")
+            write_all(descriptor, f"{text}\n".encode())
+        except OSError:
+            with suppress(OSError):
+                os.remove(path)
+        finally:
+            os.close(descriptor)
+        if faults.armed:
+            faults.passed("memo.write.after")
+
+    def take(self, run: str, run_id: str, keys: Container[str] | None = None) -> None:
+        """Has the memos of another run too. run: its directory, run_id: its name. keys: those of the wanted ones, None
+        for all. (A memo is never changed once it is whole, so both runs can have the same file.)"""
+        from shutil import copyfile
+
+        theirs = os.path.join(run, FOLDER)
+        with suppress(OSError):
+            os.makedirs(self.folder, exist_ok=True)
+            for name in os.listdir(theirs):
+                key, end = os.path.splitext(name)
+                if end == ".json" and (keys is None or key in keys):
+                    try:
+                        os.link(os.path.join(theirs, name), self._path(key))
+                    except OSError:
+                        copyfile(os.path.join(theirs, name), self._path(key))
+        with suppress(OSError):
+            taken = [
+                memo_log.line(key, {"from": run_id}, memo_log.value_of(logged))
+                for key, _, logged in memo_log.entries(run)
+                if keys is None or key in keys
+            ]
+            if taken:
+                self.log.append(b"".join(taken))
+
+    def close(self) -> None:
+        """When the run has ended. (A task that goes on can still keep a value: the log is opened again for it.)"""
+        self.closed = True
+        with self.lock:
+            if self.working:
+                return  # the thread will close it
+        with self.writing:
+            self.log.close()
 
 
-def _sync_one(descriptor: int) -> None:
-    with suppress(OSError):
-        files.sync(descriptor, "memo")
+def _new_file(path: str) -> int:
+    """The descriptor of a file that is not, as one of another name may be, one file with that of another run."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o666)
+    except FileExistsError:  # damaged
+        os.remove(path)
+        return os.open(path, flags, 0o666)
 
 
-def _settle(waiting: list[Any]) -> None:
-    for done in waiting:
-        if not done.done():
-            done.set_result(None)
+def _settle(loop: AbstractEventLoop, waiting: list[Any]) -> None:
+    """Lets those go on who wait, from the last to the first. One after the other: were they all woken at once, the next
+    leaves of all would start after the last of them has ended."""
+    done = waiting.pop()
+    if not done.done():
+        done.set_result(None)
+    if waiting:
+        loop.call_soon(_settle, loop, waiting)

@@ -51,11 +51,9 @@ class Run:
         self.started = time.monotonic()
         self.run_id, self.journal = _claimed(settings)
         self.directory = self.journal.folder
-        self.memos = Memos(os.path.join(self.directory, "memo"))
-        if self.resuming:
-            self.memos.clean()
+        self.memos = Memos(self.directory)
         if settings.fork is not None:
-            self.memos.take(os.path.join(settings.root, settings.fork, "memo"))
+            self.memos.take(os.path.join(settings.root, settings.fork), settings.fork, settings.fork_keys)
         self.args_json = settings.args_json
         self.approvals: Any = None  # what approvals.py keeps of this run
         self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
@@ -189,6 +187,7 @@ class Run:
         self.close_phase(status)
         self.emit((events.RunEnded, status, reason, self.since(self.started)))
         self._write("result.json", pretty_json(envelope), "result")
+        self.memos.close()
         self.journal.close()
         return envelope
 
@@ -268,7 +267,7 @@ class Run:
             self.spend.charge(tally.tokens, tally.cost_usd)
         if failed is None:
             rendering = Rendering(value)
-            self._keep(key, rendering)
+            self._keep(key, rendering, "agent_id", agent_id)
             self._result(agent_id, "ok", rendering.shown(), took, tally)
             return value
         self.spend.refused(failed)
@@ -289,10 +288,10 @@ class Run:
         used = (tally.input_tokens, tally.output_tokens, tally.cost_usd, self.spend.max_tokens)
         self.emit(result, (events.Budget, agent_id, self.phase_seq, *used))
 
-    def _keep(self, key: str, rendering: Rendering) -> None:
+    def _keep(self, key: str, rendering: Rendering, kind: str, name: str) -> None:
         text = rendering.kept()
         if text is not None:
-            self.memos.keep(key, text)
+            self.memos.keep(key, text, {"segment": self.journal.number, kind: name})
 
     def tool_call(self, name: str, arguments: str) -> None:
         agent_id = scope.leaf.get()
@@ -317,7 +316,7 @@ class Run:
         value = thunk()
         self.state[name] = value
         rendering = Rendering(value)
-        self._keep(key, rendering)
+        self._keep(key, rendering, "checkpoint", name)
         self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
         return value
 

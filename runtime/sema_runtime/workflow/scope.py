@@ -26,14 +26,15 @@ ROOT = os.path.join(".sema", "runs")
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run with whose results
-    a new one begins. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta map.
-    watchers: told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may open a
-    browser."""
+    a new one begins; fork_keys: the names of those it takes, None for all. args_json: the text of the arguments.
+    max_tokens, max_usd: instead of the limits of the meta map. watchers: told of every event, in the task that causes
+    it; what they raise is ignored. may_ask: a login may open a browser."""
 
     root: str = ROOT
     run_id: str | None = None
     resume: bool = False
     fork: str | None = None
+    fork_keys: frozenset[str] | None = None
     args_json: str = ""
     code_version: str = ""
     max_tokens: int | None = None
@@ -54,7 +55,7 @@ class Settings:
 
     def inside(self) -> Settings:
         """Those of a run inside a run: a new one."""
-        return replace(self, run_id=None, resume=False, fork=None)
+        return replace(self, run_id=None, resume=False, fork=None, fork_keys=None)
 
 
 class Stop(BaseException):

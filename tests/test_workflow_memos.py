@@ -1,0 +1,109 @@
+"""What a run keeps of its leaves: the files in `memo/`, and `memo.jsonl`, from which lost ones are read."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from llm_support import llm as llm
+from workflow_support import COUNTING, Ran, run
+
+pytestmark = pytest.mark.usefixtures("llm")
+
+FLOW = (
+    COUNTING
+    + """
+(defworkflow w "" {}
+  (phase "A")
+  (checkpoint :seed {:n 1})
+  (define xs (pipeline (range 3) (fn (n) (step (str "item " n) {:name "reader"}))))
+  (step "last")
+  {:status :success :xs xs})
+"""
+)
+PROMPTS = ["item 0", "item 1", "item 2", "last"]
+
+
+def log(ran: Ran, run_id: str = "a") -> list[dict[str, object]]:
+    return [json.loads(line) for line in (ran.root / run_id / "memo.jsonl").read_text().splitlines()]
+
+
+def again(folder: Path) -> list[str]:
+    return run(folder, FLOW, run_id="a", resume=True).prompts()
+
+
+def memo_of(ran: Ran, value: str) -> Path:
+    (found,) = [path for path in (ran.root / "a" / "memo").iterdir() if path.read_text() == f'"{value}"\n']
+    return found
+
+
+def test_the_log_has_them_in_order(tmp_path: Path) -> None:
+    ran = run(tmp_path, FLOW, run_id="a")
+    assert [(one.get("agent_id", one.get("checkpoint")), one["value"]) for one in log(ran)] == [
+        ("seed", {"n": 1}),
+        ("reader_1", "<item 0>"),
+        ("reader_2", "<item 1>"),
+        ("reader_3", "<item 2>"),
+        ("step_1", "<last>"),
+    ]
+    assert {f"{one['key']}.json" for one in log(ran)} == set(os.listdir(tmp_path / "a" / "memo"))
+    memo_of(ran, "<item 1>").unlink()
+    assert again(tmp_path) == ["item 1"]
+    assert [one["segment"] for one in log(ran)] == [0] * 5 + [1]
+
+
+def test_files_that_a_power_failure_took_or_emptied_are_read_from_the_log(tmp_path: Path) -> None:
+    ran = run(tmp_path, FLOW, run_id="a")
+    folder = tmp_path / "a" / "memo"
+    before = folder.stat()
+    memo_of(ran, "<item 1>").unlink()
+    memo_of(ran, "<item 0>").write_text("")
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))  # the file system doesn't know of a removal
+    assert again(tmp_path) == []
+
+
+def test_without_the_log_they_are_asked_again(tmp_path: Path) -> None:
+    ran = run(tmp_path, FLOW, run_id="a")
+    memo_of(ran, "<item 0>").write_text('"<it')
+    (tmp_path / "a" / "memo.jsonl").unlink()
+    assert again(tmp_path) == ["item 0"]
+
+
+def test_a_log_whose_lines_are_damaged(tmp_path: Path) -> None:
+    ran = run(tmp_path, FLOW, run_id="a")
+    path = tmp_path / "a" / "memo.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"\x00\xff\n{}\n[1]\n" + b"".join(lines[:-1]) + lines[-1][:-9])
+    memo_of(ran, "<item 2>").write_text("")
+    memo_of(ran, "<last>").write_text("")
+    assert again(tmp_path) == ["last"]
+    assert json.loads(path.read_bytes().splitlines()[-1])["value"] == "<last>"  # not in the line that was cut
+
+
+def test_when_the_files_cannot_be_written_the_log_has_them(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "memo").write_text("in the way")
+    assert run(tmp_path, FLOW, run_id="a").prompts() == PROMPTS
+    assert again(tmp_path) == []
+
+
+def test_when_neither_can_be_written_the_run_goes_on_and_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "memo").write_text("in the way")
+    (tmp_path / "a" / "memo.jsonl").mkdir()
+    assert run(tmp_path, FLOW, run_id="a").prompts() == PROMPTS
+    assert again(tmp_path) == PROMPTS
+
+
+def test_a_fork_takes_the_log_too_and_leaves_the_other_run_alone(tmp_path: Path) -> None:
+    ran = run(tmp_path, FLOW, run_id="a")
+    assert run(tmp_path, FLOW, run_id="b", fork="a").prompts() == []
+    assert [one["from"] for one in log(ran, "b")] == ["a"] * 5
+    theirs = memo_of(ran, "<item 1>")
+    (tmp_path / "b" / "memo" / theirs.name).unlink()
+    (tmp_path / "b" / "memo" / theirs.name).write_text("damaged")
+    (tmp_path / "b" / "memo.jsonl").unlink()
+    assert run(tmp_path, FLOW, run_id="b", resume=True).prompts() == ["item 1"]
+    assert theirs.read_text() == '"<item 1>"\n'
