@@ -7,8 +7,8 @@ import sys
 
 def main() -> int:
     """`sema`."""
-    if sys.stdout is None or sys.stderr is None:
-        open_closed_outputs()
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        open_closed_streams()
     sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size
     args = sys.argv[1:]
     if len(args) == 1 and args[0].endswith(".sema"):
@@ -35,13 +35,13 @@ def main() -> int:
     return full(args)
 
 
-def open_closed_outputs() -> None:
-    """Replaces standard streams that were closed before we began; what is written there is lost."""
+def open_closed_streams() -> None:
+    """Replaces standard streams that were closed before we began: nothing is read there, what is written is lost."""
     import os
 
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the program runs
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for as long as the program runs
 
 
 def main_compile() -> int:

@@ -89,7 +89,20 @@ def _translate(exc: BaseException) -> SemaError | None:
         return _attribute(exc)
     if isinstance(exc, MemoryError):
         return SemaError("out of memory")
+    if isinstance(exc, FileNotFoundError) and exc.filename is None and _is_nowhere():
+        return SemaError("the current directory doesn't exist any more", "go to another one, or make it again")
     return None
+
+
+def _is_nowhere() -> bool:
+    """Whether the current directory was removed."""
+    import os
+
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _unbound(exc: NameError) -> SemaError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 
 from sema_runtime.llm import compact_json
 from sema_runtime.llm.jsonable import to_json
@@ -18,6 +19,7 @@ SHOWN_BYTES = 8192
 PROMPT_CHARS = 4000
 LARGEST = 1 << 20  # bytes of a printed value that is digested or kept
 WIDTH = 100
+LEVELS = 100  # of lists and maps in the files for other programs, whose readers stop at 128
 
 
 class Rendering:
@@ -76,9 +78,26 @@ def pretty_json(value: Any) -> str:
     from sema_runtime.lib.json import json_encode_pretty
 
     try:
-        return json_encode_pretty(to_json(value))
+        return json_encode_pretty(_readable(to_json(value), LEVELS))
     except RecursionError:
         return "null"
+
+
+def _readable(value: Any, levels: int) -> Any:
+    """JSON that every reader takes: what is nested deeper than levels stands in it as JSON text, and an integer with
+    more digits than Python writes in this process as text to the base 16."""
+    if isinstance(value, dict | list) and not levels:
+        from sema_runtime.lib.json import json_encode
+
+        return json_encode(value)
+    if isinstance(value, dict):
+        return {key: _readable(inner, levels - 1) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_readable(inner, levels - 1) for inner in value]
+    if isinstance(value, int):
+        most = sys.get_int_max_str_digits()
+        return hex(value) if most and value.bit_length() > 3 * most else value
+    return value
 
 
 def from_json(text: str) -> Any:
