@@ -34,6 +34,7 @@ INIT = "__init__" + SUFFIX
 _file_modules: dict[str, str] = {}  # made-up module name → real path, for files outside of sys.path
 _names: dict[str, str] = {}  # real path → name of the module that was made of it
 _chain: ContextVar[tuple[str, ...]] = ContextVar("sema_import_chain", default=())
+_snapshot: dict[str, bytes] | None = None  # real path → contents, where only these files are code
 
 
 class SemaSyntaxError(SyntaxError):
@@ -125,7 +126,9 @@ class SemaLoader(SourceFileLoader):
         return None
 
     def get_data(self, path: str) -> bytes:
-        """The bytes of a file beside the module. Raises OSError."""
+        """The bytes of the module, or of a file beside it. Raises OSError."""
+        if path == self.path and _snapshot is not None:
+            return read(path)
         member = archive_member(path)
         if member is not None:
             return member
@@ -217,6 +220,39 @@ def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
     return made
 
 
+# The text of files
+
+
+def keep_to(files: dict[str, bytes] | None) -> None:
+    """From now on these are all the Sema files that can be imported or loaded, with these contents, whatever becomes of
+    them on the disk; compiled code that is kept there isn't used. files: by real path; None: the disk again."""
+    global _snapshot
+    _snapshot = files
+    cache.trusted = files is None
+
+
+def read(path: str) -> bytes:
+    """The bytes of a source file. Raises OSError, and SemaError for a file that isn't one of those of `keep_to`."""
+    known = None if _snapshot is None else _snapshot.get(os.path.realpath(path))
+    if known is not None:
+        return known
+    if _snapshot is not None and not _is_shipped(path):
+        os.stat(path)
+        raise SemaError(
+            f"{path} was not a part of the program when it started, so no approval covers it",
+            'name it in the program by a literal path, (import "file.sema"), and run it again',
+        )
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def _is_shipped(path: str) -> bool:
+    """Whether a file comes with the language: it is as much a part of it as the builtins are."""
+    from sema_runtime.seam import SHIPPED
+
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(SHIPPED), ""))
+
+
 # (import "file.sema")
 
 
@@ -233,7 +269,10 @@ def import_file(path: str, importer: str | None = None) -> ModuleType:
         raise SemaError("cyclic import detected: " + " -> ".join([*chain[chain.index(real) :], real]))
     name = _names.get(real, "")
     if name not in sys.modules:
-        os.stat(real)
+        if _snapshot is None:
+            os.stat(real)
+        else:
+            read(real)
         name = _file_module_name(real)
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         install()

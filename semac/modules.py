@@ -29,13 +29,13 @@ def find_interface(spec: str, importer: str, evaluate: Callable[[Any], Any]) -> 
     What is wrong with the module is reported when it is run, with its own place.
     """
     from sema_runtime.seam import resolve
+    from semac import importer as files
     from semac.reader import read_program
 
     try:
         path = os.path.realpath(resolve(spec, importer))
-        with open(path, encoding="utf-8") as file:
-            forms = read_program(file.read())
-    except (OSError, UnicodeDecodeError, SemaError):
+        forms = read_program(files.decode(files.read(path), path))
+    except (OSError, SemaError):
         return None
     found = Interface(path)
     body, declared = module_body(list(forms))
@@ -50,13 +50,13 @@ def macros_of(path: str) -> dict[str, Macro]:
     """All macros that a source file defines or imports; none when it can't be read."""
     from semac.analyze import Analyzer
     from semac.driver import analyzed
+    from semac.importer import decode, read
     from semac.reader import read_program
 
     macros: dict[str, Macro] = {}
     try:
-        with open(path, encoding="utf-8") as file:
-            analyzed(read_program(file.read()), path, macros, frozenset(), Analyzer)
-    except (OSError, UnicodeDecodeError, SemaError):
+        analyzed(read_program(decode(read(path), path)), path, macros, frozenset(), Analyzer)
+    except (OSError, SemaError):
         return {}
     return macros
 

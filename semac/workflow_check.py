@@ -101,7 +101,7 @@ def main(args: Sequence[str]) -> int:
 def _source(path: str) -> str | None:
     """The text of a file; None, and a message on stderr, when it can't be read."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8-sig", newline="") as file:
             return file.read()
     except FileNotFoundError:
         problem = f"file not found: {path}"

@@ -343,7 +343,7 @@ def test_links_and_large_files_are_refused(asked: Callable[..., str]) -> None:
 def test_revision_covers_what_is_imported(tmp_path: Path) -> None:
     from semac.workflow_revision import revision
 
-    Path("main.sema").write_text('(import "lib/a") (f)')
+    Path("main.sema").write_text('(import "lib/a.sema") (f)')
     Path("lib").mkdir()
     Path("lib/a.sema").write_text('(load "b.sema") (define (f) 1)')
     Path("lib/b.sema").write_text("1")

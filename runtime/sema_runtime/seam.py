@@ -172,8 +172,9 @@ def _is_macro(name: str, module: ModuleType) -> bool:
 
 
 def _source(module: ModuleType) -> str:
-    with open(str(module.__file__), encoding="utf-8") as file:
-        return file.read()
+    files = _compiler("importer", "import")
+    text: str = files.decode(files.read(module.__file__), module.__file__)
+    return text
 
 
 def forget() -> None:
@@ -242,8 +243,8 @@ def _text(what: str, shown: str, path: str) -> str:
     from sema_runtime.lib.files import reason
 
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
+        data: bytes = _compiler("importer", what).read(path)
+        return data.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise IoError(f"{what} {shown}: {reason(error)}") from None
 

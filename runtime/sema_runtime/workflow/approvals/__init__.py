@@ -20,14 +20,14 @@ EXIT = {"failed": 1, "rejected": 1, "needs-auth": 2, "needs-approval": 3}
 @dataclass(frozen=True, slots=True)
 class Settings:
     """mode: prompt, pause or deny. public_key: of the authority, base64; None when nobody can decide, or with prompt
-    the user. key: the private one, where this process decides. code_version: of the program with all it imports, ""
-    when it isn't known."""
+    the user. key: the private one, where this process decides. code_version: of the program with all it imports; "" for
+    that of the run; None when nothing can be approved, as the program doesn't show which files it comes from."""
 
     mode: str = "pause"
     public_key: str | None = None
     key: Any = None
     actor: str = "local-user"
-    code_version: str = ""
+    code_version: str | None = ""
 
 
 settings: ContextVar[Settings] = ContextVar("approval_settings", default=Settings())  # noqa: B039 (frozen)
@@ -38,7 +38,7 @@ def configure(
     public_key_file: str | None = None,
     signing_key_file: str | None = None,
     actor: str | None = None,
-    code_version: str = "",
+    code_version: str | None = "",
 ) -> None:
     """How the runs that are started from here ask. mode auto: pause when a key is given; else prompt on a terminal;
     else pause. Raises SemaError for files that hold no keys, and for two that don't belong together."""

@@ -43,6 +43,11 @@ def approval(run: Run, key: str, reason: str, subject_digest: str, preview: str 
     files of the request can't be used."""
     _check_place(run)
     settings = _settings()
+    if settings.code_version is None:
+        raise SemaError(
+            "approval: the program doesn't show which file this is in, so nothing can be approved",
+            'import the file that asks by a literal path, (import "file.sema")',
+        )
     if run.approvals is None:
         run.approvals = Asked()
     about = {
