@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -66,3 +67,49 @@ def error_of(root: Path, text: str, **settings: Any) -> str:
     except Exception as error:
         return condition_of(error).display()
     raise AssertionError(f"no error: {ran.value}")
+
+
+# A model that gives the replies in order: texts, or maps with tool calls; nil stands for a failure. Each text costs 5
+# tokens. `(asked)`: the prompts that it was sent, `requests`: all of them.
+MODEL = """
+(define replies (list)) (define requests (list))
+(define (reply request)
+  (set! requests (append requests (list request)))
+  (let ((next (first replies)))
+    (set! replies (rest replies))
+    (cond ((nil? next) (throw "out of order"))
+          ((map? next) next)
+          (else {:content next :usage {:prompt-tokens 3 :completion-tokens 2}}))))
+(llm/define-provider :scripted {:complete reply :default-model "m"})
+(define (asked) (map (fn (request) (:content (last (:messages request)))) requests))
+(define (will . texts) (set! replies texts))
+(define (calls name arguments) {:content "" :tool-calls [{:id "1" :name name :arguments arguments}]})
+(deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
+(deftool broken "Fails" {} (fn () (error "no luck")))
+(defagent helper {:system "You help." :tools [add] :model "agents-own"})
+"""
+
+
+def told(root: Path, segment: str = "events.jsonl", run_id: str = "r") -> list[str]:
+    """The journal in short."""
+    short = []
+    for seq, line in enumerate((root / run_id / segment).read_text().splitlines()):
+        event = json.loads(line)
+        assert (event.pop("seq"), event.pop("ts")) == (seq, "0")
+        short.append(" ".join([event.pop("event"), *(json.dumps(one, ensure_ascii=False) for one in event.values())]))
+    assert short[0].startswith("run.started ")
+    assert short[-1].startswith("run.ended ")
+    return short[1:] if short[0] == 'run.started "w" "r"' else short
+
+
+def fields(*texts: str) -> str:
+    """The hash of texts, as section 13 says: each with its length in 8 bytes before it."""
+    data = b"".join(len(text.encode()).to_bytes(8, "little") + text.encode() for text in texts)
+    return hashlib.md5(data).hexdigest()[:16]
+
+
+NO_ARGS = "47ccf193ee1822d8"
+
+
+def memos(root: Path) -> dict[str, str]:
+    return {one.stem: one.read_text() for one in (root / "r" / "memo").glob("*.json")}
