@@ -9,6 +9,9 @@ from typing import Any
 from sema_runtime.workflow.events import (
     AgentResult,
     AgentStarted,
+    ApprovalGranted,
+    ApprovalRejected,
+    ApprovalRequested,
     Budget,
     Checkpoint,
     Event,
@@ -50,11 +53,18 @@ class Progress:
         self.started = time.monotonic()
         self.drawn = 0.0
         self.shown = False
+        self.asking = False  # somebody is asked on the terminal, perhaps: nothing is written meanwhile
+        self.kept: list[str] = []
         if live and sys.stdout.isatty():
             sys.stdout = AboveSums(sys.stdout, self)
 
     def __call__(self, run: Run, event: Event) -> None:
         """The watcher of runs."""
+        if isinstance(event, ApprovalRequested):
+            self.clear()
+            self.asking = self.live
+        elif isinstance(event, ApprovalGranted | ApprovalRejected | RunEnded):
+            self.answered()
         if isinstance(event, RunStarted):
             again = ", resumed" if run.resuming else ""
             self.line(f"{event.workflow}: run {event.run_id}{again}")
@@ -102,7 +112,16 @@ class Progress:
         cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
         return f"{self.tokens:,} tokens, {cost}" if self.tokens else "no tokens"
 
+    def answered(self) -> None:
+        """Goes on with what was kept back during a question."""
+        lines, self.kept, self.asking = self.kept, [], False
+        for text in lines:
+            self.line(text)
+
     def line(self, text: str) -> None:
+        if self.asking:
+            self.kept.append(text)
+            return
         self.clear()
         try:
             sys.stderr.write(text + "\n")
@@ -113,7 +132,7 @@ class Progress:
     def draw(self) -> None:
         """The sums, drawn over the ones before; the next line of anybody takes their place."""
         now = time.monotonic()
-        if now - self.drawn < REFRESH:
+        if self.asking or now - self.drawn < REFRESH:
             return
         self.drawn = now
         from shutil import get_terminal_size

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.approvals import files
-from sema_runtime.workflow.approvals.gate import LONGEST, check_decision, decided
-from sema_runtime.workflow.approvals.records import REJECT, Decision, Request
+from sema_runtime.workflow.approvals.gate import check_decision, decided
+from sema_runtime.workflow.approvals.records import LONGEST, REJECT, Decision, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

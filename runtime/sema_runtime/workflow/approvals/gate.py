@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -11,15 +10,13 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.workflow import approvals, events, scope
 from sema_runtime.workflow.approvals import files, records
-from sema_runtime.workflow.approvals.records import APPROVE, REJECT, Decision, Request
+from sema_runtime.workflow.approvals.records import REJECT, Decision, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.workflow.run import Run
-
-LONGEST = 1024  # characters of a reason or a preview
 
 
 class RunPaused(scope.Stop):
@@ -135,7 +132,9 @@ def _decide(run: Run, request: Request, settings: approvals.Settings) -> Decisio
         raise _paused(run, request, REJECT, "approvals are denied (--approval-mode deny)")
     if settings.mode != "prompt":
         raise _paused(run, request, None)
-    verdict, why = _asked_on_terminal(request)
+    from sema_runtime.workflow.approvals import prompt
+
+    verdict, why = prompt.asked(request)
     if verdict is None:
         raise _paused(run, request, None)
     made = decided(request, verdict, settings.key, settings.actor, "terminal", None, why)
@@ -143,29 +142,6 @@ def _decide(run: Run, request: Request, settings: approvals.Settings) -> Decisio
     found = files.decision(run.directory, request.approval_id)
     assert found is not None
     return found
-
-
-def _asked_on_terminal(request: Request) -> tuple[str | None, str | None]:
-    """(verdict, reason). Nothing but a clear answer is one: without, the run is left for later."""
-    shown = f"\nApproval needed: {_visible(request.reason)}\n"
-    if request.preview is not None:
-        shown += f"{_visible(request.preview)}\n"
-    try:
-        print(f"{shown}Approve? [y]es, [n]o, anything else: later ", end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline().strip().lower()
-        if answer in ("y", "yes"):
-            return APPROVE, None
-        if answer not in ("n", "no"):
-            return None, None
-        print("Why? ", end="", file=sys.stderr, flush=True)
-        return REJECT, sys.stdin.readline().strip()[:LONGEST] or "rejected on the terminal"
-    except OSError:
-        return None, None
-
-
-def _visible(text: str) -> str:
-    """A text of the program without what a terminal would obey: it can't be made to show something else."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def decided(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 REQUEST_VERSION, DECISION_VERSION, REVISION = 2, 1, 1
 APPROVE, REJECT = "approve", "reject"
+LONGEST = 1024  # characters of a reason, a preview, a comment or a name
 IDENTITY = (
     *("schema_version", "revision", "run_id", "workflow", "code_version", "args_digest"),
     *("phase", "key", "occurrence", "subject_digest", "reason", "preview"),
