@@ -8,20 +8,21 @@ from importlib import import_module
 import click
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "approval-keygen": ("semac.workflow_approvals", "keygen_main", "Make a pair of keys for approvals."),
-    "approvals": ("semac.workflow_approvals", "list_main", "List what a run wants to have approved."),
-    "approve": ("semac.workflow_approvals", "approve_main", "Approve what a run asks for."),
+    "run": ("semac.workflow_run", "main", "Run the workflow of a file, or resume a run."),
     "check": ("semac.workflow_check", "main", "Report what is wrong with the workflows of a file."),
-    "diff": ("semac.workflow_diff", "main", "Compare two runs: results that changed, tokens, cost."),
-    "export": ("semac.workflow_export", "main", "Write the evidence of a run: what it did, as one bundle."),
-    "index": ("semac.workflow_commands", "index_main", "Bring the index of all runs up to date."),
     "list": ("semac.workflow_commands", "list_main", "List runs with status, agents, tokens, cost."),
     "show": ("semac.workflow_show", "main", "Show one run: phases, agents, checkpoints, result."),
-    "reject": ("semac.workflow_approvals", "reject_main", "Reject what a run asks for."),
-    "run": ("semac.workflow_run", "main", "Run the workflow of a file, or resume a run."),
+    "diff": ("semac.workflow_diff", "main", "Compare two runs: results that changed, tokens, cost."),
     "view": ("semac.workflow_view", "main", "Show runs in a browser, live."),
+    "approvals": ("semac.workflow_approvals", "list_main", "List what a run wants to have approved."),
+    "approve": ("semac.workflow_approvals", "approve_main", "Approve what a run asks for."),
+    "reject": ("semac.workflow_approvals", "reject_main", "Reject what a run asks for."),
+    "approval-keygen": ("semac.workflow_approvals", "keygen_main", "Make a pair of keys for approvals."),
+    "export": ("semac.workflow_export", "main", "Write the evidence of a run: what it did, as one bundle."),
+    "index": ("semac.workflow_commands", "index_main", "Bring the index of all runs up to date."),
 }
-"""name: (module, function, one line of help); the function takes the arguments and gives the exit status."""
+"""name: (module, function, one line of help), in the order of the help; the function takes the arguments and gives the
+exit status."""
 
 
 def main(args: list[str]) -> int:
@@ -30,16 +31,24 @@ def main(args: list[str]) -> int:
         click.echo(_help())
         return 0 if args else 2
     if args[0] not in COMMANDS:
-        click.echo(f"Error: no such command 'workflow {args[0]}'.\n\n{_help()}", err=True)
+        click.echo(f"Error: {_unknown(args[0])}\nTry 'sema workflow --help' for help.", err=True)
         return 2
     module, function, _ = COMMANDS[args[0]]
     action: Callable[[list[str]], int] = getattr(import_module(module), function)
     return action(args[1:])
 
 
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, 1)
+    hint = f" Did you mean 'workflow {near[0]}'?" if near else ""
+    return f"no such command 'workflow {name}'.{hint}"
+
+
 def _help() -> str:
     width = max(map(len, COMMANDS)) + 2
-    lines = [f"  {name:<{width}}{COMMANDS[name][2]}" for name in sorted(COMMANDS)]
+    lines = [f"  {name:<{width}}{COMMANDS[name][2]}" for name in COMMANDS]
     return "\n".join(
         (
             "Usage: sema workflow COMMAND [ARGS]...",

@@ -324,3 +324,4 @@ def test_help(folder: Path) -> None:
     assert "run" in sema(folder, "workflow", "--help").stdout
     assert sema(folder, "workflow").returncode == 2
     assert "no such command 'workflow fly'" in sema(folder, "workflow", "fly").stderr
+    assert "no such command 'workflow rum'. Did you mean 'workflow run'?" in sema(folder, "workflow", "rum").stderr
