@@ -21,13 +21,15 @@ EXIT = {"failed": 1, "rejected": 1, "needs-auth": 2, "needs-approval": 3}
 class Settings:
     """mode: prompt, pause or deny. public_key: of the authority, base64; None when nobody can decide, or with prompt
     the user. key: the private one, where this process decides. code_version: of the program with all it imports; "" for
-    that of the run; None when nothing can be approved, as the program doesn't show which files it comes from."""
+    that of the run; None when nothing can be approved, as the program doesn't show which files it comes from. again:
+    the words of the command line by which a resumed run asks in the same way."""
 
     mode: str = "pause"
     public_key: str | None = None
     key: Any = None
     actor: str = "local-user"
     code_version: str | None = ""
+    again: tuple[str, ...] = ()
 
 
 settings: ContextVar[Settings] = ContextVar("approval_settings", default=Settings())  # noqa: B039 (frozen)
@@ -47,6 +49,10 @@ def configure(
     if mode not in MODES:
         raise SemaError(f"--approval-mode must be one of {', '.join(MODES)}, not {mode}")
     public, key = None, None
+    words = {"mode": None if mode == "auto" else mode, "public-key-file": public_key_file}
+    again = [word for name, value in words.items() if value for word in (f"--approval-{name}", value)]
+    if signing_key_file is not None:
+        again += ["--view", "--approval-signing-key-file", signing_key_file]
     if public_key_file is not None or signing_key_file is not None:
         from sema_runtime.workflow.approvals import keys
 
@@ -61,7 +67,7 @@ def configure(
         mode = "prompt" if public is None and _on_terminal() else "pause"
     if mode == "prompt" and public is not None and key is None:
         raise SemaError("--approval-mode prompt needs the signing key, not the public one: it decides here")
-    settings.set(Settings(mode, public, key, actor or default_actor(), code_version))
+    settings.set(Settings(mode, public, key, actor or default_actor(), code_version, tuple(again)))
 
 
 def _on_terminal() -> bool:
@@ -87,17 +93,27 @@ def now() -> str:
     return os.environ.get("SEMA_WORKFLOW_FIXED_TS") or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def guidance(envelope: Any, run_dir: str) -> str:
-    """What to do about a run that needs approval."""
+def guidance(envelope: Any, run_dir: str, resume: str = "--resume RUN") -> str:
+    """What to do about a run that needs approval. resume: the command line that goes on with it."""
     from sema_runtime.values.atoms import keyword
 
     run_id, approval_id = (str(envelope.lookup(keyword(name))) for name in ("run-id", "approval-id"))
+    here = settings.get()
+    if here.mode == "prompt":
+        return f"run {run_id} needs approval. Go on with it to be asked again:\n  {resume}"
+    if here.public_key is None:
+        return (
+            f"run {run_id} needs approval, and was given no key of anybody who could decide. Go on with one:\n"
+            f"  {resume} --approval-public-key-file FILE\n"
+            "`sema workflow approval-keygen` makes keys; with --approval-mode prompt you are asked here"
+        )
     where = "" if run_dir in ("", ".sema/runs") else f" --run-dir {run_dir}"
+    page = "" if here.key is None else "  (or in the viewer)"
     return (
         f"run {run_id} needs approval:\n"
         f"  sema workflow approvals {run_id}{where}\n"
-        f"  sema workflow approve {run_id} {approval_id} --signing-key-file FILE{where}\n"
-        f"then go on with --resume {run_id}"
+        f"  sema workflow approve {run_id} {approval_id} --signing-key-file FILE{where}{page}\n"
+        f"then go on with:\n  {resume}"
     )
 
 

@@ -39,6 +39,9 @@ def approval(run: Run, key: str, reason: str, subject_digest: str, preview: str 
     """True once approved. Raises RunPaused, and SemaError when it isn't asked in the body of the run itself or the
     files of the request can't be used."""
     _check_place(run)
+    known = run.approved(key)
+    if known is not None:
+        return known
     settings = _settings()
     if settings.code_version is None:
         raise SemaError(
@@ -65,6 +68,11 @@ def approval(run: Run, key: str, reason: str, subject_digest: str, preview: str 
     decision = files.decision(run.directory, request.approval_id)
     if decision is None:
         decision = _decide(run, request, settings)
+    elif settings.public_key is None:  # whoever can write the run's files could have named an authority there
+        raise SemaError(
+            f"approval {request.approval_id} is decided, but the run doesn't know by whom it may be",
+            "resume with the --approval-public-key-file with which the run was started",
+        )
     check_decision(request, decision)
     return _applied(run, request, decision)
 
