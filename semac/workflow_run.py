@@ -12,10 +12,12 @@ import click
 
 from semac.cli import standalone
 from semac.commands import SETTINGS
+from semac.workflow_earlier import taken_up, told
+from semac.workflow_refused import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sema_runtime.workflow.scope import Settings
+    from sema_runtime.workflow.recording import Recording
 
 
 def main(args: list[str]) -> int:
@@ -25,11 +27,12 @@ def main(args: list[str]) -> int:
 
 @click.command("run", context_settings=SETTINGS)
 @click.argument("file", metavar="FILE")
-@click.option("--args", "args_json", default="{}", metavar="JSON", help="The program's *workflow-args*. [{}]")
+@click.option("--args", "args_json", metavar="JSON", help="The program's *workflow-args*. [{}, or the earlier run's]")
 @click.option("--run-dir", metavar="DIR", help="Where runs are kept. [.sema/runs]")
 @click.option("--resume", metavar="RUN-ID", help="Go on with that run: what it has finished is not done again.")
 @click.option("--fork", metavar="RUN-ID", help="A new run that begins with what that one has finished, edited or not.")
 @click.option("--at", metavar="SEQ", help="Only with what it had finished by that event of its journal.")
+@click.option("--replay", metavar="RUN-ID", help="Compare the program with that run. No model is asked.")
 @click.option("--budget-tokens", type=click.IntRange(0), metavar="N", help="Instead of :tokens of the file's :budget.")
 @click.option("--budget-usd", type=click.FloatRange(0), metavar="USD", help="Instead of :usd of the file's :budget.")
 @click.option("--no-auth-prompt", is_flag=True, help="Never open a browser for the login of an MCP server.")
@@ -63,68 +66,42 @@ def run_command(file: str, **options: Any) -> int:
         return 1
 
 
-class Refused(Exception):
-    """What keeps the program from being run."""
-
-
 def _run(file: str, options: dict[str, Any]) -> int:
     from sema_runtime.workflow import scope
 
     settings = scope.Settings.from_environment()
     root = options["run_dir"] or settings.root
-    settings = _taken_up(settings, root, options)
+    settings = taken_up(replace(settings, root=root), options)
     source = _source(file)
     _check(source, file)
     _configure_approvals(source, file, options)
     viewer = _viewer(root, options["port"]) if options["view"] else None
     _restrict(source, file)
-    _check_args(options["args_json"])
+    _check_args(settings.args_json)
     from sema_runtime.workflow.keys import code_version
 
     runs: list[Any] = []
     watchers = [lambda run, event: runs.append(run) if event.seq == 0 else None]
-    if not options["quiet"]:
+    if not options["quiet"] and settings.recording is None:
         watchers.append(_progress())
     settings = replace(
         settings,
-        root=root,
-        args_json=options["args_json"],
-        code_version=code_version(source) if settings.fork is None else _version_of(settings.fork, root),
+        code_version=settings.code_version if options["fork"] or options["replay"] else code_version(source),
         max_tokens=options["budget_tokens"],
         max_usd=options["budget_usd"],
         watchers=(*watchers, *settings.watchers),
         may_ask=not options["no_auth_prompt"] and _interactive(),
     )
     scope.settings.set(settings)
+    if settings.recording is not None:
+        return _replayed(file, source, settings.recording)
     status = _evaluated(file, source, runs, root)
     if viewer is not None:
-        print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)")
+        print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)", flush=True)
         with suppress(KeyboardInterrupt):
             viewer.wait()
         viewer.stop()
     return status
-
-
-def _taken_up(settings: Settings, root: str, options: dict[str, Any]) -> Settings:
-    """With the run that is gone on with, or begun from."""
-    resume, fork, at = options["resume"], options["fork"], options["at"]
-    if resume is not None and fork is not None:
-        raise Refused("--fork and --resume exclude each other")
-    if at is not None and fork is None:
-        raise Refused("--at says where to --fork a run")
-    if resume is not None:
-        return replace(settings, run_id=_resumable(resume, root), resume=True)
-    if fork is None:
-        return settings
-    settings = replace(settings, fork=_resumable(fork, root, "fork"))
-    if at is None:
-        return settings
-    from sema_runtime.workflow.fork import finished_at
-
-    try:
-        return replace(settings, fork_keys=finished_at(root, fork, at))
-    except ValueError as error:
-        raise Refused(str(error)) from None
 
 
 def _viewer(root: str, port: int) -> Any:
@@ -143,31 +120,9 @@ def _viewer(root: str, port: int) -> Any:
     except SemaError as error:
         print(f"warning: no viewer: {error.message}", file=sys.stderr)
         return None
-    print(f"Live viewer: {viewer.url}")
+    print(f"Live viewer: {viewer.url}", flush=True)
     viewer.open_browser()
     return viewer
-
-
-def _resumable(run_id: str, root: str, what: str = "resume") -> str:
-    if not run_id or "/" in run_id or "\\" in run_id or ".." in run_id:
-        raise Refused(f"--{what} run-id must be a bare directory name (no path separators)")
-    journal = os.path.join(root, run_id, "events.jsonl")
-    if not os.path.exists(journal):
-        raise Refused(f"no prior run to {what} at {journal}")
-    return run_id
-
-
-def _version_of(run_id: str, root: str) -> str:
-    """The code version of a run: with it the keys of an edited program are those of the steps that it left as they
-    were."""
-    import json
-
-    path = os.path.join(root, run_id, "metadata.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            return str(json.load(file)["code_version"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise Refused(f"cannot fork: {path} can't be read") from None
 
 
 def _source(file: str) -> bytes:
@@ -260,29 +215,50 @@ def _progress() -> Any:
 # The program
 
 
-def _evaluated(file: str, source: bytes, runs: list[Any], root: str) -> int:
-    """Runs the program; the exit status, by the value of its last form."""
-    from semac.run import guarded, look_beside
+def _program(file: str, source: bytes) -> Any:
+    """The value of the last form of the program."""
+    from semac.cli import run_text
+    from semac.run import look_beside
     from semac.session import Session
 
-    session = Session(file, closed=True)
     sys.argv = [file]
     look_beside(file)
+    return run_text(Session(file, closed=True), source, file)
+
+
+def _evaluated(file: str, source: bytes, runs: list[Any], root: str) -> int:
+    """Runs the program; the exit status, by the value of its last form."""
+    from semac.run import guarded
+
     envelope: Any = None
 
     def run() -> None:
         nonlocal envelope
-        from semac.cli import run_text
-
         try:
-            envelope = run_text(session, source, file)
+            envelope = _program(file, source)
         finally:
             _tell_of_interrupted(runs, file)
 
-    return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope, root)
+    return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope, root, runs, file)
 
 
-def _status(envelope: Any, root: str) -> int:
+def _replayed(file: str, source: bytes, recording: Recording) -> int:
+    """Runs the program against a recording; the exit status is 1 where they differ."""
+    from sema_runtime.workflow import scope
+
+    def run() -> None:
+        with suppress(scope.Stop):  # it ends where the replay does
+            _program(file, source)
+
+    from semac.run import guarded
+
+    failed = guarded(run, file, prefix=f"Error replaying workflow {file}:")
+    said, status = told(recording)
+    print(said, file=sys.stderr)
+    return failed or status
+
+
+def _status(envelope: Any, root: str, runs: list[Any], file: str) -> int:
     """The exit status for the program's last value, which is told of when it is no success."""
     from sema_runtime.values.atoms import Keyword, keyword
     from sema_runtime.values.maps import HashMap, Map
@@ -298,7 +274,9 @@ def _status(envelope: Any, root: str) -> int:
     elif status == "needs-auth":
         print(_guidance(envelope), file=sys.stderr)
     elif status == "needs-approval":
-        print(approvals.guidance(envelope, root), file=sys.stderr)
+        run_id = envelope.lookup(keyword("run-id"))
+        resume = next((how_to_resume(run, file) for run in runs if run.run_id == run_id), f"--resume {run_id}")
+        print(approvals.guidance(envelope, root, resume), file=sys.stderr)
     return approvals.exit_code(envelope)
 
 
@@ -331,6 +309,7 @@ def how_to_resume(run: Any, file: str) -> str:
     """The command line that goes on with a run."""
     from shlex import quote
 
+    from sema_runtime.workflow import approvals
     from sema_runtime.workflow.scope import ROOT
 
     args = run.args_json
@@ -339,4 +318,5 @@ def how_to_resume(run: Any, file: str) -> str:
         parts += ["--args", quote(args)]
     if run.settings.root != ROOT:
         parts += ["--run-dir", quote(run.settings.root)]
+    parts += map(quote, approvals.settings.get().again)
     return " ".join(parts)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.scope import Settings
 
     Thunk = Callable[[], Any]
+    Claimed = tuple[str, Journal]
 
 STATUS, SUCCESS, FAILED = keyword("status"), keyword("success"), keyword("failed")
 BODY_FAILED = "workflow body returned an error"
@@ -35,10 +36,12 @@ UNMET = "completion policy not met"
 
 
 class Run:
-    """settings: how it was started. outer: the run that this one is inside of. seq: of the next event. Raises SemaError
-    when its directory can't be used."""
+    """settings: how it was started. claimed: its id and its journal. outer: the run that this one is inside of. seq: of
+    the next event."""
 
-    def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None = None) -> None:
+    def __init__(
+        self, workflow: str, doc: str, meta: Any, settings: Settings, claimed: Claimed, outer: Run | None = None
+    ) -> None:
         self.outer = outer
         self.owner: Any = None  # the greenlet in which the body runs
         self.workflow = workflow
@@ -49,7 +52,7 @@ class Run:
         self.reuses = settings.resume or settings.fork is not None  # what is kept
         self.fixed_ts = os.environ.get("SEMA_WORKFLOW_FIXED_TS")
         self.started = time.monotonic()
-        self.run_id, self.journal = _claimed(settings)
+        self.run_id, self.journal = claimed
         self.directory = self.journal.folder
         self.memos = Memos(self.directory)
         if settings.fork is not None:
@@ -129,9 +132,7 @@ class Run:
         status, reason = "success", None
         outside: BaseException | None = None
         try:
-            from sema_runtime.workflow import servers
-
-            gate = servers.connect(self)
+            gate = self._connect_servers()
             if gate is not None:
                 envelope, status, reason = gate
                 return self._end(envelope, status, reason)
@@ -207,6 +208,12 @@ class Run:
         with suppress(OSError):  # as for the journal: what can't be written down doesn't stop the run
             files.replace(self.directory, name, f"{text}\n".encode("utf-8", "replace"), point)
 
+    def _connect_servers(self) -> tuple[Any, str, str] | None:
+        """Not None: how the run ends before its body."""
+        from sema_runtime.workflow import servers
+
+        return servers.connect(self)
+
     def _close_servers(self) -> None:
         handles, self.servers = self.servers, dict.fromkeys(self.servers)
         if any(handles.values()):
@@ -239,8 +246,7 @@ class Run:
             return self._leaf(label, prompt, schema, thunk)
 
     def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
-        in_force = guard.key().decode()  # of the policies; without any the key is the one that everybody computes
-        key = self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()))
+        key = self._leaf_key(label, prompt, schema)
         if self.reuses:
             kept = self.memos.find(key)
             if kept is not MISSING:
@@ -270,9 +276,14 @@ class Run:
             self._keep(key, rendering, "agent_id", agent_id)
             self._result(agent_id, "ok", rendering.shown(), took, tally)
             return value
-        self.spend.refused(failed)
         self._result(agent_id, "failed", f"error: {shown(failed)}", took, tally)
+        if self.spend.refused(failed):
+            return None  # as every leaf from now on
         raise failed
+
+    def _leaf_key(self, label: str, prompt: str, schema: str) -> str:
+        in_force = guard.key().decode()  # of the policies; without any the key is the one that everybody computes
+        return self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()))
 
     def _new_agent(self, label: str) -> str:
         with self.lock:
@@ -303,6 +314,10 @@ class Run:
         if agent_id:
             self.emit((events.AgentToolResult, agent_id, name))
 
+    def approved(self, key: str) -> bool | None:
+        """Whether an approval was given, where that is known without asking; else None."""
+        return None
+
     # Checkpoints
 
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
@@ -325,7 +340,7 @@ def start(workflow: str, doc: str, meta: Any, body: Thunk) -> Any:
     """Runs a workflow in this task: its envelope. Raises SemaError when its directory can't be used."""
     outer = scope.active.get()
     settings = scope.settings.get() or scope.Settings.from_environment()
-    run = Run(workflow, doc, meta, settings if outer is None else settings.inside(), outer)
+    run = _made(workflow, doc, meta, settings, outer)
     inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None)
     try:
         return run.whole(body)
@@ -333,6 +348,16 @@ def start(workflow: str, doc: str, meta: Any, body: Thunk) -> Any:
         scope.active.reset(inside[0])
         scope.leaf.reset(inside[1])
         usage.tally.reset(inside[2])
+
+
+def _made(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None) -> Run:
+    if settings.recording is not None:
+        from sema_runtime.workflow.replay import ReplayedRun
+
+        return ReplayedRun(workflow, doc, meta, settings, outer)
+    if outer is not None:
+        settings = settings.inside()
+    return Run(workflow, doc, meta, settings, _claimed(settings), outer)
 
 
 def _claimed(settings: Settings) -> tuple[str, Journal]:

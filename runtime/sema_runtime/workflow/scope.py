@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.workflow.events import Event
+    from sema_runtime.workflow.recording import Recording
     from sema_runtime.workflow.run import Run
 
     Watcher = Callable[[Run, Event], None]
@@ -26,15 +27,16 @@ ROOT = os.path.join(".sema", "runs")
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run with whose results
-    a new one begins; fork_keys: the names of those it takes, None for all. args_json: the text of the arguments.
-    max_tokens, max_usd: instead of the limits of the meta map. watchers: told of every event, in the task that causes
-    it; what they raise is ignored. may_ask: a login may open a browser."""
+    a new one begins; fork_keys: the names of those it takes, None for all. recording: of a run that is replayed
+    instead. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta map. watchers:
+    told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may open a browser."""
 
     root: str = ROOT
     run_id: str | None = None
     resume: bool = False
     fork: str | None = None
     fork_keys: frozenset[str] | None = None
+    recording: Recording | None = None
     args_json: str = ""
     code_version: str = ""
     max_tokens: int | None = None
@@ -46,7 +48,7 @@ class Settings:
     def from_environment(cls) -> Settings:
         env = os.environ.get
         return cls(
-            root=env("SEMA_WORKFLOW_RUN_DIR", ROOT),
+            root=env("SEMA_WORKFLOW_RUN_DIR") or ROOT,
             run_id=env("SEMA_WORKFLOW_RUN_ID") or None,
             resume=env("SEMA_WORKFLOW_RESUME") == "1",
             args_json=env("SEMA_WORKFLOW_ARGS_JSON", ""),

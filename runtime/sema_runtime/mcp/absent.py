@@ -1,0 +1,28 @@
+"""Stands for an MCP server that nobody connects to: it has no tools."""
+
+from __future__ import annotations
+
+from sema_runtime.mcp.client import Remote
+from sema_runtime.mcp.protocol import Failure
+from sema_runtime.mcp.servers import Server, add
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def absent(why: str) -> str:
+    """The handle of such a server. why: what its calls fail with."""
+    return add(AbsentServer(why))
+
+
+class AbsentServer(Server):
+    def __init__(self, why: str) -> None:
+        super().__init__(Remote("http://absent.invalid/"), None, 0)
+        self.why = why
+
+    def tools(self) -> list[dict[str, Any]]:
+        return []
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        raise Failure(self.why)

@@ -1,0 +1,216 @@
+"""A run as it was recorded: its phases, what each step asked and got, so that its program can be run against it.
+
+A recording is of the last time that the run was run or resumed, with what earlier times had finished: that is what a
+replay goes through from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.maps import MISSING
+from sema_runtime.workflow import memo_log
+from sema_runtime.workflow.journal import segment_name
+from sema_runtime.workflow.memo import Memos
+from sema_runtime.workflow.reading import open_run
+from sema_runtime.workflow.render import Rendering
+from sema_runtime.workflow.run import OVER_BUDGET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from sema_runtime.workflow.reading import Run
+
+GONE = ("error: cancelled", "error: interrupted", "error: the run ended before this step")
+"""What a leaf says that was under way when its run ended."""
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """A step or a checkpoint. label: the step's name or the checkpoint's key. prompt: as the journal shows it, "" of a
+    checkpoint. shown: what it gave, as the journal shows it. charged: whether this time paid for it."""
+
+    segment: int
+    seq: int
+    phase: str
+    label: str
+    prompt: str
+    agent_id: str = ""  # of a step
+    key: str = ""  # its content key, where that is known
+    status: str = ""  # ok, failed; "" when it hadn't ended
+    shown: str = ""
+    tokens: int | None = None  # None: no call of it was counted
+    cost_usd: float | None = None
+    charged: bool = False
+    asked: bool = False  # by the replay
+
+    def place(self) -> str:
+        return f"event {self.seq} of {segment_name(self.segment)}"
+
+    def what(self) -> str:
+        phase = f" (phase {self.phase})" if self.phase else ""
+        return f"{'step' if self.agent_id else 'checkpoint'} {self.label}{phase}"
+
+
+class Recording:
+    """run_id, workflow, phases, leaves in their order. ended: whether the run came to its end; if not, it waits for
+    somebody, or was broken off. Raises RunNotFound and
+    ValueError as `open_run`."""
+
+    def __init__(self, root: str, run_id: str) -> None:
+        run = open_run(root, run_id)
+        self.run_id, self.folder, self.workflow = run_id, run.folder, run.workflow
+        self.last = len(run.segments) - 1
+        self.args_json = run.args_json
+        metadata = run.metadata or {}
+        self.code_version = str(metadata.get("code_version") or "")
+        self.status = run.status
+        self.waits = run.status in ("running", "needs-approval", "needs-auth") or run.reason == "interrupted"
+        self.ended = not self.waits
+        self.over_budget = run.reason == OVER_BUDGET
+        self.names: set[str] = set()  # of all events
+        self.result = run.result
+        self.memos = Memos(run.folder)
+        self.phases: list[str] = []
+        self.leaves: list[Leaf] = []
+        self.approvals: dict[str, deque[bool]] = defaultdict(deque)  # by key: whether it was granted
+        _Fold(self, _keys(run.folder)).take(run)
+        self.by_key = {leaf.key: leaf for leaf in self.leaves if leaf.key}
+        self.others: dict[tuple[str, str, str], deque[Leaf]] = defaultdict(deque)
+        for leaf in self.leaves:
+            if not leaf.key:
+                self.others[leaf.phase, leaf.label, leaf.prompt].append(leaf)
+        self.verdict: str | None = None  # of the replay, "" when it is the same
+        self.stopped = False  # the replay, by what the program came to
+
+    def find(self, key: str, phase: str, label: str, prompt: str) -> Leaf | None:
+        """The leaf that a replay comes to."""
+        leaf = self.by_key.get(key)
+        if leaf is None:
+            same = self.others.get((phase, label, prompt))
+            leaf = same.popleft() if same else None
+        if leaf is not None:
+            leaf.asked = True
+        return leaf
+
+    def value(self, leaf: Leaf) -> Any:
+        """What a leaf gave. MISSING when the run doesn't have it any more."""
+        kept = self.memos.find(leaf.key) if leaf.key else MISSING
+        if kept is not MISSING:
+            return kept
+        from sema_runtime.seam import read_text
+
+        try:
+            value = read_text(leaf.shown)
+            return value if Rendering(value).shown() == leaf.shown else MISSING  # else it was cut, or isn't data
+        except SemaError:
+            return MISSING
+
+    def unasked(self) -> Iterator[Leaf]:
+        """What the run came to this last time, and the replay not."""
+        return (leaf for leaf in self.leaves if not leaf.asked and leaf.segment == self.last)
+
+    def like(self, phase: str, label: str) -> Leaf | None:
+        """What the program may have meant by a step that the run didn't come to: its first unasked one of the name."""
+        named = [leaf for leaf in self.leaves if leaf.label == label and not leaf.asked and leaf.agent_id]
+        return next((leaf for leaf in named if leaf.phase == phase), named[0] if named else None)
+
+
+def _keys(folder: str) -> dict[tuple[Any, Any], str]:
+    """The content keys of finished steps, by the number of the journal's file and the agent's id."""
+    try:
+        entries = memo_log.entries(folder)
+        return {(one.get("segment"), one.get("agent_id")): key for key, one, _ in entries if "agent_id" in one}
+    except OSError:
+        return {}
+
+
+class _Fold:
+    """Goes through the events of a run."""
+
+    def __init__(self, recording: Recording, keys: dict[tuple[Any, Any], str]) -> None:
+        self.made = recording
+        self.keys = keys
+        self.phase = ""
+        self.open: dict[str, Leaf] = {}  # steps of one file, by agent id
+        self.requests: dict[str, str] = {}  # keys of approvals by their ids
+        self.handlers: dict[str, Callable[[int, dict[str, Any]], None]] = {
+            "phase.started": self._phase,
+            "agent.started": self._started,
+            "agent.result": self._result,
+            "budget": self._budget,
+            "checkpoint": self._checkpoint,
+            "approval.requested": self._requested,
+            "approval.granted": lambda _, data: self._decided(data, True),
+            "approval.rejected": lambda _, data: self._decided(data, False),
+        }
+
+    def take(self, run: Run) -> None:
+        at = -1
+        for event in run.events():
+            if event.segment != at:
+                at, self.phase, self.open = event.segment, "", {}
+            self.made.names.add(event.data["event"])
+            handler = self.handlers.get(event.data["event"])
+            if handler is not None:
+                handler(event.segment, event.data)
+        kept = [leaf for leaf in self.made.leaves if leaf.segment == self.made.last or leaf.key]
+        self.made.leaves = kept  # what wasn't kept at an earlier time ran again
+
+    def _phase(self, segment: int, data: dict[str, Any]) -> None:
+        self.phase = str(data.get("phase", ""))
+        if segment == self.made.last:
+            self.made.phases.append(self.phase)
+
+    def _started(self, segment: int, data: dict[str, Any]) -> None:
+        agent_id = str(data.get("agent_id", ""))
+        name, prompt = str(data.get("agent_name", "")), str(data.get("prompt", ""))
+        leaf = Leaf(segment, _number(data), self.phase, name, prompt, agent_id)
+        self.open[agent_id] = leaf
+        self.made.leaves.append(leaf)
+
+    def _result(self, segment: int, data: dict[str, Any]) -> None:
+        leaf = self.open.get(str(data.get("agent_id", "")))
+        if leaf is None:
+            return
+        leaf.shown = str(data.get("output", ""))
+        leaf.status = str(data.get("status", ""))
+        if leaf.status == "ok":
+            leaf.key = self.keys.get((segment, leaf.agent_id), "")
+        elif leaf.shown in GONE:
+            leaf.status = ""
+
+    def _budget(self, segment: int, data: dict[str, Any]) -> None:
+        leaf = self.open.get(str(data.get("agent_id", "")))
+        if leaf is not None:
+            leaf.tokens = _count(data, "input_tokens") + _count(data, "output_tokens")
+            cost = data.get("cost_usd")
+            leaf.cost_usd = float(cost) if isinstance(cost, int | float) else None
+            leaf.charged = segment == self.made.last
+
+    def _checkpoint(self, segment: int, data: dict[str, Any]) -> None:
+        name, value = str(data.get("key", "")), str(data.get("value", ""))
+        leaf = Leaf(segment, _number(data), self.phase, name, "", "", str(data.get("content_key", "")), "ok", value)
+        self.made.leaves.append(leaf)
+
+    def _requested(self, segment: int, data: dict[str, Any]) -> None:
+        if segment == self.made.last:
+            self.requests[str(data.get("approval_id"))] = str(data.get("key"))
+
+    def _decided(self, data: dict[str, Any], granted: bool) -> None:
+        key = self.requests.pop(str(data.get("approval_id")), None)
+        if key is not None:
+            self.made.approvals[key].append(granted)
+
+
+def _number(data: dict[str, Any]) -> int:
+    return _count(data, "seq")
+
+
+def _count(data: dict[str, Any], name: str) -> int:
+    value = data.get(name)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,110 @@
+"""The earlier run that `sema workflow run` goes on with, begins from or replays."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import Any
+
+from semac.workflow_refused import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.workflow.recording import Recording
+    from sema_runtime.workflow.scope import Settings
+
+KINDS = ("resume", "fork", "replay")
+
+
+def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
+    """The settings with what the options say of an earlier run: its id, its arguments unless others are given, the
+    version of its program. Raises Refused."""
+    asked = [kind for kind in KINDS if options[kind] is not None]
+    if len(asked) > 1:
+        raise Refused(f"--{asked[1]} and --{asked[0]} exclude each other")
+    if options["at"] is not None and asked != ["fork"]:
+        raise Refused("--at says where to --fork a run")
+    if not asked:
+        return replace(settings, args_json=options["args_json"] or "{}")
+    (kind,) = asked
+    root, run_id = settings.root, options[kind]
+    _exists(run_id, root, kind)
+    if options["args_json"] is None:
+        settings = replace(settings, args_json=_args_of(run_id, root))
+    else:
+        settings = replace(settings, args_json=options["args_json"])
+    if kind == "resume":
+        return replace(settings, run_id=run_id, resume=True)
+    settings = replace(settings, code_version=_version_of(run_id, root, kind))
+    if kind == "fork":
+        return replace(settings, fork=run_id, fork_keys=_finished_at(run_id, root, options["at"]))
+    return replace(settings, recording=_recording(run_id, root))
+
+
+def _exists(run_id: str, root: str, kind: str) -> None:
+    if not run_id or "/" in run_id or "\\" in run_id or ".." in run_id:
+        raise Refused(f"--{kind} run-id must be a bare directory name (no path separators)")
+    journal = os.path.join(root, run_id, "events.jsonl")
+    if not os.path.exists(journal):
+        raise Refused(f"no prior run to {kind} at {journal}")
+
+
+def _args_of(run_id: str, root: str) -> str:
+    """The arguments of a run, as they were given."""
+    try:
+        with open(os.path.join(root, run_id, "events.jsonl"), encoding="utf-8") as journal:
+            started = json.loads(journal.readline())
+        return str(started.get("args_json") or "{}")
+    except (OSError, ValueError, AttributeError):
+        return "{}"
+
+
+def _version_of(run_id: str, root: str, kind: str) -> str:
+    """The code version of a run: with it the keys of an edited program are those of the steps that it left as they
+    were."""
+    path = os.path.join(root, run_id, "metadata.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return str(json.load(file)["code_version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise Refused(f"cannot {kind}: {path} can't be read") from None
+
+
+def _finished_at(run_id: str, root: str, at: str | None) -> frozenset[str] | None:
+    if at is None:
+        return None
+    from sema_runtime.workflow.fork import finished_at
+
+    try:
+        return finished_at(root, run_id, at)
+    except (OSError, ValueError) as error:
+        raise Refused(str(error)) from None
+
+
+def _recording(run_id: str, root: str) -> Recording:
+    from sema_runtime.workflow.recording import Recording
+
+    try:
+        return Recording(root, run_id)
+    except (OSError, ValueError) as error:
+        raise Refused(str(error)) from None
+
+
+def told(recording: Recording) -> tuple[str, int]:
+    """What a replay has found, and the exit status."""
+    run, found = recording.run_id, recording.verdict
+    if found is None:
+        return f"replay of {run}: the program didn't come to the workflow {recording.workflow}", 1
+    if found:
+        return f"replay of {run} differs: {found}", 1
+    leaves = [leaf for leaf in recording.leaves if leaf.asked]
+    steps = sum(bool(leaf.agent_id) for leaf in leaves)
+    counts = f"{_many(steps, 'step')}, {_many(len(leaves) - steps, 'checkpoint')}"
+    if recording.ended:
+        return f"replay of {run}: the same, {counts}, status {recording.status}", 0
+    return f"replay of {run}: the same as far as the run came, {counts}", 0
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
