@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sema_runtime.mcp.access import Access
     from sema_runtime.mcp.client import Program, Remote
     from sema_runtime.mcp.official import Given
     from sema_runtime.mcp.servers import Server
@@ -40,6 +41,11 @@ def mcp_connect(config: Any) -> str:
     ; (define tickets (mcp/connect {:url "https://mcp.example.com/mcp" :headers {"Authorization" "Bearer ..."}}))
     (mcp/connect {:name "files"}) ! mcp/connect requires a :command (stdio) or :url (http) entry
     """
+    return connect(config)
+
+
+def connect(config: Any, access: Access | None = None) -> str:
+    """As `mcp/connect`. access: how a server behind a URL gets its tokens, None for the usual way."""
     from sema_runtime.capabilities import require
     from sema_runtime.lib.http_client import options_map, positive
 
@@ -51,7 +57,7 @@ def mcp_connect(config: Any) -> str:
     if not is_remote and not is_given and not isinstance(options.lookup(keyword("command")), str):
         raise SemaError("mcp/connect requires a :command (stdio) or :url (http) entry", CONFIG_HINT)
     require("mcp/connect", "network" if is_remote else "process")
-    target = _given(options) if is_given else _remote(options) if is_remote else _program(options)
+    target = _given(options) if is_given else _remote(options, access) if is_remote else _program(options)
     timeout = positive("mcp/connect", options, "timeout")
 
     from sema_runtime.mcp import servers
@@ -91,7 +97,7 @@ def _program(options: Map) -> Program:
     return Program(argv, settings, tuple(value for value in values if len(value) >= SHORTEST))
 
 
-def _remote(options: Map) -> Remote:
+def _remote(options: Map, access: Access | None) -> Remote:
     from urllib.parse import urlsplit
 
     from sema_runtime.lib.http_client import header_list, options_map, shown_url
@@ -110,7 +116,8 @@ def _remote(options: Map) -> Remote:
     auth = _named(options_map(options.lookup(keyword("auth"))))
     client = auth.lookup(keyword("client-id"))
     headers = tuple(header_list(options.lookup(keyword("headers"))))
-    return Remote(url, headers, client if isinstance(client, str) else None, tuple(_texts(auth, "scopes") or ()))
+    scopes = tuple(_texts(auth, "scopes") or ())
+    return Remote(url, headers, client if isinstance(client, str) else None, scopes, access)
 
 
 def _texts(options: Map, name: str) -> list[str] | None:

@@ -59,8 +59,8 @@ class Replacement:
         """A descriptor of the file that shall take the name of the old one."""
         name = f".sema-{os.getpid()}-{os.urandom(8).hex()}.tmp"
         temporary = os.path.join(os.path.dirname(self.target), name)
-        private = 0o666 if before is None else 0o600
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, private)
+        at_first = 0o666 if before is None and self.permissions is None else 0o600
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, at_first)
         try:
             permissions = self.permissions
             if before is not None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from sema_runtime.lib.children import Settings
+    from sema_runtime.mcp.access import Access
     from sema_runtime.mcp.discovery import Challenge
     from sema_runtime.mcp.http import Endpoint
 
@@ -38,12 +39,13 @@ class Program(NamedTuple):
 
 
 class Remote(NamedTuple):
-    """A server behind a URL. client_id, scopes: for a login."""
+    """A server behind a URL. client_id, scopes: for a login. access: how it gets its tokens, None for the usual way."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
     client_id: str | None = None
     scopes: tuple[str, ...] = ()
+    access: Access | None = None
 
 
 class Connection:
@@ -74,7 +76,7 @@ class Connection:
                 from sema_runtime.mcp.http import Endpoint
 
                 self.endpoint = Endpoint(self.target.url, list(self.target.headers))
-                await self._authorized("initialize", self._open_http)
+                await self._authorized("initialize", self._open_http, await self._first_token())
         except BaseException:
             await self.close()
             raise
@@ -157,25 +159,42 @@ class Connection:
                     raise Failure(f"{ended} ({failure.message})", RECONNECT) from None
         return await self.peer.request(method, params)
 
-    async def _authorized(self, method: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """What asking gives; where the server wants a token, or another one, once more with that. A token out of the
-        store may have been withdrawn, so that a second one is needed."""
-        fresh = False
+    async def _first_token(self) -> str:
+        """Gets a token before the server asks for one, where that is wanted; where it is from."""
+        from sema_runtime.mcp.discovery import Challenge
+
+        return await self._get_token(Challenge(), frozenset(), "") if self.access().eager else ""
+
+    async def _authorized(self, method: str, ask: Callable[[], Awaitable[T]], source: str = "") -> T:
+        """What asking gives; where the server wants a token, or another one, once more with that. A kept token may have
+        been withdrawn, a refreshed one may not do either: then a new login must. source: of the token in use."""
+        refused: frozenset[str] = frozenset()
         while True:
             token = self.endpoint.token if self.endpoint is not None else None
             try:
                 return await ask()
             except HttpFailure as failure:
                 challenge = self._challenge(failure)
-                if fresh or challenge is None:
+                if challenge is None:
+                    raise
+                if source == "consented":
+                    self.access().needed = True
                     raise
             async with self.renewing:
                 assert self.endpoint is not None
                 if self.endpoint.token == token:  # else another task has got one
-                    self.endpoint.token, fresh = await self._token(challenge, token)
+                    refused |= {token} if token is not None else frozenset()
+                    source = await self._get_token(challenge, refused, source)
                     if self.legacy and method != "initialize":  # its stream was opened with the old token
                         await self.peer.close(Failure("the token of the connection has ended", "try again"))
                         await self._open_http()
+
+    def access(self) -> Access:
+        """How tokens are got."""
+        from sema_runtime.mcp.access import Access
+
+        assert isinstance(self.target, Remote)
+        return self.target.access or Access()
 
     def _challenge(self, failure: HttpFailure) -> Challenge | None:
         """What the server wants, where a login can help."""
@@ -186,22 +205,27 @@ class Connection:
         found = challenge_of(failure.challenge)
         if failure.status == 403 and found.error != "insufficient_scope":
             return None
-        if self.endpoint.token is None and self.endpoint.has_authorization():
+        if self.endpoint.token is None and self.endpoint.has_authorization() and not self.access().over_headers:
             failure.hint = "the server does not take the Authorization header that was given in :headers"
             return None
         return found
 
-    async def _token(self, challenge: Challenge, refused: str | None) -> tuple[str, bool]:
-        """A token, and whether it is new."""
-        from sema_runtime.mcp.oauth import Login, token_for
+    async def _get_token(self, challenge: Challenge, refused: frozenset[str], source: str) -> str:
+        """Replaces the token; where the new one is from. refused, source: those that were refused just now, and where
+        the last of them was from."""
+        from sema_runtime.mcp.access import Refused, token_for
+        from sema_runtime.mcp.oauth import Login
 
         assert isinstance(self.target, Remote)
+        assert self.endpoint is not None
         login = Login(self.target.url, _show, self.target.client_id, self.target.scopes, challenge)
         try:
-            return await token_for(login, refused)
+            got = await token_for(login, self.access(), Refused(refused, source))
         except Failure as failure:
             hint = failure.hint or f"log in ahead with `sema mcp login {self.target.url}`"
             raise Failure(f"OAuth login failed: {failure.message}", hint) from None
+        self.endpoint.token = got.token
+        return got.source
 
     async def close(self) -> None:
         """Ends the connection; what waits on it fails."""

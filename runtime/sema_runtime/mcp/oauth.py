@@ -1,8 +1,8 @@
-"""OAuth 2.1 for MCP servers: getting a token, with a browser or a second device, keeping it, and getting the next one.
+"""OAuth 2.1 for MCP servers: getting a token, with a browser or a second device, and getting the next one. (When, and
+where it is kept: access.py.)
 
 A login: where (discovery.py), as which client (given, registered before, or registered now by RFC 7591), then the
 authorization code with PKCE S256, or a device code (RFC 8628); `resource` names the server in each request (RFC 8707).
-Of all tasks and processes one at a time gets a token for a server; the others then find it in the store.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import asyncio
 import json
 import time
 from base64 import b64encode, urlsafe_b64encode
-from contextvars import ContextVar
 from hashlib import sha256
 from secrets import token_urlsafe
 from typing import Any, NamedTuple
@@ -21,13 +20,9 @@ from sema_runtime import capabilities
 from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, discover
 from sema_runtime.mcp.loopback import Loopback, Show, send_browser
 from sema_runtime.mcp.protocol import Failure, decoded
-from sema_runtime.mcp.tokens import Credentials, Turn, default_store
+from sema_runtime.mcp.tokens import Credentials
 from sema_runtime.net.failures import Failure as NoReply
 from sema_runtime.net.http import Reply, Request, fetch
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from sema_runtime.mcp.tokens import Store
 
 CLIENT_NAME = "Sema MCP client"
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
@@ -53,67 +48,6 @@ class Login(NamedTuple):
     client_id: str | None = None
     scopes: tuple[str, ...] = ()
     challenge: Challenge = Challenge()
-
-
-class Asking:
-    """How tokens are got in one piece of work, and what came of it. may_ask: a browser may be opened. needed: one would
-    have had to be. source: where the last token came from (cached, refreshed, consented), with what it allows."""
-
-    __slots__ = ("credentials", "may_ask", "needed", "source")
-
-    def __init__(self, may_ask: bool) -> None:
-        self.may_ask = may_ask
-        self.needed = False
-        self.source = ""
-        self.credentials: Credentials | None = None
-
-    def got(self, source: str, credentials: Credentials) -> None:
-        self.source, self.credentials = source, credentials
-
-
-asking: ContextVar[Asking | None] = ContextVar("mcp_asking", default=None)
-
-
-# The token for a request
-
-
-async def token_for(login: Login, refused: str | None) -> tuple[str, bool]:
-    """An access token that isn't the one which the server has just refused: stored, refreshed, or from a new login.
-
-    And whether it is new, not out of the store. Raises Failure.
-    """
-    how = asking.get() or Asking(True)
-    store = await asyncio.to_thread(default_store)
-    async with Turn(login.server):
-        known = await asyncio.to_thread(store.load, login.server)
-        more = login.challenge.error == "insufficient_scope"
-        if known is not None and known.access_token != refused and not (known.expired() or more):
-            how.got("cached", known)
-            return known.access_token, False
-        fresh, source = None, "refreshed"
-        if known is not None and known.refresh_token is not None and not more:
-            try:
-                fresh = await refreshed(login, known)
-            except TokenRefused:
-                fresh = None  # withdrawn or too old: only a person can log in again
-        if fresh is None:
-            if not how.may_ask:
-                how.needed = True
-                raise Failure("the server wants a login")
-            fresh, source = await with_browser(login, known), "consented"
-        how.got(source, fresh)
-        await asyncio.to_thread(store.save, fresh)
-        return fresh.access_token, True
-
-
-async def log_in(login: Login, device: bool) -> Store:
-    """Logs in, whatever is stored; where the token is kept."""
-    store = await asyncio.to_thread(default_store)
-    async with Turn(login.server):
-        known = await asyncio.to_thread(store.load, login.server)
-        fresh = await (with_device(login, known) if device else with_browser(login, known))
-        await asyncio.to_thread(store.save, fresh)
-    return store
 
 
 async def refreshed(login: Login, known: Credentials) -> Credentials:

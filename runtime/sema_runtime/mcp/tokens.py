@@ -1,4 +1,5 @@
-"""Where the tokens of MCP servers are kept: the system's keychain, or a file that only the user can read.
+"""Where the tokens of MCP servers are kept: the system's keychain, or a file that only the user can read. (Those of a
+workflow or of one run: scoped.py.)
 
 The keychain is used when the package `keyring` is there and has a place to keep things; SEMA_MCP_TOKEN_STORE chooses
 one of `file` and `keychain`. The file is `sema/mcp-auth.json` in the user's configuration directory, in the reference's
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from sema_runtime.mcp.protocol import Failure
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         def save(self, credentials: Credentials) -> None: ...
         def delete(self, url: str) -> bool: ...
         def urls(self) -> list[str]: ...
+        def lock_name(self, url: str) -> str: ...  # who gets a token for that server waits for whom
 
 
 SKEW_SECONDS = 60  # before its end a token counts as expired
@@ -42,7 +44,7 @@ class Credentials:
     """What is kept for a server. expires_at: unix seconds, None for a token that doesn't end.
 
     client: `client_id`, and of a registration `redirect_uri`, `scope`, and if there are such `client_secret` and
-    `auth_method`; None without one.
+    `auth_method`; None without one. copied: from the default store into the one of a workflow or run.
     """
 
     url: str
@@ -51,6 +53,7 @@ class Credentials:
     expires_at: int | None = None
     scope: str | None = None
     client: dict[str, str] | None = None
+    copied: bool = False
 
     def expired(self) -> bool:
         return self.expires_at is not None and time.time() + SKEW_SECONDS >= self.expires_at
@@ -68,6 +71,8 @@ class Credentials:
         }
         if self.client is not None:
             made["client_info"] = self.client
+        if self.copied:
+            made["copied"] = True
         return made
 
 
@@ -86,6 +91,7 @@ def credentials_of(url: str, value: Any) -> Credentials | None:
         int(expires) if isinstance(expires, int | float) else None,
         _text(tokens.get("scope")),
         {name: text for name, text in client.items() if isinstance(text, str)} if usable else None,
+        value.get("copied") is True,
     )
 
 
@@ -123,6 +129,9 @@ class FileStore:
         self.path = os.path.join(folder(), "mcp-auth.json")
         self.place = self.path
 
+    def lock_name(self, url: str) -> str:
+        return url
+
     def _servers(self) -> dict[str, Any]:
         try:
             with open(self.path, "rb") as file:
@@ -159,8 +168,7 @@ class FileStore:
         """The entries; what is changed in them stands in the file afterwards."""
         from sema_runtime.lib.replacing import Replacement
 
-        with _lock(f"{self.path}.lock") as wait:
-            wait()
+        with locked(f"{self.path}.lock"):
             servers = self._servers()
             yield servers
             text = json.dumps({"servers": servers}, indent=2, sort_keys=True)
@@ -196,6 +204,9 @@ class KeychainStore:
         self.keyring = keyring
         self.error = KeyringError
         self.place = "the system's keychain"
+
+    def lock_name(self, url: str) -> str:
+        return url
 
     def _get(self, name: str) -> Any:
         try:
@@ -240,51 +251,77 @@ class KeychainStore:
 
 
 @contextmanager
-def _lock(path: str) -> Iterator[Any]:
-    """An open lock file. Gives a function that takes the lock: `(blocking=True) -> whether it is ours`."""
+def locked(path: str) -> Iterator[None]:
+    """A context in which no other process has the lock file. Raises Failure where there can't be one."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _lock_file(path)
     except OSError as error:
         raise Failure(f"failed to write the token store {path}: {error.strerror}") from None
     try:
-        import fcntl
-    except ImportError:  # Windows: without a lock
-        fcntl = None  # type: ignore[assignment]
-
-    def take(blocking: bool = True) -> bool:
-        if fcntl is None:
-            return True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if blocking else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
-        return True
-
-    try:
-        yield take
+        _take(descriptor, blocking=True)
+        yield
     finally:
         os.close(descriptor)
 
 
-class Turn:
-    """An async context in which nobody else, in this process or another one, gets a token for the same server."""
+def _lock_file(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def __init__(self, url: str) -> None:
+
+def _take(descriptor: int, blocking: bool) -> bool:
+    """Whether the lock is ours now."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: without a lock
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if blocking else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
+
+
+class Turn:
+    """An async context in which nobody else, in this process or another one, gets a token of the same name.
+
+    Its file is in the directory of the default store, and is removed afterwards. Where it can't be made there is no
+    lock: tokens that are there can still be read.
+    """
+
+    def __init__(self, name: str) -> None:
         from hashlib import sha256
 
-        self.lock = _lock(os.path.join(folder(), f"mcp-auth-{sha256(url.encode()).hexdigest()[:16]}.lock"))
+        self.path = os.path.join(folder(), f"mcp-auth-{sha256(name.encode()).hexdigest()[:16]}.lock")
+        self.descriptor: int | None = None
 
     async def __aenter__(self) -> None:
         import asyncio
 
-        take = self.lock.__enter__()
         try:
-            while not take(blocking=False):
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            while not self._taken():
                 await asyncio.sleep(0.05)
-        except BaseException:
-            self.lock.__exit__(None, None, None)
-            raise
+        except OSError:
+            return
+
+    def _taken(self) -> bool:
+        """Whether the lock is ours; not, if its file was removed by whoever had it before. Raises OSError."""
+        descriptor = _lock_file(self.path)
+        try:
+            if _take(descriptor, blocking=False) and os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
+                self.descriptor = descriptor
+                return True
+        except FileNotFoundError:
+            return False
+        finally:
+            if self.descriptor is None:
+                os.close(descriptor)
+        return False
 
     async def __aexit__(self, *_: object) -> None:
-        self.lock.__exit__(None, None, None)
+        if self.descriptor is not None:
+            with suppress(OSError):
+                os.remove(self.path)
+            os.close(self.descriptor)
+            self.descriptor = None

@@ -1,6 +1,7 @@
 """The MCP servers that a workflow declares under `:mcp`: they are connected before its body runs, and closed after it.
 
-Tokens come from the store of `sema mcp login`. Where a login is needed and nobody can be asked, the body doesn't run.
+Tokens come from the store that `:persist` names (mcp_auth.py). Where a login is needed and nobody can be asked, the
+body doesn't run.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ CLIENT_HINT = 'e.g. :client-id "my-client"'
 
 @dataclass(slots=True)
 class Declared:
-    """A server of the meta map. url: "" for one that is a program. config: what `mcp/connect` takes."""
+    """A server of the meta map. url: "" for one that is a program. config: what `mcp/connect` takes. wants_login: it
+    has :auth."""
 
     alias: str
     url: str
     config: Map
+    wants_login: bool
     scopes: tuple[str, ...]
     tools: tuple[str, ...]
     persist: str
@@ -95,7 +98,8 @@ def _declared(alias: str, spec: Map) -> Declared:
     if tools:
         without[keyword("tools")] = List(tools)
     url = spec.lookup(keyword("url")) if has_url else ""
-    return Declared(alias, url, Map(without), tuple(scopes), tuple(tools), _persist(alias, spec))
+    wants_login = spec.lookup(keyword("auth"), MISSING) is not MISSING
+    return Declared(alias, url, Map(without), wants_login, tuple(scopes), tuple(tools), _persist(alias, spec))
 
 
 def _auth(alias: str, spec: Map, is_program: bool) -> list[str]:
@@ -195,21 +199,19 @@ def connect(run: Run) -> Gate | None:
 
 def _connect(run: Run, server: Declared) -> tuple[str, bool]:
     """Connects one server: (what went wrong, whether it wants a login)."""
-    from sema_runtime.lib.mcp import mcp_connect
-    from sema_runtime.mcp import oauth
+    from sema_runtime.lib import mcp
+    from sema_runtime.workflow.mcp_auth import RunAccess
 
-    how = oauth.Asking(run.settings.may_ask)
-    token = oauth.asking.set(how)
+    access = RunAccess(run, server) if server.url else None
     try:
-        run.servers[server.alias] = mcp_connect(server.config)
+        run.servers[server.alias] = mcp.connect(server.config, access)
     except Exception as error:
         reason = condition_of(error).display().removeprefix("mcp/connect: ")
-        return reason, how.needed
-    finally:
-        oauth.asking.reset(token)
-    if how.credentials is not None:
-        scopes = tuple((how.credentials.scope or "").split()) or server.scopes or None
-        run.emit((events.AuthGranted, server.alias, scopes, how.credentials.expires_at, how.source))
+        return reason, access is not None and access.needed
+    if access is not None and access.credentials is not None:
+        known = access.credentials
+        scopes = tuple((known.scope or "").split()) or None
+        run.emit((events.AuthGranted, server.alias, scopes, known.expires_at, access.source))
     return "", False
 
 

@@ -4,7 +4,6 @@ over which a login that was started from the page goes. Credentials are never re
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from time import time
 
 from sema_runtime.values.errors import SemaError
@@ -62,8 +61,10 @@ class Logins:
         spec = http_server(folder, alias)
         if not isinstance(spec, dict):
             return spec
-        with suppress(SemaError):  # nothing is kept where nothing can be
+        try:
             seam("forget")(folder, workflow_of(folder), alias, spec)
+        except SemaError as error:
+            return 500, {"error": error.message}
         self.flows.pop((run, alias), None)
         return 200, {"status": "forgotten"}
 
@@ -86,7 +87,8 @@ def metadata(folder: Path) -> Row:
 
 
 def workflow_of(folder: Path) -> str:
-    return str(metadata(folder).get("workflow"))
+    name = metadata(folder).get("workflow")
+    return name if isinstance(name, str) else ""
 
 
 def servers(folder: Path) -> dict[str, Row]:

@@ -36,7 +36,8 @@ export class Servers {
   async act(row, action) {
     const path = `${runPath(this.run)}/auth/${encodeURIComponent(row.alias)}/${action}`;
     const answer = await fetch(path, { method: "POST", headers: { "X-Sema-View-Token": this.token } });
-    say(answer.ok ? `${row.alias}: ${action === "connect" ? "logging in" : "forgotten"}` : `${row.alias}: refused`);
+    const { error } = answer.ok ? {} : await answer.json().catch(() => ({}));
+    say(`${row.alias}: ${answer.ok ? (action === "connect" ? "logging in" : "forgotten") : error || "refused"}`);
     await this.load();
   }
 
@@ -48,7 +49,7 @@ export class Servers {
   }
 
   server(row) {
-    const can = row.needs_auth && row.url;
+    const can = row.url && (row.needs_auth || row.status !== "open");
     const button = (label, action) => el("button", { type: "button", "aria-label": `${label} ${row.alias}`, onclick: () => this.act(row, action) }, label);
     return el("article", { class: "server" },
       el("h3", {}, el("span", { class: "mono" }, row.alias), el("span", { class: "pill " + (TONES[row.status] || "s-other") }, TEXTS[row.status] || row.status)),
