@@ -46,7 +46,7 @@ def _exists(run_id: str, root: str, kind: str) -> None:
     if not run_id or "/" in run_id or "\\" in run_id or ".." in run_id:
         raise Refused(f"--{kind} run-id must be a bare directory name (no path separators)")
     journal = os.path.join(root, run_id, "events.jsonl")
-    if not os.path.exists(journal):
+    if not os.path.isfile(journal):
         raise Refused(f"no prior run to {kind} at {journal}")
 
 

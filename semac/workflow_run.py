@@ -238,8 +238,43 @@ def _evaluated(file: str, source: bytes, runs: list[Any], root: str) -> int:
             envelope = _program(file, source)
         finally:
             _tell_of_interrupted(runs, file)
+            _warn(runs)
 
-    return guarded(run, file, prefix=f"Error running workflow {file}:") or _status(envelope, root, runs, file)
+    with Ending() as ending:
+        failed = guarded(run, file, prefix=f"Error running workflow {file}:")
+    if failed:
+        return 128 + ending.signal if ending.signal else failed
+    return _status(envelope, root, runs, file)
+
+
+class Ending:
+    """While it lasts SIGTERM and SIGHUP end the program as Ctrl-C does, so that its runs end in order. signal: which of
+    them came, 0 for none. One that is ignored (nohup) stays so."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self.before: dict[int, Any] = {}
+
+    def __enter__(self) -> Ending:
+        import signal
+
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                self.before[number] = signal.signal(number, self._came)
+        return self
+
+    def _came(self, number: int, frame: Any) -> None:
+        import signal
+
+        self.signal = number
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
 
 def _replayed(file: str, source: bytes, recording: Recording) -> int:
@@ -303,6 +338,15 @@ def _tell_of_interrupted(runs: list[Any], file: str) -> None:
         if run.interrupted and run.outer is None:
             said = f"{run.workflow} was interrupted; what was finished is kept. Go on with:"
             print(f"\n{said}\n  {how_to_resume(run, file)}", file=sys.stderr)
+
+
+def _warn(runs: list[Any]) -> None:
+    """Says what of the runs could not be written or read."""
+    from sema_runtime.workflow import troubles
+
+    for run in runs:
+        for said in troubles.of(run):
+            print(f"warning: {run.directory}: {said}", file=sys.stderr)
 
 
 def how_to_resume(run: Any, file: str) -> str:

@@ -224,7 +224,7 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     assert "Traceback" not in rest
     last = events(run)[-1]
     assert (last["event"], last["status"], last["reason"]) == ("run.ended", "failed", "interrupted")
-    again = sema(folder, "workflow", "run", "w.sema", "--resume", run.name, "--run-dir", "my runs")
+    again = sema(folder, "workflow", "run", "w.sema", "--args", "{}", "--resume", run.name, "--run-dir", "my runs")
     assert again.returncode == 0  # other arguments: all of it runs again
     assert [one["agent_id"] for one in events(run, "events.resume-1.jsonl") if one["event"] == "agent.result"] == [
         "quick_1", "slow_1",

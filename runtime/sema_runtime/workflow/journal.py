@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import suppress
 from threading import Lock
 
 from sema_runtime.workflow import faults
@@ -45,6 +46,7 @@ class Journal:
         self.full = False  # the limit of bytes is reached
         self.waiting: deque[bytes] = deque()
         self.dropped = 0
+        self.trouble = ""  # what the system said when it took no line
         self.lock = Lock()
 
     def append(self, lines: Sequence[str]) -> None:
@@ -91,9 +93,11 @@ class Journal:
                     faults.passed("journal.write.half")
                     data = data[half:]
             count = os.write(self.descriptor, data)
-        except OSError:
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
             return False
         if count < len(data):
+            self.trouble = "No space left on device"
             self._take_back(count)
             return False
         if faults.armed:
@@ -106,6 +110,19 @@ class Journal:
             os.ftruncate(self.descriptor, os.fstat(self.descriptor).st_size - count)
         except OSError:
             self.full = True  # what came now would stand in a damaged line
+
+    @property
+    def unwritten(self) -> int:
+        """Lines that are not in the file: they wait, or were dropped."""
+        return sum(data.count(b"\n") for data in self.waiting) + self.dropped
+
+    def abandon(self) -> None:
+        """Takes the claim back: the file was never written to."""
+        os.close(self.descriptor)
+        if self.held is not None:
+            os.close(self.held)
+        with suppress(OSError):
+            os.remove(self.path)
 
     def close(self) -> None:
         """Writes what still waits, and waits until the disk has the journal."""
@@ -197,7 +214,7 @@ def claim_segment(root: str, run_id: str | None) -> tuple[str, Journal]:
         raise ValueError("workflow resume requires an explicit run id (set SEMA_WORKFLOW_RUN_ID)")
     folder = os.path.join(root, safe_id(run_id))
     first = os.path.join(folder, FIRST_NAME)
-    if not os.path.exists(first):
+    if not os.path.isfile(first):
         raise ValueError(CANNOT_RESUME.format(first))
     held = os.open(first, os.O_RDONLY | os.O_CLOEXEC)
     if not _locked(held):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from threading import Lock
+from typing import NamedTuple
 
 from sema_runtime.lib.file_access import write_all
 from sema_runtime.values.errors import SemaError
@@ -26,10 +27,20 @@ if TYPE_CHECKING:
 FOLDER = "memo"
 MOST = 100_000
 """Memos written in one run (the reference stops at 4096, and repeats the leaves beyond)."""
+WAITING_BYTES = 64 << 20  # of values that can't be written now: kept in memory until they can
+
+
+class Memo(NamedTuple):
+    """text: the value's JSON. logged: its line in the log."""
+
+    key: str
+    text: str
+    logged: bytes
 
 
 class Memos:
-    """folder: the run's directory."""
+    """folder: the run's directory. unkept: how many values could not be written so far, and why. unread: how many kept
+    ones could not be read."""
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.join(folder, FOLDER)
@@ -39,40 +50,56 @@ class Memos:
         self.count = 0
         self.made = False
         self.lock = Lock()
-        self.queue: list[tuple[str, str, bytes, Any]] = []  # key, JSON, line of the log, the future of who waits
+        self.queue: list[tuple[Memo, Any]] = []  # with the future of who waits for it
+        self.waiting: list[Memo] = []  # for room on the disk
+        self.lost_count = 0
+        self.trouble = ""  # what the system said last
+        self.unread = 0
+        self.unreadable = ""
         self.working = False  # a thread
         self.writing = Lock()
         self.closed = False
 
     def find(self, key: str) -> Any:
         """The value kept under a key. MISSING: there is none, or it can't be read."""
+        why = "damaged"
         try:
             with open(self._path(key), encoding="utf-8", newline="") as file:
                 text = file.read()
             if text.endswith("\n"):  # else its end is missing
                 return from_json(text)
-        except (OSError, UnicodeDecodeError, SemaError):
+        except (FileNotFoundError, NotADirectoryError):
+            why = ""
+        except OSError as error:
+            why = error.strerror or "unreadable"
+        except (UnicodeDecodeError, SemaError):
             pass
         logged = self.lost.find(key)
         try:
-            return MISSING if logged is None else from_json(logged)
+            if logged is not None:
+                return from_json(logged)
         except SemaError:
-            return MISSING
+            why = "damaged"
+        if why:
+            self.unread += 1
+            self.unreadable = why
+        return MISSING
 
     def _path(self, key: str) -> str:
         return os.path.join(self.folder, f"{key}.json")
 
     def keep(self, key: str, text: str, where: dict[str, Any]) -> None:
         """Keeps a value, given as JSON. One that can be written neither to its file nor to the log (no room, no
-        permission) is left out: its leaf will run again. where: what the log says of it."""
+        permission) waits in memory, and is tried again with the next one and when the run ends. where: what the log
+        says of it."""
         if self.count >= self.most:
             return
         self.count += 1
-        logged = memo_log.line(key, where, text)
+        memo = Memo(key, text, memo_log.line(key, where, text))
         from sema_runtime.tasks.background import others_may_run
 
         if not others_may_run():
-            self._write([(key, text, logged, None)])
+            self._write([memo])
             return
         from sema_runtime.tasks import suspend
         from sema_runtime.tasks.scheduler import scheduler
@@ -80,7 +107,7 @@ class Memos:
         loop = scheduler().loop()
         done = loop.create_future()
         with self.lock:
-            self.queue.append((key, text, logged, done))
+            self.queue.append((memo, done))
             starts, self.working = not self.working, True
         if starts:
             loop.run_in_executor(None, self._work, loop)
@@ -94,22 +121,38 @@ class Memos:
                 if not batch:
                     self.working = False
                     break
-            self._write(batch)
+            self._write([memo for memo, _ in batch])
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(_settle, loop, [done for *_, done in reversed(batch)])
+                loop.call_soon_threadsafe(_settle, loop, [done for _, done in reversed(batch)])
         if self.closed:
             self.close()
 
-    def _write(self, batch: list[tuple[str, str, bytes, Any]]) -> None:
+    def _write(self, batch: list[Memo]) -> None:
         with self.writing:
-            for key, text, _, _ in batch:
-                self._put(key, text)
-            with suppress(OSError):
-                self.log.append(b"".join(logged for _, _, logged, _ in batch))
+            batch, self.waiting = [*self.waiting, *batch], []
+            left = [memo for memo in batch if not self._put(memo)]
+            try:
+                self.log.append(b"".join(memo.logged for memo in batch))
+            except OSError as error:
+                self.trouble = error.strerror or str(error)
+                self._wait(left)
 
-    def _put(self, key: str, text: str) -> None:
-        """Writes a memo's file, if it can be. What a process that died here left has no end of line."""
-        path = self._path(key)
+    def _wait(self, memos: list[Memo]) -> None:
+        size = 0
+        for memo in memos:
+            size += len(memo.logged)
+            if size <= WAITING_BYTES:
+                self.waiting.append(memo)
+            else:
+                self.lost_count += 1
+
+    @property
+    def unkept(self) -> int:
+        return len(self.waiting) + self.lost_count
+
+    def _put(self, memo: Memo) -> bool:
+        """Whether a memo's file could be written. What a process that died here left has no end of line."""
+        path = self._path(memo.key)
         try:
             if not self.made:
                 os.makedirs(self.folder, exist_ok=True)
@@ -118,18 +161,20 @@ class Memos:
                 faults.passed("memo.write.before")
             descriptor = _new_file(path)
         except OSError:
-            return
+            return False
         try:
             if faults.armed:
                 faults.passed("memo.write.made")
-            write_all(descriptor, f"{text}\n".encode())
+            write_all(descriptor, f"{memo.text}\n".encode())
         except OSError:
             with suppress(OSError):
                 os.remove(path)
+            return False
         finally:
             os.close(descriptor)
         if faults.armed:
             faults.passed("memo.write.after")
+        return True
 
     def take(self, run: str, run_id: str, keys: Container[str] | None = None) -> None:
         """Has the memos of another run too. run: its directory, run_id: its name. keys: those of the wanted ones, None
@@ -161,6 +206,8 @@ class Memos:
         with self.lock:
             if self.working:
                 return  # the thread will close it
+        if self.waiting:
+            self._write([])
         with self.writing:
             self.log.close()
 

@@ -114,6 +114,14 @@ def prompt_shown(prompt: str) -> str:
     return f"{prompt[:PROMPT_CHARS]}\n… (truncated, {len(prompt)} chars total)"
 
 
+def error_shown(message: str) -> str:
+    """What a failed leaf says, cut as values are."""
+    size = len(message.encode("utf-8", "replace"))
+    if size <= SHOWN_BYTES:
+        return f"error: {message}"
+    return f"error: {_first(message, SHOWN_BYTES).decode()}\n… (truncated at {SHOWN_BYTES} bytes)"
+
+
 def name_of(value: Any) -> str | None:
     """The text of a keyword or a string, None for anything else."""
     from sema_runtime.values.atoms import Keyword

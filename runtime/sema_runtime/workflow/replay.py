@@ -52,6 +52,10 @@ class Unwritten(Journal):
         self.folder = folder
         self.number = 0
 
+    @property
+    def unwritten(self) -> int:
+        return 0
+
     def append(self, lines: Sequence[str]) -> None:
         """Nothing is written."""
 

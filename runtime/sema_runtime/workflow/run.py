@@ -16,7 +16,7 @@ from sema_runtime.workflow import events, files, scope
 from sema_runtime.workflow.journal import Journal, claim, claim_segment
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
-from sema_runtime.workflow.render import Rendering, name_of, pretty_json, prompt_shown
+from sema_runtime.workflow.render import Rendering, error_shown, name_of, pretty_json, prompt_shown
 from sema_runtime.workflow.spend import Spend
 
 TYPE_CHECKING = False
@@ -71,6 +71,8 @@ class Run:
         self.policies: tuple[Any, ...] = ()
         self.seq = 0
         self.emitted: set[str] = set()  # names of events
+        self.unwritten: dict[str, str] = {}  # files of the run's directory, and why
+        self.process = os.getpid()
         self.ended = False
         self.interrupted = False  # by Ctrl-C
         self.lock = RLock()
@@ -83,7 +85,7 @@ class Run:
         of the run nothing is written any more."""
         with self.lock:
             first = self.seq
-            if self.ended:
+            if self.ended or os.getpid() != self.process:  # in a child that was forked
                 return first
             ts = self.ts()
             written = [kind(first + index, ts, *fields) for index, (kind, *fields) in enumerate(made)]
@@ -129,6 +131,10 @@ class Run:
         self._write_metadata()
         phases = _phases(self.meta)
         self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, phases))
+        if self.journal.unwritten:
+            from sema_runtime.workflow import troubles
+
+            troubles.give_up(self)
         status, reason = "success", None
         outside: BaseException | None = None
         try:
@@ -205,8 +211,13 @@ class Run:
         self._write("metadata.json", pretty_json(metadata), "metadata")
 
     def _write(self, name: str, text: str, point: str) -> None:
-        with suppress(OSError):  # as for the journal: what can't be written down doesn't stop the run
+        if os.getpid() != self.process:
+            return
+        try:
             files.replace(self.directory, name, f"{text}\n".encode("utf-8", "replace"), point)
+            self.unwritten.pop(name, None)
+        except OSError as error:  # as for the journal: what can't be written down doesn't stop the run
+            self.unwritten[name] = error.strerror or str(error)
 
     def _connect_servers(self) -> tuple[Any, str, str] | None:
         """Not None: how the run ends before its body."""
@@ -253,6 +264,7 @@ class Run:
                 self.replayed += 1
                 return kept
         if self.spend.over:
+            self.spend.refusals += 1
             return None
         agent_id = self._new_agent(label)
         self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
@@ -276,8 +288,9 @@ class Run:
             self._keep(key, rendering, "agent_id", agent_id)
             self._result(agent_id, "ok", rendering.shown(), took, tally)
             return value
-        self._result(agent_id, "failed", f"error: {shown(failed)}", took, tally)
+        self._result(agent_id, "failed", error_shown(shown(failed)), took, tally)
         if self.spend.refused(failed):
+            self.spend.refusals += 1
             return None  # as every leaf from now on
         raise failed
 
@@ -331,7 +344,8 @@ class Run:
         value = thunk()
         self.state[name] = value
         rendering = Rendering(value)
-        self._keep(key, rendering, "checkpoint", name)
+        if not self.spend.refusals:  # else it may hold the nils of steps that a resumed run, with more to spend, asks
+            self._keep(key, rendering, "checkpoint", name)
         self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
         return value
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 class Spend:
     """max_tokens, max_usd: limits, None without. over: one of them was passed; it stays set, and no leaf starts any
-    more. frame: with :reserve #t, the budget that every call in the run is held against before it is sent."""
+    more (refusals: how many would have). frame: with :reserve #t, the budget that every call in the run is held against before it is sent."""
 
     def __init__(self, meta: Any, settings: Settings) -> None:
         given = _budget(meta)
@@ -30,6 +30,7 @@ class Spend:
         self.tokens = 0
         self.usd = 0.0
         self.over = False
+        self.refusals = 0  # leaves that gave nil for it
         self.frame: Frame | None = None
         limited = self.max_tokens is not None or self.max_usd is not None
         if limited and given is not None and given.lookup(keyword("reserve")) is True:
