@@ -13,7 +13,9 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -98,23 +100,29 @@ def readable(root: Path, out: Path) -> None:
         assert json.loads(printed)["run_id"] == name
         status, printed = said(workflow_export.main, name, "--run-dir", str(root), "--out-dir", str(out / name))
         assert status == 0, printed
-        viewed(root, name)
     shutil.rmtree(out, ignore_errors=True)
+    viewed(root, names)
 
 
-def viewed(root: Path, name: str) -> None:
-    """Asserts that the viewer reads a run as the other commands do."""
-    from sema_runtime.workflow.viewer.journal import Journal
-    from sema_runtime.workflow.viewer.runs import Runs
+def viewed(root: Path, names: list[str]) -> None:
+    """Asserts that the viewer serves these runs."""
+    from sema_runtime.workflow.viewer.server import Viewer
 
-    assert name in {row["run"] for row in Runs(root).listing()}
-    before = open_run(str(root), name)
-    journal = Journal(root / name)
-    journal.unread()
-    while journal.read():
-        pass
-    after = open_run(str(root), name)  # the run may go on meanwhile
-    assert before.events_read <= len(journal.state.kind) <= after.events_read + after.damaged
+    viewer = Viewer(root, port=0)
+    viewer.start()
+    try:
+
+        def asked(path: str) -> Any:
+            with urlopen(f"{viewer.url}/api/{path}", timeout=20) as answer:
+                return json.loads(answer.read())
+
+        assert {row["run"] for row in asked("list")["runs"]} >= {*names}
+        for name in names:
+            before = open_run(str(root), name)
+            assert asked(f"run/{name}/summary")["status"]
+            assert asked(f"run/{name}/events")["total"] >= before.events_read
+    finally:
+        Thread(target=viewer.stop).start()  # which takes a moment that nobody has to wait for
 
 
 @cache

@@ -1,0 +1,251 @@
+"""Workflows that are interrupted, at every kind of wait, and surroundings that miss something: pipes that nobody reads,
+closed streams, no HOME, no current directory, names that are no text."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workflow_trouble import ENV, PROVIDER, SEMA, Ended, calls, events, only_run, readable, said, sema
+
+from semac import workflow_show
+from semac.workflow_commands import list_main
+
+SILENT = """
+import socket, sys, time
+socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+time.sleep(100)
+"""  # a server that tells us that it runs, and then never says a word
+OPENAI = '(llm/configure :openai {:api-key "sk-x" :base-url BASE :default-model "m"})'
+SLEEP = '(workflow/step "s" (fn () (begun) (async/sleep ms)))'
+CALLS = {
+    "a call to a model": OPENAI + '(step "x")',
+    "calls side by side": OPENAI + "(pipeline (range 5) (fn (n) (step (str n))))",
+}
+WAITS = {
+    "async/sleep": SLEEP,
+    "sleep": '(workflow/step "s" (fn () (begun) (sleep ms)))',
+    "sleeping side by side": f"(parallel (map (fn (n) (fn () {SLEEP})) (range 5)))",
+    "standard input": '(workflow/step "s" (fn () (begun) (read-line)))',
+    "a command": '(workflow/step "s" (fn () (begun) (shell "sleep" (str ms))))',
+    "a loop": """(workflow/step "s" (fn ()
+        (begun) (let loop ((i 0)) (if (= i 1000) 1 (loop (if (= ms 0) (+ i 1) 0))))))""",
+    "between attempts": """(with-retry {:base-ms ms :on (fn (e n) (begun))}
+        (fn () (workflow/step "s" (fn () (if (= ms 0) 1 (error "x"))))))""",
+    "where errors are caught": f"(try {SLEEP} (catch e :caught))",
+    "a checkpoint": "(checkpoint :k (begin (begun) (async/sleep ms)))",
+    "a run inside of the run": f'(defworkflow inner "" {{}} {SLEEP})',
+}
+"""ms: 0 where QUICK is set."""
+SERVERS = {
+    "a server that is a program": '{a {:command PYTHON :args ["silent.py" "PORT"]}}',
+    "a server of the network": '{a {:url "http://127.0.0.1:PORT/mcp"}}',
+}
+HEAD = PROVIDER + '(define ms (if (env "QUICK") 0 60000)) (define (begun) (println-error "begun"))'
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield server
+
+
+def interrupted(folder: Path, text: str, *signals: int, ready: Callable[[Any], None] | None = None) -> Ended:
+    """Runs w.sema and sends it signals. ready: waits until it is time; without it that is when the program has written
+    `begun` to stderr."""
+    (folder / "w.sema").write_text(text)
+    command = [*SEMA, "workflow", "run", "w.sema", "--run-dir", "runs"]
+    with subprocess.Popen(
+        command, cwd=folder, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        lines = []
+        if ready is not None:
+            ready(process)
+        while ready is None and (not lines or not lines[-1].endswith("begun\n")):
+            lines.append(process.stderr.readline())
+            assert lines[-1], "".join(lines)
+        for number in signals:
+            process.send_signal(number)
+        out, rest = process.communicate(timeout=30)
+    return Ended(process.returncode, out, "".join(lines) + rest)
+
+
+def check_interrupted(folder: Path, ended: Ended) -> Path:
+    """The directory of the run, when all is as it should be after Ctrl-C."""
+    assert ended.status == 1, ended.err
+    root = folder / "runs"
+    readable(root, folder / "out")
+    (outer,) = (run for run in root.glob("*/") if not ended.err.find(f"--resume {run.name} --run-dir runs") < 0)
+    assert "w was interrupted; what was finished is kept. Go on with:" in ended.err
+    for run in root.glob("*/events.jsonl"):
+        found = events(run.parent)
+        last = found[-1]
+        assert (last["event"], last["status"], last["reason"]) == ("run.ended", "failed", "interrupted")
+        started = [event["agent_id"] for event in found if event["event"] == "agent.started"]
+        results = [event["agent_id"] for event in found if event["event"] == "agent.result"]
+        assert sorted(results) == sorted(started)  # every step that was begun has an end
+        assert json.loads((run.parent / "result.json").read_text()) == {"error": "interrupted", "status": "failed"}
+    return outer
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_ctrl_c_at_every_kind_of_wait(wait: str, tmp_path: Path) -> None:
+    """Then the run is resumed, and doesn't wait any more: what was finished is not done again."""
+    text = HEAD + f'(defworkflow w "" {{}} (step "one") {WAITS[wait]} (step "two"))'
+    run = check_interrupted(tmp_path, interrupted(tmp_path, text, signal.SIGINT))
+    assert calls(tmp_path) == ["one"]
+    again = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "--resume", run.name, QUICK="1")
+    assert (again.status, calls(tmp_path)) == (0, ["one", "two"]), again.err
+
+
+@pytest.mark.parametrize("wait", CALLS)
+def test_ctrl_c_while_a_model_answers(wait: str, tmp_path: Path, silent: socket.socket) -> None:
+    call = CALLS[wait].replace("BASE", f'"http://127.0.0.1:{silent.getsockname()[1]}/v1"')
+    text = HEAD + f'(defworkflow w "" {{}} (checkpoint :k 1) {call})'
+    run = check_interrupted(tmp_path, interrupted(tmp_path, text, signal.SIGINT, ready=lambda _: silent.accept()))
+    results = [event["status"] for event in events(run) if event["event"] == "agent.result"]
+    assert set(results) == {"failed"}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_ctrl_c_while_servers_are_connected(server: str, tmp_path: Path, silent: socket.socket) -> None:
+    (tmp_path / "silent.py").write_text(SILENT)
+    spec = SERVERS[server].replace("PORT", str(silent.getsockname()[1])).replace("PYTHON", json.dumps(sys.executable))
+    text = f'(defworkflow w "" {{:mcp {spec}}} 1)'
+    check_interrupted(tmp_path, interrupted(tmp_path, text, signal.SIGINT, ready=lambda _: silent.accept()))
+
+
+@pytest.mark.parametrize("wait", ["async/sleep", "standard input", "a command"])
+def test_ctrl_c_twice(wait: str, tmp_path: Path) -> None:
+    """The second comes while the run is being ended: at worst its end is missing, and it can be resumed."""
+    text = HEAD + f'(defworkflow w "" {{}} (step "one") {WAITS[wait]})'
+    ended = interrupted(tmp_path, text, signal.SIGINT, signal.SIGINT)
+    assert ended.status in (1, 130, -signal.SIGINT)
+    readable(tmp_path / "runs", tmp_path / "out")
+    run = only_run(tmp_path / "runs")
+    again = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "--resume", run.name, QUICK="1")
+    assert (again.status, calls(tmp_path)) == (0, ["one"])
+
+
+def test_ctrl_c_when_nothing_runs_any_more(tmp_path: Path) -> None:
+    """Behind the run, in the same program: its result stands, and there is nothing to go on with."""
+    text = HEAD + '(defworkflow w "" {} (step "one") 1) (begun) (async/sleep ms)'
+    ended = interrupted(tmp_path, text, signal.SIGINT)
+    assert ended.status == 1
+    assert "Go on with" not in ended.err
+    assert events(only_run(tmp_path / "runs"))[-1]["status"] == "success"
+
+
+# Streams
+
+
+def shell(folder: Path, script: str) -> Ended:
+    """A shell script in which `$SEMA` is the command."""
+    environment = ENV | {"SEMA": " ".join(SEMA)}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+CHATTY = (
+    HEAD
+    + """(defworkflow w "" {} (step "one")
+  (map (fn (n) (workflow/step "say" (fn () (println (string/repeat "line " 50)) n))) (range 100)) 1)"""
+)
+
+
+def test_nobody_reads_the_output(tmp_path: Path) -> None:
+    """`| head -1`: the step that prints fails, and with it the run; it can be resumed where somebody reads."""
+    (tmp_path / "w.sema").write_text(CHATTY)
+    ended = shell(tmp_path, "set -o pipefail; $SEMA workflow run w.sema --run-dir runs -q | head -1 > first.txt")
+    assert ended.status == 1
+    assert (tmp_path / "first.txt").read_text().startswith("line line")
+    run = only_run(tmp_path / "runs")
+    assert events(run)[-1]["status"] == "failed"
+    readable(tmp_path / "runs", tmp_path / "out")
+    assert sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "--resume", run.name).status == 0
+    assert calls(tmp_path) == ["one"]
+
+
+def test_nobody_reads_the_progress_and_closed_streams(tmp_path: Path) -> None:
+    """The run goes on without."""
+    (tmp_path / "w.sema").write_text(CHATTY)
+    for redirected in ("2>&1 >/dev/null | head -1", ">&-", "2>&- >/dev/null", "<&- >&- 2>&-"):
+        ended = shell(tmp_path, f"set -o pipefail; $SEMA workflow run w.sema --run-dir runs {redirected}")
+        assert ended.status == 0, (redirected, ended.err)
+    assert calls(tmp_path) == ["one"] * 4
+    runs = list((tmp_path / "runs").iterdir())
+    assert all(events(run)[-1]["status"] == "success" for run in runs)
+    for command in ("list", f"show {runs[0].name} --all"):
+        if command == "list":
+            ended = shell(tmp_path, f"$SEMA workflow {command} --run-dir runs | head -c1 > /dev/null")
+            assert (ended.status, ended.err) == (0, "")
+        assert shell(tmp_path, f"$SEMA workflow {command} --run-dir runs >&-").status == 0
+    readable(tmp_path / "runs", tmp_path / "out")
+
+
+# Surroundings
+
+
+def test_no_home(tmp_path: Path) -> None:
+    (tmp_path / "w.sema").write_text('(defworkflow w "" {} (workflow/step "a" (fn () 1)))')
+    command = [*SEMA, "workflow", "run", "w.sema", "--run-dir", "runs"]
+    for environment in ({}, {"HOME": ""}, {"HOME": "/no/such/folder"}, {"HOME": "/dev/null"}):
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("success")) == (0, 1), done.stderr
+    readable(tmp_path / "runs", tmp_path / "out")
+
+
+def test_a_current_directory_that_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "w.sema").write_text('(defworkflow w "" {} (println "body"))')
+    script = f"""mkdir gone; cd gone; rmdir ../gone
+        $SEMA workflow run ../w.sema; echo $?
+        $SEMA workflow run {tmp_path}/w.sema; echo $?
+        $SEMA workflow list; echo $?
+        $SEMA workflow show; echo $?
+        $SEMA workflow run {tmp_path}/w.sema --run-dir {tmp_path}/runs -q; echo $?"""
+    ended = shell(tmp_path, script)
+    assert ended.out.split() == ["1", "1", "No", "runs", "in", ".sema/runs.", "0", "2", "body", "0"]
+    assert "Error: the current directory doesn't exist any more" in ended.err
+    assert "Error: workflow/run: .sema: No such file or directory" in ended.err
+    readable(tmp_path / "runs", tmp_path / "out")
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """Of the program, of the folder of runs, in the arguments, as an id of a run."""
+    folder = os.fsencode(tmp_path)
+    with open(os.path.join(folder, b"pro\xff.sema"), "w") as file:
+        file.write('(defworkflow w "" {} (workflow/step "a" (fn () *workflow-args*)))')
+    command = [os.fsencode(one) for one in SEMA] + [b"workflow", b"run", b"pro\xff.sema", b"--run-dir", b"runs\xff"]
+    environment = ENV | {"SEMA_WORKFLOW_RUN_ID": os.fsdecode(b"id\xff")}
+    done = subprocess.run(
+        [*command, b"--args", b'{"a":"\xff"}'], cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    root = tmp_path / os.fsdecode(b"runs\xff")
+    assert os.listdir(os.fsencode(root)) == [b"id\xff"]
+    for journal in root.glob("*/events.jsonl"):
+        for line in journal.read_text(encoding="utf-8").splitlines():  # whatever came in, what is written is UTF-8
+            json.loads(line)
+    assert said(list_main, "--run-dir", str(root))[0] == 0
+    assert said(workflow_show.main, "--run-dir", str(root))[0] == 0
+    again = subprocess.run([*command, b"--resume", b"id\xff"], cwd=tmp_path, env=ENV, capture_output=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert b"Traceback" not in done.stderr + again.stderr
+
+
+def test_a_program_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "w.sema").write_bytes(b'(defworkflow w "" {} "\xff")')
+    ended = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs")
+    assert (ended.status, "w.sema is not UTF-8 text" in ended.err) == (1, True)
+    assert not (tmp_path / "runs").exists()
