@@ -1,8 +1,8 @@
 """`sema workflow check FILE`: what is wrong with the workflows of a file, found by looking at its forms alone.
 
 Nothing is evaluated or expanded. Codes, texts and order are those of the reference implementation; the checks of
-approvals and of `policy/without` are ours. The whole command loads the reader and nothing else: it is meant for
-editors and for models that write workflows, which call it again and again.
+approvals and of `policy/without` are ours, as are the hints of what can't be read. The whole command loads the reader
+and nothing else: it is meant for editors and for models that write workflows, which call it again and again.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ OPEN_ENDED = {  # heads of forms whose value isn't known before they run
     *("if", "when", "unless", "cond", "case", "match"),
 }
 PERSIST = ("keyring", "workflow", "run", "none")
-NO_APPROVAL_IN = {  # heads of forms that run their parts apart from the body, again, or catch what ends a run
+NO_APPROVAL_IN = {  # heads of forms that run their parts apart from the body, again, or clean up when it is left
     *("parallel", "parallel-settled", "pipeline", "pipeline-settled", "step", "async", "try", "guard"),
-    *("retry", "with-retry", "with-open", "with-stream", "defworkflow"),
+    *("retry", "with-retry", "with-open", "with-stream", "py/with", "io/with-raw-mode", "defworkflow"),
+    "checkpoint",  # its value is kept: a resumed run wouldn't ask whether the approval still holds
 }
-NO_APPROVAL_IN_PREFIXED = ("async/", "workflow/step", "workflow/run")
+NO_APPROVAL_IN_PREFIXED = ("async/", "term/with-", "workflow/step", "workflow/run", "workflow/checkpoint")
+APPROVAL_NEEDS = ("reason", "subject")
 DEBUG_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
@@ -357,6 +359,9 @@ def _check_approval(items: Sequence[Any], span: Any, around: str | None) -> Iter
     if len(items) != 3:
         problem = f"approval takes exactly 2 arguments (its key and its options), got {len(items) - 1}"
         yield Diagnostic(ERROR, span, "E-APPROVAL-ARITY", problem)
+    elif type(items[2]) is Map and not all(keyword(name) in items[2].d for name in APPROVAL_NEEDS):
+        hint = '(approval :key {:reason "what a person agrees to" :subject value})'
+        yield Diagnostic(ERROR, span, "E-APPROVAL-OPTIONS", "approval needs :reason and :subject", hint)
     if around is not None:
         yield Diagnostic(
             ERROR,
@@ -397,8 +402,13 @@ def _name(value: Any) -> str | None:
 
 def _debug(text: str) -> str:
     """A text in quotes as the reference's messages show it."""
-    return (
-        '"'
-        + "".join(DEBUG_ESCAPES.get(char) or (char if char.isprintable() else f"\\u{{{ord(char):x}}}") for char in text)
-        + '"'
-    )
+    return '"' + "".join(DEBUG_ESCAPES.get(char) or _visible(char) for char in text) + '"'
+
+
+def _visible(char: str) -> str:
+    """The character, unless it can't be seen or only changes the one before it."""
+    if char.isascii() and char.isprintable():
+        return char
+    from unicodedata import category
+
+    return char if char.isprintable() and category(char) not in ("Mn", "Me") else f"\\u{{{ord(char):x}}}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from semac import workflow_check
 from semac.session import Session
 from semac.workflow_check import check_text, main
 
@@ -40,6 +42,7 @@ def found(text: str) -> list[tuple[str, str, str]]:
         workflow('(phase "A")', "{:phases (:A)}"),
         workflow("(parallel thunks 3) (pipeline items f)"),
         workflow('(approval :go {:reason "r" :subject 1}) (if ok (approval :b {:reason "r" :subject 2}))'),
+        workflow("(approval :go options)"),
         workflow('(policy/without "because" (step "p"))'),
         workflow("1", '{:mcp {a {:url "u" :auth {} :tools ["x"] :persist :run} b {:command "c" :persist :none}}}'),
         workflow("1", "{:mcp {a {:url u :tools ()}}}"),
@@ -143,6 +146,14 @@ def test_nothing_to_find(text: str) -> None:
             ("error", "2:3", "E-APPROVAL-ARITY approval takes exactly 2 arguments (its key and its options), got 1"),
         ),
         (
+            workflow('(approval :go {:subject 1})'),
+            ("error", "2:3", "E-APPROVAL-OPTIONS approval needs :reason and :subject"),
+        ),
+        (
+            workflow('(when x (approval :go {:reason "r"}))'),
+            ("error", "2:11", "E-APPROVAL-OPTIONS approval needs :reason and :subject"),
+        ),
+        (
             workflow('(policy/without (str "a") (f))'),
             (
                 "error",
@@ -167,17 +178,47 @@ def test_one_finding(text: str, finding: tuple[str, str, str]) -> None:
 @pytest.mark.parametrize(
     "head",
     ["parallel", "pipeline", "parallel-settled", "async", "async/spawn", "async/with-timeout", "step", "try", "guard",
-     "retry", "with-retry", "with-open", "workflow/step", "workflow/run", "defworkflow"],
+     "retry", "with-retry", "with-open", "py/with", "term/with-mouse", "checkpoint", "workflow/step", "workflow/run",
+     "workflow/checkpoint", "pipeline-settled", "with-stream", "io/with-raw-mode", "async/map", "defworkflow"],
 )  # fmt: skip
 def test_an_approval_stands_in_the_body_itself(head: str) -> None:
     message = f"E-APPROVAL-PLACE approval must stand in the workflow body itself, not inside {head}"
     column = len(f"  ({head} 1 2 (fn () ") + 1
-    assert found(workflow(f"({head} 1 2 (fn () (approval :k {{}})))")) == [("error", f"2:{column}", message)]
+    text = workflow(f"({head} 1 2 (fn () (approval :k options)))")
+    assert [one for one in found(text) if one[2].startswith("E-APP")] == [("error", f"2:{column}", message)]
+
+
+@pytest.mark.parametrize("head", ["let", "when", "if", "map", "dotimes", "policy/without", "fn", "llm/with-budget"])
+def test_forms_in_which_an_approval_may_stand(head: str) -> None:
+    assert not [one for one in found(workflow(f'({head} "r" (approval :k options))')) if one[2].startswith("E-APP")]
+
+
+def test_every_code_has_a_test_and_stands_in_the_docs() -> None:
+    root = Path(workflow_check.__file__).parent.parent
+    codes = set(re.findall(r'"([EW]-[A-Z-]+)"', Path(workflow_check.__file__).read_text()))
+    for text in (Path(__file__).read_text(), (root / "docs" / "workflow-tools.md").read_text()):
+        assert codes - set(re.findall(r"[EW](?:-[A-Z]+)+", text)) == set()
+
+
+def test_servers_come_in_the_order_of_their_names() -> None:
+    text = workflow("1", '{:mcp {b {} "s" 1 a {} :k {}}}')
+    assert [one.message.split()[1].rstrip(":") for one in check_text(text)] == ["alias", "a", "b", "alias"]
+
+
+def test_signs_that_cannot_be_seen_are_escaped() -> None:
+    (one,) = check_text(workflow("1", '{:phases ["e\u0301\u200bé\x07"]}'))
+    assert r'phase "e\u{301}\u{200b}é\u{7}" is declared' in one.message
 
 
 def test_hints() -> None:
     hints = {one.code: one.hint for one in check_text('(defworkflow w) (defworkflow w "d" {} (phase))')}
     assert hints == {"E-WF-SHAPE": SHAPE_HINT, "E-PHASE-ARITY": MARKER_HINT, "W-NO-STATUS": STATUS_HINT}
+    approval = check_text(workflow("(try (approval :a {}))"))
+    assert [one.hint for one in approval] == [
+        '(approval :key {:reason "what a person agrees to" :subject value})',
+        "an undecided approval ends the run: ask for it before or after the (try …) form",
+    ]
+    assert [one.hint for one in check_text("(f")] == ["add a closing `)`"]
 
 
 def test_the_order_is_that_of_the_rules_and_then_of_the_text() -> None:
