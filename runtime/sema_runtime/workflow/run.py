@@ -12,7 +12,7 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING, HashMap, Map
-from sema_runtime.workflow import events, files, scope
+from sema_runtime.workflow import events, files, scope, troubles
 from sema_runtime.workflow.journal import Journal, claim, claim_segment
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
@@ -128,16 +128,10 @@ class Run:
         from greenlet import getcurrent  # type: ignore[import-untyped]
 
         self.owner = getcurrent()
-        self._write_metadata()
-        phases = _phases(self.meta)
-        self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, phases))
-        if self.journal.unwritten:
-            from sema_runtime.workflow import troubles
-
-            troubles.give_up(self)
         status, reason = "success", None
         outside: BaseException | None = None
         try:
+            self._begin()
             gate = self._connect_servers()
             if gate is not None:
                 envelope, status, reason = gate
@@ -145,6 +139,8 @@ class Run:
             envelope = _success(self._body(body))
         except scope.Stop as stop:
             envelope, status, reason = stop.envelope, stop.status, stop.reason
+        except troubles.Unwritable:
+            raise
         except Exception as error:
             envelope, status, reason = failure(shown(error)), "failed", BODY_FAILED
         except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
@@ -153,7 +149,7 @@ class Run:
             self.interrupted = isinstance(error, KeyboardInterrupt)
         finally:
             self._close_servers()
-        if self.policies and status == "success":
+        if self.policies and status == "success" and not _is_failure(envelope):
             from sema_runtime.workflow import policy
 
             missing = policy.missing_events(self.policies, self.emitted)
@@ -165,6 +161,16 @@ class Run:
         if outside is not None:
             raise outside
         return envelope
+
+    def _begin(self) -> None:
+        """Writes what stands at the beginning. Raises Unwritable when that can't be done."""
+        self._write_metadata()
+        self._say_started()
+        if self.journal.unwritten:
+            troubles.give_up(self)
+
+    def _say_started(self) -> None:
+        self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, _phases(self.meta)))
 
     def _body(self, body: Thunk) -> Any:
         rules = self.meta.lookup(keyword("policy")) if isinstance(self.meta, Map) else None
@@ -188,6 +194,8 @@ class Run:
         return within(budget.scope, self.spend.frame, body)
 
     def _end(self, envelope: Any, status: str, reason: str | None) -> Any:
+        if self.seq == 0:  # Ctrl-C came at the very beginning
+            self._say_started()
         for agent_id, started in self.under_way.items():  # in tasks that go on, or were just cancelled
             said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
             self.emit((events.AgentResult, agent_id, "failed", said, self.since(started), ""))
@@ -267,10 +275,10 @@ class Run:
             self.spend.refusals += 1
             return None
         agent_id = self._new_agent(label)
+        self.under_way[agent_id] = started = time.monotonic()  # from here on it gets a result, whatever comes
         self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
         tally = usage.Tally()
         inside = scope.leaf.set(agent_id), usage.tally.set(tally)
-        self.under_way[agent_id] = started = time.monotonic()
         failed: BaseException | None = None
         value = None
         try:
@@ -393,6 +401,11 @@ def _success(value: Any) -> Any:
     if isinstance(value, Map | HashMap) and value.lookup(STATUS, MISSING) is not MISSING:
         return value
     return Map({STATUS: SUCCESS, keyword("value"): value})
+
+
+def _is_failure(envelope: Any) -> bool:
+    """Whether the body has given an envelope that says so."""
+    return isinstance(envelope, Map | HashMap) and envelope.lookup(STATUS) is FAILED
 
 
 def failure(message: str) -> Map:

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.run import Run
 
 
+class Unwritable(SemaError):
+    """A run that doesn't begin."""
+
+
 def give_up(run: Run) -> NoReturn:
     """A run of which not even the beginning can be written doesn't begin: its directory is as it was before. Raises
-    SemaError."""
+    Unwritable."""
     why = run.journal.trouble
     run.journal.abandon()
     run.memos.close()
@@ -26,7 +30,9 @@ def give_up(run: Run) -> NoReturn:
                 if name == "metadata.json":
                     os.remove(os.path.join(run.directory, name))
             os.rmdir(run.directory)  # if nothing else was in it
-    raise SemaError(f"workflow/run: {run.directory}: {why}", "a run is written down as it goes; make room, or --run-dir")
+    raise Unwritable(
+        f"workflow/run: {run.directory}: {why}", "a run is written down as it goes; make room, or --run-dir"
+    )
 
 
 def of(run: Run) -> list[str]:
