@@ -29,13 +29,13 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 class Terminal:
-    """A terminal in which a program runs."""
+    """A terminal of that many columns, in which a program runs."""
 
-    def __init__(self, command: Sequence[str], **settings: str) -> None:
+    def __init__(self, command: Sequence[str], width: int = COLUMNS, **settings: str) -> None:
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, width, 0, 0))
         self.modes_before = termios.tcgetattr(self.master)
-        self.screen = pyte.Screen(COLUMNS, ROWS)
+        self.screen = pyte.Screen(width, ROWS)
         self.screen.write_process_input = lambda text: self.type(text.encode())  # type: ignore[method-assign]
         self.stream = pyte.ByteStream(self.screen)
         self.written = b""
