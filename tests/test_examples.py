@@ -6,6 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -89,6 +90,29 @@ def test_tapes_hold_what_the_examples_ask(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert again.read_text() == tape.read_text(), tape.name
+
+
+def test_a_review_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """With the same output as if nothing had been; a page that was edited meanwhile is asked again."""
+    example = FOLDER / "review_docs.sema"
+    handbook = shutil.copytree(FOLDER / "data" / "handbook", tmp_path / "handbook")
+    settings = {**tape_of(example), **places(tmp_path)}
+    args = ["--args", json.dumps({"folder": str(handbook)})]
+    command = ["-m", "semac.entry", "workflow", "run", str(example)]
+    killed = run(*command, *args, **settings, SEMA_WORKFLOW_FAULT="memo.sync.after:4")
+    assert (killed.returncode, killed.stdout) == (-9, "")
+    (run_id,) = (one.name for one in (tmp_path / "runs").iterdir() if one.is_dir())
+    done = run(*command, *args, "--resume", run_id, **settings)
+    assert (done.returncode, done.stdout) == (0, (FOLDER / "expected" / "review_docs.txt").read_text())
+    kept = int(done.stderr.rpartition(" kept from before")[0].split()[-1])
+    assert kept >= 3  # the file names, and steps of before
+    page = handbook / "laser-cutter.md"
+    page.write_text(page.read_text() + "\nEdited.\n")
+    again = run(*command, *args, "--resume", run_id, **settings)  # the tape hasn't what is asked now
+    asked = [line.split()[1] for line in again.stderr.splitlines() if line.startswith("  failed")]
+    assert asked == ["reader_1", "comparer_1"]
+    assert "3 pages reviewed, 2 with problems, 1 not answered." in again.stdout
+    assert "Contradictions: not answered" in again.stdout
 
 
 def test_tested_program() -> None:
