@@ -111,10 +111,11 @@ class Program:
             base, at = ("packages:", packages) if real.startswith(packages) else ("", self.folder)
             name = ENTRY if real == self.entry else base + os.path.relpath(real, at)
             named[name.encode("utf-8", "surrogateescape")] = data
-        made = sha256()
-        for part in (MARK, *(part for name in sorted(named) for part in (name, named[name]))):
-            made.update(len(part).to_bytes(8, "little"))
-            made.update(part)
+        made = sha256(MARK)
+        for key in sorted(named):
+            for part in (key, named[key]):
+                made.update(len(part).to_bytes(8, "little"))
+                made.update(part)
         return made.hexdigest()
 
 

@@ -70,8 +70,8 @@ def approval(run: Run, key: str, reason: str, subject_digest: str, preview: str 
         decision = _decide(run, request, settings)
     elif settings.public_key is None:  # whoever can write the run's files could have named an authority there
         raise SemaError(
-            f"approval {request.approval_id} is decided, but the run doesn't know by whom it may be",
-            "resume with the --approval-public-key-file with which the run was started",
+            f"approval {request.approval_id} is decided, but the run isn't told by whom it may be: "
+            "--approval-public-key-file, as when it was started"
         )
     check_decision(request, decision)
     return _applied(run, request, decision)

@@ -58,8 +58,10 @@ def _scalar(value: Any) -> tuple[str, bytes]:
         return "nil", b""
     if isinstance(value, bool):
         return "bool", b"\1" if value else b"\0"
-    if isinstance(value, int | float):
-        return type_name(value), repr(value).encode()
+    if isinstance(value, int):
+        return "int", f"{value:x}".encode()  # however many digits it has
+    if isinstance(value, float):
+        return "float", repr(value).encode()
     if isinstance(value, str):
         return type_name(value), value.encode("utf-8", "surrogatepass")
     if isinstance(value, Keyword | Symbol):
@@ -72,6 +74,8 @@ def _scalar(value: Any) -> tuple[str, bytes]:
     kind = type_name(value)
     if isinstance(value, TypedArray):
         return kind, value.items.tobytes()
+    if kind == "rational":
+        return kind, f"{value.numerator:x}/{value.denominator:x}".encode()
     if isinstance(value, Char):
         from sema_runtime.values.printer import to_text
 
