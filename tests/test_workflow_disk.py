@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,75 @@ def test_a_disk_that_stays_full(folder: Path) -> None:
     run = only_run(folder / "later")
     assert json.loads((run / "result.json").read_text())["value"] == 3
     assert events(run, "events.resume-1.jsonl")[-1]["event"] == "run.ended"
+    readable(folder / "later", folder / "out")
+
+
+@needs_mounts
+def test_a_disk_that_is_full_at_the_start(folder: Path) -> None:
+    """Nothing is asked for that couldn't be kept, and nothing is left behind; the same when a run is resumed."""
+    program(folder)
+    done = inside(
+        SMALL
+        + """cat /dev/zero > runs/filler 2>/dev/null || true
+             $SEMA workflow run w.sema --run-dir runs && exit 9
+             ls -A runs > left.txt
+             test ! -e calls.txt
+             rm runs/filler
+             $SEMA workflow run w.sema --run-dir runs -q
+             ID=$(ls runs); mv calls.txt first.txt
+             cat /dev/zero > runs/filler 2>/dev/null || true
+             $SEMA workflow run w.sema --run-dir runs -q --resume $ID && exit 9
+             rm runs/filler
+             $SEMA workflow run w.sema --run-dir runs -q --resume $ID
+             test ! -e calls.txt
+             cp -r runs kept""",
+        folder,
+    )
+    assert done.status == 0, done.err
+    assert (folder / "left.txt").read_text() == "filler\n"
+    assert done.err.count("Error: workflow/run: runs/") == 2
+    assert done.err.count(": No space left on device\n") == 2
+    readable(folder / "kept", folder / "out")
+    assert (only_run(folder / "kept") / "events.resume-1.jsonl").exists()
+    assert not (only_run(folder / "kept") / "events.resume-2.jsonl").exists()
+
+
+@needs_mounts
+def test_what_could_not_be_written_is_told(folder: Path) -> None:
+    program(folder, FILL)
+    done = inside(SMALL + "$SEMA workflow run w.sema --run-dir runs -q\ncp -r runs kept", folder)
+    assert done.status == 0
+    lines = done.err.splitlines()
+    assert lines
+    assert all(line.startswith("warning: runs/wf_") for line in lines)
+    assert "No space left on device" in done.err
+    assert "could not be" in done.err
+    readable(folder / "kept", folder / "out")
+
+
+@needs_mounts
+def test_only_memos_find_no_room(folder: Path) -> None:
+    """A value that is larger than what is left; the journal, which is small, still goes on."""
+    program(folder, '(workflow/step "large" (fn () (string/repeat "x" 100000)))')
+    done = inside(
+        SMALL
+        + """$SEMA workflow run w.sema --run-dir runs -q
+             cp -r runs kept
+             mount -o remount,size=1m runs
+             $SEMA workflow run w.sema --run-dir runs -q --resume $(ls runs)
+             cp -r runs later""",
+        folder,
+    )
+    assert done.status == 0, done.err
+    assert "warning: runs/wf_" in done.err
+    run = only_run(folder / "kept")
+    assert events(run)[-1]["status"] == "success"
+    assert json.loads((run / "result.json").read_text())["value"] == 3
+    again = [
+        one["agent_name"] for one in events(only_run(folder / "later"), "events.resume-1.jsonl") if "agent_name" in one
+    ]
+    assert again[0] == "large"
+    assert calls(folder)[:3] == ["one", "two", "three"]
     readable(folder / "later", folder / "out")
 
 
@@ -269,8 +339,13 @@ def test_a_file_where_a_folder_should_be(folder: Path) -> None:
     assert len(calls(folder)) == 4 * 3  # whichever of both is in the way, the other keeps the results
 
 
-def test_a_folder_in_the_place_of_a_journal(folder: Path) -> None:
-    (folder / "runs" / "a" / "events.jsonl").mkdir(parents=True)
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_no_file_in_the_place_of_a_journal(make: Callable[[Path], None], folder: Path) -> None:
+    (folder / "runs" / "a").mkdir()
+    make(folder / "runs" / "a" / "events.jsonl")
     done = flow(folder, '(defworkflow w "" {} 1)', SEMA_WORKFLOW_RUN_ID="a")
     assert (done.status, 'a workflow run journal for "a" already exists' in done.err) == (1, True)
+    for option in ("--resume", "--fork"):
+        done = flow(folder, '(defworkflow w "" {} 1)', option, "a")
+        assert (done.status, done.err) == (1, f"error: no prior run to {option[2:]} at runs/a/events.jsonl\n")
     assert said(workflow_show.main, "a", "--run-dir", str(folder / "runs"))[0] == 2

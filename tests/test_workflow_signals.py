@@ -79,9 +79,9 @@ def interrupted(folder: Path, text: str, *signals: int, ready: Callable[[Any], N
     return Ended(process.returncode, out, "".join(lines) + rest)
 
 
-def check_interrupted(folder: Path, ended: Ended) -> Path:
+def check_interrupted(folder: Path, ended: Ended, status: int = 1) -> Path:
     """The directory of the run, when all is as it should be after Ctrl-C."""
-    assert ended.status == 1, ended.err
+    assert ended.status == status, ended.err
     root = folder / "runs"
     readable(root, folder / "out")
     (outer,) = (run for run in root.glob("*/") if not ended.err.find(f"--resume {run.name} --run-dir runs") < 0)
@@ -124,7 +124,7 @@ def test_ctrl_c_while_servers_are_connected(server: str, tmp_path: Path, silent:
     check_interrupted(tmp_path, interrupted(tmp_path, text, signal.SIGINT, ready=lambda _: silent.accept()))
 
 
-@pytest.mark.parametrize("wait", ["async/sleep", "standard input", "a command"])
+@pytest.mark.parametrize("wait", ["async/sleep", "a command"])
 def test_ctrl_c_twice(wait: str, tmp_path: Path) -> None:
     """The second comes while the run is being ended: at worst its end is missing, and it can be resumed."""
     text = HEAD + f'(defworkflow w "" {{}} (step "one") {WAITS[wait]})'
@@ -142,6 +142,33 @@ def test_ctrl_c_when_nothing_runs_any_more(tmp_path: Path) -> None:
     ended = interrupted(tmp_path, text, signal.SIGINT)
     assert ended.status == 1
     assert "Go on with" not in ended.err
+    assert events(only_run(tmp_path / "runs"))[-1]["status"] == "success"
+
+
+@pytest.mark.parametrize(
+    ("number", "wait"),
+    [
+        *((signal.SIGTERM, wait) for wait in ("async/sleep", "sleeping side by side", "standard input", "a loop")),
+        *((signal.SIGHUP, wait) for wait in ("async/sleep", "a command")),
+    ],
+)
+def test_other_signals_that_end_a_program(number: signal.Signals, wait: str, tmp_path: Path) -> None:
+    """`docker stop`, a cancelled job, a terminal that is closed: as Ctrl-C, with the signal's own status."""
+    text = HEAD + f'(defworkflow w "" {{}} (step "one") {WAITS[wait]})'
+    run = check_interrupted(tmp_path, interrupted(tmp_path, text, number), 128 + number)
+    again = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "--resume", run.name, QUICK="1")
+    assert (again.status, calls(tmp_path)) == (0, ["one"])
+
+
+def test_a_run_that_shall_outlive_its_terminal(tmp_path: Path) -> None:
+    """`nohup` has it ignore SIGHUP; so it does."""
+    text = HEAD + '(defworkflow w "" {} (workflow/step "a" (fn () (begun) (async/sleep 50) 1)))'
+    (tmp_path / "w.sema").write_text(text)
+    script = "trap '' HUP; $SEMA workflow run w.sema --run-dir runs -q 2> >(read line; kill -HUP 0; cat >&2) & wait $!"
+    with subprocess.Popen(
+        ["bash", "-c", script], cwd=tmp_path, env=ENV | {"SEMA": " ".join(SEMA)}, start_new_session=True
+    ) as process:
+        assert process.wait(60) == 0
     assert events(only_run(tmp_path / "runs"))[-1]["status"] == "success"
 
 
