@@ -144,8 +144,9 @@ def check_text(text: str) -> list[Diagnostic]:
     """The findings for a text: what can't be read first, then workflow by workflow."""
     forms, errors, _ = read_recovering(text)
     found = [Diagnostic(ERROR, one.span, "E-PARSE", one.message, one.hint) for one in errors]
+    unfinished = {(one.line, one.column) for one in found}
     for form in _workflows(forms.items):
-        _check_workflow(form, found)
+        _check_workflow(form, found, unfinished)
     return found
 
 
@@ -160,18 +161,15 @@ def _workflows(forms: Sequence[Any]) -> Iterator[List]:
             waiting.extend(reversed(form))
 
 
-def _check_workflow(form: List, found: list[Diagnostic]) -> None:
+def _check_workflow(form: List, found: list[Diagnostic], unfinished: set[Any]) -> None:
+    """unfinished: where forms begin that aren't closed. What they lack may be missing with the bracket."""
     items, span = form.items, form.span
+    is_finished = _place(span) not in unfinished
     if len(items) < 4:
-        found.append(
-            Diagnostic(
-                ERROR,
-                span,
-                "E-WF-SHAPE",
-                "defworkflow needs a name, a doc string, a meta map, and a body",
-                '(defworkflow name "doc" {:phases [...]} body…)',
-            )
-        )
+        problem = "defworkflow needs a name, a doc string, a meta map, and a body"
+        hint = '(defworkflow name "doc" {:phases [...]} body…)'
+        if is_finished:
+            found.append(Diagnostic(ERROR, span, "E-WF-SHAPE", problem, hint))
         return
     if type(items[1]) is not Symbol:
         found.append(Diagnostic(ERROR, span, "E-WF-NAME", "defworkflow name must be a bare symbol"))
@@ -183,7 +181,7 @@ def _check_workflow(form: List, found: list[Diagnostic]) -> None:
     else:
         problem = "defworkflow meta must be a map (e.g. {:phases [...] :budget {...}})"
         found.append(Diagnostic(ERROR, span, "E-WF-META", problem))
-    if body and not _may_end_in_status(body[-1]):
+    if body and is_finished and not _may_end_in_status(body[-1]):
         found.append(
             Diagnostic(
                 WARNING,
@@ -195,7 +193,7 @@ def _check_workflow(form: List, found: list[Diagnostic]) -> None:
         )
     if type(meta) is Map:
         _check_servers(meta, span, found)
-    _check_markers(body, found)
+    _check_markers(body, found, unfinished)
 
 
 def _check_phases(meta: Map, body: Sequence[Any], span: Any, found: list[Diagnostic]) -> None:
@@ -282,7 +280,7 @@ def _server_problems(spec: Any) -> Iterator[tuple[str, str, str]]:
             yield WARNING, "W-MCP-TOOLS", ":tools should be a list of strings"
 
 
-def _check_markers(body: Sequence[Any], found: list[Diagnostic]) -> None:
+def _check_markers(body: Sequence[Any], found: list[Diagnostic], unfinished: set[Any]) -> None:
     """`phase`, `step` and so on, wherever they stand in lists and vectors of the body.
 
     With each form waits the head of the form around it in which an approval can't wait, if there is one.
@@ -292,11 +290,11 @@ def _check_markers(body: Sequence[Any], found: list[Diagnostic]) -> None:
         form, around = waiting.pop()
         head = _head(form)
         if head is not None:
-            check = CHECKS.get(head)
-            if check is not None:
-                found += check(form.items, form.span)
-            elif head == "approval":
-                found += _check_approval(form.items, form.span, around)
+            if _place(form.span) not in unfinished:
+                if head == "approval":
+                    found += _check_approval(form.items, form.span, around)
+                elif head in CHECKS:
+                    found += CHECKS[head](form.items, form.span)
             if head in NO_APPROVAL_IN or head.startswith(NO_APPROVAL_IN_PREFIXED):
                 around = around or head
         if type(form) in (List, tuple):
@@ -390,6 +388,10 @@ def _head(form: Any) -> str | None:
     if type(form) is List and form.items and type(form.items[0]) is Symbol:
         return form.items[0].name
     return None
+
+
+def _place(span: Any) -> tuple[int | None, int | None]:
+    return (None, None) if span is None else (span.line, span.col)
 
 
 def _entry(entries: Map, name: str) -> Any:

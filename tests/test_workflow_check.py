@@ -241,6 +241,13 @@ def test_a_text_that_cannot_be_read_is_checked_as_far_as_it_can() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text", ["(defworkflow", "(defworkflow w", '(defworkflow w "d" {} (phase', '(defworkflow w "d" {} (f)']
+)
+def test_what_is_missing_with_a_bracket_is_not_told(text: str) -> None:
+    assert {one[2] for one in found(text)} == {"E-PARSE unterminated list"}
+
+
 def test_deep_nesting_is_no_problem() -> None:
     assert found(workflow("(f " * 900 + "(phase)" + ")" * 900))[0][2].startswith("E-PHASE-ARITY")
 
@@ -344,3 +351,53 @@ def test_a_program_checks_texts_and_forms() -> None:
     assert [list(one) for one in form] == [["E-STEP-ARITY", 1, 23]]
     message = session.run("(try (workflow/check) (catch e (:message e)))")
     assert message == "workflow/check expects 1 argument, got 0"
+
+
+# What `sema workflow run` makes of it
+
+ONE_LABEL = "phase takes exactly 1 argument (its label), got 0"
+GOOD = '(defworkflow good "d" {} {:status :success})'
+
+
+def run(folder: Path, text: str | bytes) -> subprocess.CompletedProcess[str]:
+    (folder / "w.sema").write_bytes(text if isinstance(text, bytes) else text.encode())
+    command = [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema", "-q"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f"{GOOD}\n{workflow('(phase)')}", [f"w.sema:3:3: error[E-PHASE-ARITY]: {ONE_LABEL}"]),
+        (f"{GOOD}\n(defworkflow w", ["w.sema:2:1: error[E-PARSE]: unterminated list", "  hint: add a closing `)`"]),
+        (f"{GOOD})", ["w.sema:1:45: error[E-PARSE]: unexpected closing `)`"]),
+        (f'{GOOD}\n"open', ["w.sema:2:1: error[E-PARSE]: unterminated string"]),
+    ],
+)  # fmt: skip
+def test_a_program_with_errors_is_not_run(text: str, lines: list[str], tmp_path: Path) -> None:
+    done = run(tmp_path, text)
+    said = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said[0] == "error: w.sema has an error and is not run (`sema workflow check` tells of warnings, too)"
+    assert said[1 : 1 + len(lines)] == lines
+    assert not (tmp_path / ".sema").exists()
+
+
+def test_all_errors_are_told_and_no_warnings(tmp_path: Path) -> None:
+    text = workflow("(step)", "{:mcp 1}") + workflow("(checkpoint) (parallel)") + '(when #f (defworkflow "x" "d" {} 1))'
+    said = run(tmp_path, text).stderr
+    assert said.startswith("error: w.sema has 4 errors and is not run")
+    assert re.findall(r"\[([EW]-[A-Z-]+)\]", said) == ["E-MCP-SPEC", "E-STEP-ARITY", "E-CKPT-ARITY", "E-WF-NAME"]
+
+
+def test_warnings_and_what_is_no_workflow_do_not_keep_a_program_from_running(tmp_path: Path) -> None:
+    assert run(tmp_path, workflow('(phase "A") 1', '{:phases ["B"]}')).returncode == 0
+    assert run(tmp_path, b"\xef\xbb\xbf" + GOOD.encode()).returncode == 0
+    assert run(tmp_path, "(define (phase) 1) (phase)").returncode == 0
+    assert run(tmp_path, GOOD.encode() + b'"\xff"').stderr == "error: w.sema is not UTF-8 text\n"
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "w.sema"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert main([str(path)]) == 0
