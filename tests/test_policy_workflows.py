@@ -280,6 +280,7 @@ def test_metadata_that_is_required(tmp_path: Path) -> None:
         ("[:checkpoint]", "(checkpoint :a 1)", "{:status :success :value 1}"),
         ("[:checkpoint :phase.started]", '(step "a")', "checkpoint, phase.started"),
         ("[:checkpoint]", '(error "boom")', '{:error "boom" :status :failed}'),
+        ("[:checkpoint]", '{:status :failed :why "no"}', '{:status :failed :why "no"}'),
         ("[:auth.granted]", "1", "auth.granted"),
         ("[:agent.tool_result]", f'{ADDING} (step "a" {{:tools [add]}})', DONE),
     ],
