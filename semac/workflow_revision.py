@@ -48,13 +48,15 @@ def can_ask(file: str, source: bytes) -> bool:
     workflow that runs."""
     seen: set[str] = set()
     waiting = [(source, file)]
-    while waiting:
+    size = 0
+    while waiting and len(seen) < MOST_FILES and size <= MOST_BYTES:
         text, path = waiting.pop()
+        size += len(text)
         if ASKS in text:
             return True
         for name in NAMED.findall(text):
             found = _sema_file(name.decode("utf-8", "surrogateescape"), path)
-            if found is not None and found not in seen and len(seen) < MOST_FILES:
+            if found is not None and found not in seen:
                 seen.add(found)
                 with suppress(SemaError):  # importing it will say so
                     waiting.append((_read(found), found))

@@ -101,6 +101,11 @@ def test_a_path_that_is_computed_is_refused(form: str) -> None:
     assert "lib.sema was not a part of the program when it started, so no approval covers it" in done.stderr
 
 
+def test_what_eval_imports_is_computed_too() -> None:
+    write(main=body_of(r'(eval (read "(import \"lib.sema\")")) (f)'), lib="(define (f) 1)")
+    assert "lib.sema was not a part of the program when it started" in run().stderr
+
+
 def test_a_refusal_is_a_condition() -> None:
     write(main=body_of('(try (import (str "li" "b.sema")) (catch e (:type e)))'), lib="(define (f) 1)")
     assert value(run()) == "eval"
