@@ -61,14 +61,12 @@ def _args_of(run_id: str, root: str) -> str:
 
 
 def _version_of(run_id: str, root: str, kind: str) -> str:
-    """The code version of a run: with it the keys of an edited program are those of the steps that it left as they
-    were."""
-    path = os.path.join(root, run_id, "metadata.json")
+    from sema_runtime.workflow.fork import code_version_of
+
     try:
-        with open(path, encoding="utf-8") as file:
-            return str(json.load(file)["code_version"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise Refused(f"cannot {kind}: {path} can't be read") from None
+        return code_version_of(root, run_id)
+    except (OSError, ValueError) as error:
+        raise Refused(f"cannot {kind}: {error}") from None
 
 
 def _finished_at(run_id: str, root: str, at: str | None) -> frozenset[str] | None:

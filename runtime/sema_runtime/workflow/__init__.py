@@ -27,6 +27,8 @@ def start(
     root: str | None = None,
     run_id: str | None = None,
     resume: bool = False,
+    fork: str | None = None,
+    at: str | None = None,
     args_json: str = "",
     code_version: str = "",
     max_tokens: int | None = None,
@@ -35,9 +37,11 @@ def start(
     """Starts function(*arguments), a Sema function in which a workflow is run; await the handle for its value.
 
     root: the folder of the runs, SEMA_WORKFLOW_RUN_DIR or .sema/runs when None. run_id: of a new run, or with resume of
-    the one to go on with. args_json, code_version: what kept results depend on besides their prompts; change the
-    version when the program's results shall not be taken from a run of the old one. max_tokens, max_usd: instead of the
-    limits in the meta map. Call it where an asyncio loop runs.
+    the one to go on with. fork: the run with whose results a new one begins, at: with those that it had by that event,
+    "SEQ" or "N:SEQ" for its Nth resumption; its code_version is taken unless one is given. args_json, code_version:
+    what kept results depend on besides their prompts; change the version when the program's results shall not be taken
+    from a run of the old one. max_tokens, max_usd: instead of the limits in the meta map. Call it where an asyncio loop
+    runs. Raises RunNotFound and ValueError for what can't be forked.
     """
     from dataclasses import replace
 
@@ -45,6 +49,12 @@ def start(
     from sema_runtime.workflow.scope import Settings
 
     settings = Settings.from_environment()
+    keys = None
+    if fork is not None:
+        from sema_runtime.workflow.fork import code_version_of, finished_at
+
+        code_version = code_version or code_version_of(root or settings.root, fork)
+        keys = None if at is None else finished_at(root or settings.root, fork, at)
     return Handle(
         function,
         arguments,
@@ -53,9 +63,36 @@ def start(
             root=settings.root if root is None else root,
             run_id=run_id,
             resume=resume,
+            fork=fork,
+            fork_keys=keys,
             args_json=args_json,
             code_version=code_version,
             max_tokens=max_tokens,
             max_usd=max_usd,
         ),
     )
+
+
+async def replayed(function: Callable[..., Any], /, *arguments: Any, run_id: str, root: str | None = None) -> str:
+    """The first place where function(*arguments) would differ from a run that was recorded, in words; "" when there is
+    none. Steps give what they gave, no model is asked, nothing is written. Raises RunNotFound, ValueError.
+    """
+    from contextlib import suppress
+    from dataclasses import replace
+
+    from sema_runtime.workflow import scope
+    from sema_runtime.workflow.handle import Handle
+    from sema_runtime.workflow.recording import Recording
+
+    settings = scope.Settings.from_environment()
+    recording = Recording(settings.root if root is None else root, run_id)
+    settings = replace(settings, recording=recording, args_json=recording.args_json)
+
+    def ending() -> None:
+        with suppress(scope.Stop):  # it ends where the replay does
+            function(*arguments)
+
+    await Handle(ending, (), settings)
+    if recording.verdict is None:
+        return f"the function didn't come to the workflow {recording.workflow}"
+    return recording.verdict

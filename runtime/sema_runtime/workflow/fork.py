@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     Place = tuple[int, int]  # the number of a file of the journal, and the seq of an event in it
 
 
+def code_version_of(root: str, run_id: str) -> str:
+    """The code version of a run: with it the keys of an edited program are those of the steps that it left as they
+    were. Raises RunNotFound, ValueError."""
+    metadata = open_run(root, run_id).metadata
+    version = None if metadata is None else metadata.get("code_version")
+    if not isinstance(version, str):
+        raise ValueError(f"the metadata.json of {run_id} can't be read")
+    return version
+
+
 def place(text: str) -> Place:
     """`SEQ` in the journal's first file, or `N:SEQ` in that of the Nth time that the run was resumed. Raises
     ValueError."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from sema_runtime.llm.calls import Attempt, Call
+    from sema_runtime.tasks.strands import Strand
     from sema_runtime.workflow.recording import Leaf, Recording
     from sema_runtime.workflow.run import Thunk
     from sema_runtime.workflow.scope import Settings
@@ -74,6 +75,8 @@ class ReplayedRun(Run):
         self.recording: Recording = recording
         self.opened = 0  # phases
         super().__init__(workflow, doc, meta, settings, (recording.run_id, Unwritten(recording.folder)), outer)
+        self.owner = None if outer is None else outer.owner
+        self.strand: Strand | None = None  # in which the body runs
         self.keys = Keys(recording.code_version, args_fingerprint(recording.args_json))
         self.emitted |= recording.names
         if outer is not None:
@@ -85,17 +88,35 @@ class ReplayedRun(Run):
         """Ends the replay: here is the first difference. Raises Differs."""
         if self.recording.verdict is None:
             self.recording.verdict = said
-        self.recording.stopped = True
-        raise Differs
+        self._stop(Differs())
 
     def over(self) -> NoReturn:
         """Ends the replay: the recording has nothing more. Raises Over."""
+        self._stop(Over())
+
+    def _stop(self, stop: scope.Stop) -> NoReturn:
+        """Ends the run: raises stop in the task in which its body runs, and ends the present one."""
+        from greenlet import getcurrent  # type: ignore[import-untyped]
+
+        from sema_runtime.tasks.promises import Cancelled
+
         self.recording.stopped = True
-        raise Over
+        if self.owner in (None, getcurrent()):
+            raise stop
+        if self.strand is not None and self.strand.waiter is not None:
+            self.strand.waiter.fail(stop)
+        raise Cancelled
+
+    def _go_on(self) -> None:
+        """What comes after the end of the replay, in other tasks or in the body, ends too."""
+        if self.recording.stopped:
+            self._stop(Over())
 
     def whole(self, body: Thunk) -> Any:
         from sema_runtime.llm import calls
+        from sema_runtime.tasks.scheduler import scheduler
 
+        self.strand = scheduler().current()
         watch = NoModel(self)
         calls.observers.insert(0, watch)
         try:
@@ -109,6 +130,7 @@ class ReplayedRun(Run):
         return envelope
 
     def open_phase(self, label: str) -> None:
+        self._go_on()
         phases, at = self.recording.phases, self.opened
         if at == len(phases) and not self.recording.ended:
             self.over()
@@ -120,6 +142,7 @@ class ReplayedRun(Run):
         super().open_phase(label)
 
     def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
+        self._go_on()
         shown, key = prompt_shown(prompt), self._leaf_key(label, prompt, schema)
         leaf = self.recording.find(key, self.phase, label, shown)
         if leaf is None:
@@ -155,6 +178,7 @@ class ReplayedRun(Run):
         self.differs(_compared(f"step {label}{phase} asks something else ({like.place()})", like.prompt, shown))
 
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
+        self._go_on()
         key = self.keys.checkpoint(self.phase, name)
         leaf = self.recording.find(key, self.phase, name, "")
         kept = MISSING if leaf is not None else self.memos.find(key)

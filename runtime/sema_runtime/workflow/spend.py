@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.scope import Settings
 
 
+LARGEST = 1 << 63  # a limit of more is none
+
+
 class Spend:
     """max_tokens, max_usd: limits, None without. over: one of them was passed; it stays set, and no leaf starts any
     more (refusals: how many would have). frame: with :reserve #t, the budget that every call in the run is held against before it is sent."""
@@ -62,6 +65,6 @@ def _budget(meta: Any) -> Map | None:
 
 def _number(budget: Map | None, name: str) -> int | float | None:
     value = None if budget is None else budget.lookup(keyword(name))
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
-        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+        return None  # also for NaN
     return value
