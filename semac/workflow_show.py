@@ -26,7 +26,7 @@ from semac.workflow_commands import (
 )
 
 SHOWN = 40  # agents and checkpoints of a phase that are shown without --all, besides those that failed
-MARKS = {"ok": "✓", "success": "✓", "failed": "✗", "running": "…", "unfinished": "-"}
+MARKS = {"ok": "✓", "success": "✓", "failed": "✗", "running": "…", "unfinished": "-", "interrupted": "-"}
 NO_PHASE = "(before the first phase)"
 
 
@@ -50,20 +50,19 @@ def show_command(run_id: str, run_dir: str | None, as_json: bool, agent_id: str 
       sema workflow show wf_1767225600_0_812_0 --agent reader_3
       sema workflow show latest --json
     """
-    root = root_of(run_dir)
-    run = opened(root, run_id)
+    run = opened(root_of(run_dir), run_id)
     try:
+        shown: Any
         if agent_id is not None:
             agent = run.agent(agent_id)
             if agent is None:
                 raise Problem(f"run '{run.id}' has no agent '{agent_id}'")
-            show_json(agent_as_json(agent, texts=True)) if as_json else print("\n".join(_agent_lines(agent)))
-        elif as_json:
-            show_json(run_as_json(run))
+            shown = agent_as_json(agent, texts=True) if as_json else "\n".join(_agent_lines(agent))
         else:
-            print("\n".join(_run_lines(run, everything)))
+            shown = run_as_json(run) if as_json else "\n".join(_run_lines(run, everything))
     except (OSError, ValueError) as error:
         raise Problem(f"run '{run.id}': {error}") from None
+    show_json(shown) if as_json else print(shown)
     return 0
 
 
@@ -129,20 +128,15 @@ def _usage(usage: Any) -> dict[str, Any]:
 
 def grouped(run: Any) -> list[tuple[Any, list[Any]]]:
     """(phase, its checkpoints and agents in the order of the journal); first, with None, what stands in no phase."""
-    groups: dict[int, list[Any]] = {number: [] for number in range(-1, len(run.phases))}
-    for table in (run.checkpoints, run.agents):
-        for row, number in enumerate(table.phase):
-            groups[number].append(table[row])
-    for parts in groups.values():
-        parts.sort(key=_place)
-    outside = groups.pop(-1)
-    found: list[tuple[Any, list[Any]]] = [(run.phases[number], parts) for number, parts in groups.items()]
+    outside: list[Any] = []
+    found: list[tuple[Any, list[Any]]] = []
+    for phase in run.fold.phases:
+        parts = [run.agents[item] if item >= 0 else run.checkpoints[-1 - item] for item in phase.items()]
+        if phase.name is None:
+            outside += parts
+        else:
+            found.append((phase, parts))
     return [(None, outside), *found] if outside else found
-
-
-def _place(part: Any) -> tuple[int, int]:
-    table = part.run.agents if type(part) is Agent else part.run.checkpoints
-    return table.segment[part.row], table.offset[part.row]
 
 
 # Text

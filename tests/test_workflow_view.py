@@ -19,6 +19,7 @@ from viewer_support import asked, signing_key, viewer
 from workflow_journals import GOLDEN, Segment, review, wide, written
 
 from sema_runtime.values.errors import SemaError
+from sema_runtime.workflow.viewer import answers
 from sema_runtime.workflow.viewer.guard import host_allowed, safe_segment
 from sema_runtime.workflow.viewer.journal import Journal
 from sema_runtime.workflow.viewer.server import Viewer
@@ -397,14 +398,14 @@ def test_runs_with_their_status(client: httpx.Client, viewer: Viewer) -> None:
 
 
 def test_resumed_runs_are_one_tree(tmp_path: Path) -> None:
-    state = whole(written(tmp_path, "a", review(until="running"), review())).state
-    assert [(phase.name, phase.agents, phase.status) for phase in state.phases] == [
+    journal = whole(written(tmp_path, "a", review(until="running"), review()))
+    assert [(row["name"], row["agents"], row["status"]) for row in answers.summary(journal, 0)["phases"]] == [
         ("Read", 0, "success"),
         ("Judge", 12, "success"),
         ("Report", 1, "success"),
     ]
-    assert [int(status) for status in state.agents.status[:6]] == [1, 1, 3, 3, 3, 3]
-    assert state.status == "success"
+    assert [int(status) for status in journal.fold.agents.status[:6]] == [1, 1, 3, 3, 3, 3]
+    assert journal.fold.status == "success"
 
 
 def test_a_phase_opened_again_is_another_one(tmp_path: Path) -> None:
@@ -413,8 +414,8 @@ def test_a_phase_opened_again_is_another_one(tmp_path: Path) -> None:
         run.open_phase(name)
         run.checkpoint("x", "1")
     run.end()
-    state = whole(written(tmp_path, "a", run, run)).state
-    assert [(phase.name, phase.checkpoints) for phase in state.phases] == [
+    found = answers.summary(whole(written(tmp_path, "a", run, run)), 0)
+    assert [(row["name"], row["checkpoints"]) for row in found["phases"]] == [
         ("a", 2), ("b", 2), ("a", 2), ("c", 2), ("a", 2),
     ]  # fmt: skip
 
@@ -422,7 +423,7 @@ def test_a_phase_opened_again_is_another_one(tmp_path: Path) -> None:
 def test_damaged_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
     lines = review().lines
     damage = ["{", "[1]", "null", '{"event":3}', "\x00\xff", '{"a":1},{"b":2}', "[" * 100_000]
-    state = whole(written(tmp_path, "a", [*lines[:5], *damage, "", *lines[5:]])).state
+    state = whole(written(tmp_path, "a", [*lines[:5], *damage, "", *lines[5:]])).fold
     assert state.damaged == len(damage)
     assert state.status == "success"
     assert len(state.agents) == 7
@@ -443,19 +444,19 @@ def test_hostile_values_are_taken_for_unknown(tmp_path: Path) -> None:
     run.lines.append('{"event":"budget","seq":1,"ts":"x","input_tokens":1,"output_tokens":1,"cost_usd":1e999}')
     run.add("run.ended", status=3, dur_ms="x")
     journal = whole(written(tmp_path, "a", run))
-    state = journal.state
-    assert (state.tokens_in, state.tokens_out, state.unpriced) == (6, 2, 3)
-    assert state.cost != state.cost
+    state = journal.fold
+    usage = state.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.unpriced, usage.cost_usd) == (6, 2, 3, None)
     assert state.overflow == {"queue-full": 7}
     assert (state.status, state.damaged) == ("failed", 0)
 
 
 def test_fields_in_another_order(tmp_path: Path) -> None:
     turned = [json.dumps(dict(sorted(json.loads(line).items(), reverse=True))) for line in review().lines]
-    there, here = whole(written(tmp_path, "a", turned)).state, whole(written(tmp_path, "b", review())).state
+    there, here = whole(written(tmp_path, "a", turned)).fold, whole(written(tmp_path, "b", review())).fold
     assert there.agents.tools == here.agents.tools
     assert there.agents.start == here.agents.start
-    assert there.cost == here.cost
+    assert there.usage.cost_usd == here.usage.cost_usd
 
 
 def test_reading_goes_on_where_it_ended(tmp_path: Path) -> None:
@@ -467,13 +468,13 @@ def test_reading_goes_on_where_it_ended(tmp_path: Path) -> None:
         journal.unread()
         while journal.read():
             pass
-        assert len(journal.state.kind) == text[:end].count(b"\n")
+        assert len(journal.fold.kind) == text[:end].count(b"\n")
     (folder / "events.jsonl").write_bytes(text)
     journal.unread()
     while journal.read():
         pass
     assert journal.generation == 1
-    assert journal.event(5)["agent_id"] == "reader_1"
+    assert journal.event(5).data["agent_id"] == "reader_1"
     assert journal.unread() == 0
 
 
@@ -484,18 +485,18 @@ def test_replaced_and_cut_journals_are_read_anew(tmp_path: Path) -> None:
     assert journal.generation == 2
     while journal.read():
         pass
-    assert len(journal.state.segments) == 1
+    assert len(journal.fold.segments) == 1
     written(tmp_path, "a", GOLDEN)
     assert journal.unread() == len(GOLDEN)
     assert journal.generation == 3
 
 
 def test_a_line_without_end_is_no_burden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sema_runtime.workflow.viewer import journal
+    from sema_runtime.workflow import segments
 
-    monkeypatch.setattr(journal, "LONGEST", 1 << 20)
+    monkeypatch.setattr(segments, "LONGEST", 1 << 20)
     lines = review().lines
-    state = whole(written(tmp_path, "a", [*lines[:4], '{"event":"' + "x" * (3 << 20), *lines[4:]])).state
+    state = whole(written(tmp_path, "a", [*lines[:4], '{"event":"' + "x" * (3 << 20), *lines[4:]])).fold
     assert (state.damaged, state.status, len(state.agents)) == (1, "success", 7)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from sema_runtime.workflow.reading import run_ids, segment_files
-from sema_runtime.workflow.segments import Segment
+from sema_runtime.workflow.reading import run_ids
+from sema_runtime.workflow.segments import Segment, segment_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,14 +1,17 @@
-"""The agents, tool calls, checkpoints and other events of a run, in columns.
+"""The agents, tool calls, checkpoints and other events of a run, as objects.
 
-A run may have hundreds of thousands of each; an object for every one would take ten times the memory. What a table
-gives out are views: `Agent`, `ToolCall`, `Checkpoint`, with their texts read from the journal when they are asked for.
+A run may have hundreds of thousands of each; what there is of them stands in columns (`fold`). What a table gives out
+are views: `Agent`, `ToolCall`, `Checkpoint`, with their texts read from the journal when they are asked for.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from itertools import islice
 
+from sema_runtime.workflow.columns import FAILED, OK, RUNNING, bytes_of, text_of
+from sema_runtime.workflow.fold import BEFORE, CALL
 from sema_runtime.workflow.segments import Event
 
 TYPE_CHECKING = False
@@ -16,26 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, overload
 
-    from sema_runtime.workflow.reading import Phase, Run
+    from sema_runtime.workflow.fold import Phase
+    from sema_runtime.workflow.reading import Run
 
-UNKNOWN = float("nan")  # in a column of costs
-RUNNING, OK, FAILED, OTHER = range(4)
-STATUSES = {"ok": OK, "failed": FAILED}
-
-
-class Names:
-    """Texts that come again and again, numbered."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        found = self.numbers.get(text)
-        if found is None:
-            found = self.numbers[text] = len(self.texts)
-            self.texts.append(text)
-        return found
+TOLD = frozenset(  # the kinds of events that the other tables and a run itself tell of
+    (
+        "damaged", "run.started", "run.ended", "phase.started", "phase.ended", "agent.started", "agent.result",
+        "agent.tool_call", "checkpoint", "budget",
+    )
+)  # fmt: skip
 
 
 class _View:
@@ -61,11 +53,12 @@ class _Table(Sequence["Any"]):
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.segment = array("H")
-        self.offset = array("q")  # of the event in its segment
+
+    def _rows(self) -> Sequence[int]:
+        raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self.offset)
+        return len(self._rows())
 
     if TYPE_CHECKING:
 
@@ -75,17 +68,13 @@ class _Table(Sequence["Any"]):
         def __getitem__(self, index: slice) -> list[Any]: ...
 
     def __getitem__(self, index: int | slice) -> Any:
-        rows = range(len(self.offset))
+        rows = self._rows()
         if isinstance(index, slice):
             return [self.view(self.run, row) for row in rows[index]]
         return self.view(self.run, rows[index])
 
     def __iter__(self) -> Iterator[Any]:
-        return (self.view(self.run, row) for row in range(len(self.offset)))
-
-    def event(self, row: int) -> Event:
-        """The event of a row, read again. Raises OSError, ValueError when the journal has changed since."""
-        return self.run.segments[self.segment[row]].at(self.offset[row])
+        return (self.view(self.run, row) for row in self._rows())
 
 
 class Agent(_View):
@@ -95,79 +84,92 @@ class Agent(_View):
 
     @property
     def id(self) -> str:
-        return self.run.agents.id_of(self.row)
+        return text_of(self.run.fold.agents.ids[self.row])
 
     @property
     def name(self) -> str:
-        return self.run.agents.names.texts[self.run.agents.name[self.row]]
+        return self.run.fold.words.texts[self.run.fold.agents.name[self.row]]
 
     @property
     def segment(self) -> int:
-        return self.run.agents.segment[self.row]
+        return self._opening().segment
+
+    def _opening(self) -> Phase:
+        fold = self.run.fold
+        return fold.phases[fold.agents.phase[self.row]]
 
     @property
     def phase(self) -> Phase | None:
         """The phase that was open when it started."""
-        number = self.run.agents.phase[self.row]
-        return None if number < 0 else self.run.phases[number]
+        opening = self._opening()
+        return None if opening.name is BEFORE else opening
 
     @property
     def status(self) -> str:
         """running, ok, failed; unfinished when the run ended, or was resumed, before it did."""
-        status = self.run.agents.status[self.row]
-        if status == RUNNING:
-            return "running" if self.run.is_open(self.segment) else "unfinished"
-        return "ok" if status == OK else "failed" if status == FAILED else self.result_event().text("status")
+        status = self.run.fold.agents.status[self.row]
+        if self.is_finished:
+            return "ok" if status == OK else "failed" if status == FAILED else self.result_event().text("status")
+        return "running" if status == RUNNING and self.run.is_open(self.segment) else "unfinished"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has a result."""
+        return self.run.fold.agents.result[self.row] > 0
 
     @property
     def duration_ms(self) -> int | None:
         """None while it runs."""
-        table = self.run.agents
-        return None if table.status[self.row] == RUNNING else table.duration[self.row]
+        return int(self.run.fold.agents.duration[self.row]) if self.is_finished else None
 
     @property
     def model(self) -> str:
         """The last model that answered; "" when it isn't known."""
-        return self.run.agents.models.texts[self.run.agents.model[self.row]]
+        return self.run.fold.words.texts[self.run.fold.agents.model[self.row]]
 
     @property
     def input_tokens(self) -> int:
-        return self.run.agents.input[self.row]
+        return self.run.fold.agents.input[self.row]
 
     @property
     def output_tokens(self) -> int:
-        return self.run.agents.output[self.row]
+        return self.run.fold.agents.output[self.row]
 
     @property
     def cost_usd(self) -> float | None:
         """None when it isn't known, or nothing was used."""
-        cost = self.run.agents.cost[self.row]
-        return None if cost != cost else cost
+        return self.run.fold.agents.cost_of(self.row)
 
     @property
     def tool_calls(self) -> int:
         """How many there were."""
-        return self.run.agents.tools[self.row]
+        return self.run.fold.agents.tools[self.row]
 
     @property
     def prompt(self) -> str:
         """As the journal has it: cut after 4000 characters. Read from the file."""
-        return self.run.agents.event(self.row).text("prompt")
+        return self.run.event(self.run.fold.agents.event[self.row]).text("prompt")
 
     @property
     def result(self) -> str | None:
         """The rendered value or `error: ...`; None while it runs. Read from the file."""
-        return None if self.run.agents.status[self.row] == RUNNING else self.result_event().text("output")
+        return self.result_event().text("output") if self.is_finished else None
+
+    @property
+    def result_seq(self) -> int | None:
+        """The seq of its result in its segment; None while it runs. Read from the file."""
+        return self.result_event().seq if self.is_finished else None
 
     def result_event(self) -> Event:
-        return self.run.segments[self.segment].at(self.run.agents.result[self.row])
+        """Only for one that is finished."""
+        return self.run.event(self.run.fold.agents.result[self.row])
 
     def calls(self) -> list[ToolCall]:
         """Its tool calls, in order."""
-        agents = self.run.tool_calls.agent
+        fold = self.run.fold
         if not self.tool_calls:
             return []
-        return [ToolCall(self.run, row) for row, agent in enumerate(agents) if agent == self.row]
+        return [ToolCall(self.run, event) for event in fold.events_of(self.row) if fold.kind[event] == CALL]
 
 
 class Agents(_Table):
@@ -175,50 +177,34 @@ class Agents(_Table):
 
     view = Agent
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
-        self.names, self.models = Names(), Names()
-        self.models.number("")
-        self.name = array("i")
-        self.number = array("i")  # the n of an id `NAME_n`; -1 for other ids, which are in odd
-        self.odd: dict[int, str] = {}
-        self.phase = array("i")
-        self.model = array("i")
-        self.status = array("b")
-        self.result = array("q")  # offset of agent.result
-        self.duration = array("q")
-        self.input, self.output = array("q"), array("q")
-        self.cost = array("d")
-        self.tools = array("i")
-
-    def add(self, segment: int, offset: int, phase: int, id_: str, name: str, model: str) -> int:
-        """A row for an agent that started."""
-        row = len(self.offset)
-        label, _, digits = id_.rpartition("_")
-        if label == name and digits.isascii() and digits.isdecimal() and len(digits) < 9 and digits[0] != "0":
-            self.number.append(int(digits))
-        else:
-            self.number.append(-1)
-            self.odd[row] = id_
-        self.name.append(self.names.number(name))
-        self.segment.append(segment)
-        self.offset.append(offset)
-        self.phase.append(phase)
-        self.model.append(self.models.number(model) if model else 0)
-        self.status.append(RUNNING)
-        for column in (self.result, self.duration, self.input, self.output):
-            column.append(0)
-        self.cost.append(UNKNOWN)
-        self.tools.append(0)
-        return row
-
-    def id_of(self, row: int) -> str:
-        number = self.number[row]
-        return self.odd[row] if number < 0 else f"{self.names.texts[self.name[row]]}_{number}"
+    def _rows(self) -> range:
+        return range(len(self.run.fold.agents))
 
     def rows_of(self, id_: str) -> list[int]:
         """The rows with that id: one in each segment where it came."""
-        return [row for row in range(len(self.offset)) if self.id_of(row) == id_]
+        wanted = bytes_of(id_)
+        return [row for row, one in enumerate(self.run.fold.agents.ids) if one == wanted]
+
+
+class _Events(_Table):
+    """Events of some kinds: a row is the number of an event."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.seen = 0  # events looked at
+        self.numbers = array("I")
+
+    def _is_wanted(self, kind: int) -> bool:
+        raise NotImplementedError
+
+    def _rows(self) -> array[int]:
+        kinds = self.run.fold.kind
+        if self.seen < len(kinds):
+            wanted = {number for number in range(len(self.run.fold.kinds)) if self._is_wanted(number)}
+            fresh = enumerate(islice(kinds, self.seen, None), self.seen)
+            self.numbers.extend(number for number, kind in fresh if kind in wanted)
+            self.seen = len(kinds)
+        return self.numbers
 
 
 class ToolCall(_View):
@@ -227,32 +213,29 @@ class ToolCall(_View):
     __slots__ = ()
 
     @property
+    def agent(self) -> Agent | None:
+        """Who called; None when the journal doesn't have it."""
+        owner = self.run.fold.owner[self.row]
+        return None if owner < 0 else Agent(self.run, owner)
+
+    @property
     def name(self) -> str:
-        calls = self.run.tool_calls
-        return calls.names.texts[calls.name[self.row]]
+        """Read from the file."""
+        return self.run.event(self.row).text("tool_name")
 
     @property
     def args_json(self) -> str:
         """Printed Sema, or "gated" when they were not written down. Read from the file."""
-        return self.run.tool_calls.event(self.row).text("args_json")
+        return self.run.event(self.row).text("args_json")
 
 
-class ToolCalls(_Table):
-    """All tool calls. agent: the row of the agent, -1 when the journal doesn't have it."""
+class ToolCalls(_Events):
+    """All tool calls."""
 
     view = ToolCall
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
-        self.names = Names()
-        self.name = array("i")
-        self.agent = array("i")
-
-    def add(self, segment: int, offset: int, agent: int, name: str) -> None:
-        self.segment.append(segment)
-        self.offset.append(offset)
-        self.agent.append(agent)
-        self.name.append(self.names.number(name))
+    def _is_wanted(self, kind: int) -> bool:
+        return kind == CALL
 
 
 class Checkpoint(_View):
@@ -262,32 +245,41 @@ class Checkpoint(_View):
 
     @property
     def key(self) -> str:
-        checkpoints = self.run.checkpoints
-        return checkpoints.keys.texts[checkpoints.key[self.row]]
+        return self.run.fold.words.texts[self.run.fold.checkpoint_key[self.row]]
 
     @property
     def segment(self) -> int:
-        return self.run.checkpoints.segment[self.row]
+        return self._opening().segment
+
+    def _opening(self) -> Phase:
+        return self.run.fold.phases[self.run.fold.checkpoint_phase[self.row]]
 
     @property
     def phase(self) -> Phase | None:
-        number = self.run.checkpoints.phase[self.row]
-        return None if number < 0 else self.run.phases[number]
+        opening = self._opening()
+        return None if opening.name is BEFORE else opening
+
+    def event(self) -> Event:
+        return self.run.event(self.run.fold.checkpoint_event[self.row])
+
+    @property
+    def seq(self) -> int | None:
+        """Of its event in its segment. Read from the file, as what follows."""
+        return self.event().seq
 
     @property
     def value(self) -> str:
-        """The value as text, cut after 8192 bytes; "" when it was not written down. Read from the file."""
-        return self.run.checkpoints.event(self.row).text("value")
+        """The value as text, cut after 8192 bytes; "" when it was not written down."""
+        return self.event().text("value")
 
     @property
     def content_key(self) -> str:
-        """The name of its memo. Read from the file."""
-        return self.run.checkpoints.event(self.row).text("content_key")
+        """The name of its memo."""
+        return self.event().text("content_key")
 
     @property
     def value_digest(self) -> str:
-        """Read from the file."""
-        return self.run.checkpoints.event(self.row).text("value_digest")
+        return self.event().text("value_digest")
 
 
 class Checkpoints(_Table):
@@ -295,41 +287,25 @@ class Checkpoints(_Table):
 
     view = Checkpoint
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
-        self.keys = Names()
-        self.key = array("i")
-        self.phase = array("i")
-
-    def add(self, segment: int, offset: int, phase: int, key: str) -> None:
-        self.segment.append(segment)
-        self.offset.append(offset)
-        self.phase.append(phase)
-        self.key.append(self.keys.number(key))
+    def _rows(self) -> range:
+        return range(len(self.run.fold.checkpoint_event))
 
 
-class Others(_Table):
+class Others(_Events):
     """The events that no other table has: of servers, policies, approvals, memory, and those that we don't know."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
-        self.names = Names()
-        self.name = array("i")
-        self.view = lambda _, row: self.event(row)
+    @staticmethod
+    def view(run: Run, row: int) -> Event:
+        return run.event(row)
 
-    def add(self, segment: int, offset: int, name: str) -> None:
-        self.segment.append(segment)
-        self.offset.append(offset)
-        self.name.append(self.names.number(name))
+    def _is_wanted(self, kind: int) -> bool:
+        return self.run.fold.kinds.texts[kind] not in TOLD
 
     def named(self, *names: str) -> Iterator[Event]:
         """Those of some names."""
-        wanted = {self.names.numbers.get(name) for name in names}
-        return (self.event(row) for row, name in enumerate(self.name) if name in wanted)
+        fold = self.run.fold
+        return (self.run.event(row) for row in self._rows() if fold.kind_name(row) in names)
 
     def counts(self) -> dict[str, int]:
         """How many there are of each name."""
-        found = [0] * len(self.names.texts)
-        for name in self.name:
-            found[name] += 1
-        return dict(zip(self.names.texts, found, strict=True))
+        return {name: many for name, many in self.run.fold.counts().items() if name not in TOLD}

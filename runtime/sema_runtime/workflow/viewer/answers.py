@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
-from math import isnan
+from bisect import bisect_left
 from time import time
 
-from sema_runtime.workflow.viewer.journal import LINE_SHOWN
-from sema_runtime.workflow.viewer.state import BEFORE, DAMAGED, NOBODY, RUNNING, STATUS
+from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, text_of
+from sema_runtime.workflow.fold import CHECKPOINT
+from sema_runtime.workflow.journal import segment_name
+from sema_runtime.workflow.lines import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.workflow.viewer.journal import Journal
-    from sema_runtime.workflow.viewer.state import Phase, State
+    from sema_runtime.workflow.fold import Fold
+    from sema_runtime.workflow.viewer.journal import Branch, Journal
 
     Row = dict[str, Any]
 
+STATUS = ("running", "ok", "failed", "interrupted", "failed")  # of an agent; what the format doesn't have is a failure
+LINE_SHOWN = 1 << 20  # bytes of one event that are sent to the page
 PHASES = 2000  # phases of a summary
 PAGE = 500  # rows or events of one answer
 FOUND = 20_000  # events that a search goes on to find
@@ -29,15 +33,17 @@ TITLE = 160  # characters of an event's line in the list
 
 def summary(journal: Journal, unread: int) -> Row:
     """The head of the page: status, totals, phases."""
-    state = journal.state
-    phases = [phase_row(phase, state) for phase in state.phases[:PHASES]]
-    status, reason = state.status, state.reason
+    fold = journal.fold
+    branches = journal.tree.follow()
+    phases = [phase_row(branch) for branch in branches[:PHASES]]
+    status, reason = fold.status, fold.reason or None
     if unread and (last := journal.last_event()).get("event") == "run.ended":
         status, reason = str(last.get("status")), last.get("reason")
     if status != "running" and not unread:
         for row in phases:
             if row["status"] == "pending":
                 row["status"] = "skipped"
+    begun, usage, counts = fold.begun, fold.usage, fold.counts()
     return {
         "cursor": journal.cursor,
         "generation": journal.generation,
@@ -45,70 +51,62 @@ def summary(journal: Journal, unread: int) -> Row:
         "size": journal.size() if unread else None,
         "status": status,
         "reason": reason,
-        "workflow": state.begun.get("workflow"),
-        "run_id": state.begun.get("run_id"),
-        "code_version": state.begun.get("code_version"),
-        "args_json": state.begun.get("args_json"),
-        "started_ts": state.started_ts,
-        "ended_ts": state.ended_ts,
-        "elapsed_ms": state.clock.now,
+        **{name: begun.get(name) or None for name in ("workflow", "run_id", "code_version", "args_json")},
+        "started_ts": begun.get("ts") or None,
+        "ended_ts": fold.ended or None,
+        "elapsed_ms": fold.clock.now,
         "written": written_at(journal),
         "now": time(),
-        "events": len(state.kind),
-        "agents": len(state.agents),
-        "finished": state.finished,
-        "failed": state.failed,
-        "running": len(state.running),
-        "parallel": state.most_parallel,
-        "checkpoints": len(state.checkpoint_keys),
-        "input_tokens": state.tokens_in,
-        "output_tokens": state.tokens_out,
-        "cost_usd": known(state.cost),
-        "unpriced": state.unpriced,
-        "token_limit": state.budget_limit,
-        "damaged": state.damaged,
-        "overflow": state.overflow,
-        "policy": state.policy,
-        "segments": [{"first": one["first"], "at": one["at"], "started": one["started"]} for one in state.segments],
-        "files": [name for name in FILES if (journal.folder / name).is_file()],
+        "events": len(fold.kind),
+        "agents": len(fold.agents),
+        "finished": fold.finished,
+        "failed": fold.failed,
+        "running": fold.running,
+        "parallel": fold.most_parallel,
+        "checkpoints": len(fold.checkpoint_event),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd,
+        "unpriced": usage.unpriced,
+        "token_limit": fold.token_limit,
+        "damaged": fold.damaged,
+        "overflow": fold.overflow,
+        "policy": {name: many for name, many in counts.items() if name.startswith(("policy.", "approval."))},
+        "segments": fold.segments,
+        "files": [name for name in FILES if (journal.path / name).is_file()],
         "phases": phases,
-        "phases_left_out": max(0, len(state.phases) - PHASES),
-        "kinds": sorted(name for name in state.kinds.texts if name != DAMAGED or state.damaged),
+        "phases_left_out": max(0, len(branches) - PHASES),
+        "kinds": sorted(counts),
     }
 
 
-def phase_row(phase: Phase, state: State) -> Row:
-    running = phase.agents - phase.finished
+def phase_row(branch: Branch) -> Row:
+    usage, status = branch.usage, branch.status
+    agents, checkpoints = (sum(getattr(part, name) for part in branch.parts) for name in ("agents", "checkpoints"))
     return {
-        "number": phase.number,
-        "name": phase.name,
-        "status": phase.status,
-        "started": phase.started,
-        "ended": phase.ended,
-        "agents": phase.agents,
-        "finished": phase.finished,
-        "failed": phase.failed,
-        "running": running if phase.status == "running" else 0,
-        "checkpoints": phase.checkpoints,
-        "rows": len(phase.items),
-        "tokens": phase.tokens,
-        "cost_usd": known(phase.cost),
-        "unpriced": phase.unpriced,
+        "number": branch.number,
+        "name": branch.name,
+        "status": status,
+        "started": branch.began,
+        "ended": branch.closed,
+        "agents": agents,
+        "finished": sum(part.finished for part in branch.parts),
+        "failed": sum(part.failed for part in branch.parts),
+        "running": branch.agents_running() if status == "running" else 0,
+        "checkpoints": checkpoints,
+        "rows": agents + checkpoints,
+        "tokens": usage.tokens,
+        "cost_usd": usage.cost_usd,
+        "unpriced": usage.unpriced,
     }
 
 
 def written_at(journal: Journal) -> float | None:
     """When the journal was last written to, in seconds since 1970."""
-    from sema_runtime.workflow.viewer.journal import segment_name
-
     try:
-        return (journal.folder / segment_name(max(journal.segment, 0))).stat().st_mtime
+        return (journal.path / segment_name(max(len(journal.segments) - 1, 0))).stat().st_mtime
     except OSError:
         return None
-
-
-def known(number: float) -> float | None:
-    return None if isnan(number) else number
 
 
 # The tree
@@ -116,23 +114,22 @@ def known(number: float) -> float | None:
 
 def rows(journal: Journal, phase: int, first: int, many: int, wanted: Filter) -> Row:
     """Rows of a phase: {total, first, rows}. Agents and checkpoints in the order they began."""
-    state = journal.state
-    if not 0 <= phase < len(state.phases):
+    branches = journal.tree.follow()
+    if not 0 <= phase < len(branches):
         return {"total": 0, "first": first, "rows": [], "cursor": journal.cursor}
-    items = wanted.items(state, phase)
+    items = wanted.items(journal, branches[phase])
     chosen = items[first : first + min(many, PAGE)]
     return {
         "total": len(items),
         "first": first,
-        "rows": [agent_row(state, item) if item >= 0 else checkpoint_row(state, -1 - item) for item in chosen],
+        "rows": [agent_row(journal, item) if item >= 0 else checkpoint_row(journal, -1 - item) for item in chosen],
         "cursor": journal.cursor,
     }
 
 
 def counts(journal: Journal, wanted: Filter) -> Row:
     """How many rows of each phase a filter leaves: {phases: [n ...], total}."""
-    state = journal.state
-    found = [len(wanted.items(state, phase.number)) for phase in state.phases[:PHASES]]
+    found = [len(wanted.items(journal, branch)) for branch in journal.tree.follow()[:PHASES]]
     return {"phases": found, "total": sum(found), "cursor": journal.cursor}
 
 
@@ -140,63 +137,64 @@ class Filter:
     """Which rows of the tree are wanted. status: one of STATUS, or "" for all. text: part of an id, name or model."""
 
     def __init__(self, status: str = "", text: str = "") -> None:
-        self.status = STATUS.index(status) if status in STATUS else -1
+        self.status = status if status in STATUS else ""
         self.text = text.strip().lower()
 
-    def items(self, state: State, phase: int) -> Any:
+    def items(self, journal: Journal, branch: Branch) -> Any:
         """The items of a phase that pass."""
-        items = state.phases[phase].items
-        if self.status < 0 and not self.text:
-            return items
-        return [item for item in items if self._passes(state, item)]
+        branch.follow()
+        if not self.status and not self.text:
+            return branch.items
+        return [item for item in branch.items if self._passes(journal.fold, item)]
 
-    def _passes(self, state: State, item: int) -> bool:
+    def _passes(self, fold: Fold, item: int) -> bool:
+        texts, agents, text = fold.words.texts, fold.agents, self.text
         if item < 0:
-            return self.status < 0 and self.text in state.checkpoint_keys[-1 - item].lower()
-        agents = state.agents
-        if self.status >= 0 and agents.status[item] != self.status:
+            return not self.status and text in texts[fold.checkpoint_key[-1 - item]].lower()
+        if self.status and STATUS[agents.status[item]] != self.status:
             return False
-        text = self.text
-        return not text or text in agents.ids[item].lower() or text in state.words.texts[agents.model[item]].lower()
+        return not text or text in text_of(agents.ids[item]).lower() or text in texts[agents.model[item]].lower()
 
 
-def agent_row(state: State, agent: int) -> Row:
-    agents = state.agents
-    duration = agents.duration[agent]
+def agent_row(journal: Journal, agent: int) -> Row:
+    fold = journal.fold
+    agents, texts = fold.agents, fold.words.texts
+    status = agents.status[agent]
     return {
         "agent": agent,
-        "id": agents.ids[agent],
-        "name": state.words.texts[agents.name[agent]],
-        "model": state.words.texts[agents.model[agent]] or None,
-        "phase": agents.phase[agent],
-        "segment": agents.segment[agent],
-        "status": STATUS[agents.status[agent]],
+        "id": text_of(agents.ids[agent]),
+        "name": texts[agents.name[agent]],
+        "model": texts[agents.model[agent]] or None,
+        "phase": journal.tree.of_agent(agent).number,
+        "segment": fold.phases[agents.phase[agent]].segment,
+        "status": STATUS[status],
         "start": agents.start[agent],
-        "duration": None if duration < 0 else duration,
+        "duration": None if status == RUNNING else agents.duration[agent],
         "input_tokens": agents.input[agent],
         "output_tokens": agents.output[agent],
-        "cost_usd": known(agents.cost[agent]),
+        "cost_usd": agents.cost_of(agent),
         "unpriced": agents.unpriced[agent],
         "tools": agents.tools[agent],
     }
 
 
-def checkpoint_row(state: State, checkpoint: int) -> Row:
+def checkpoint_row(journal: Journal, checkpoint: int) -> Row:
+    fold = journal.fold
     return {
         "checkpoint": checkpoint,
-        "key": state.checkpoint_keys[checkpoint],
-        "phase": state.checkpoint_phase[checkpoint],
-        "event": state.checkpoint_event[checkpoint],
+        "key": fold.words.texts[fold.checkpoint_key[checkpoint]],
+        "phase": journal.tree.of_checkpoint(checkpoint).number,
+        "event": fold.checkpoint_event[checkpoint],
     }
 
 
 def place(journal: Journal, agent: int) -> Row | None:
     """Where an agent stands: {phase, row}."""
-    state = journal.state
-    if not 0 <= agent < len(state.agents):
+    if not 0 <= agent < len(journal.fold.agents):
         return None
-    phase = state.agents.phase[agent]
-    return {"phase": phase, "row": state.phases[phase].items.index(agent)}
+    branch = journal.tree.of_agent(agent)
+    branch.follow()
+    return {"phase": branch.number, "row": branch.items.index(agent)}
 
 
 # Details
@@ -205,14 +203,14 @@ def place(journal: Journal, agent: int) -> Row | None:
 def agent_details(journal: Journal, agent: int) -> Row | None:
     """An agent with its texts: {…row, prompt, output, calls, events, left_out}; None for one that isn't there.
     calls: {event, name, args, done} in order, done when its result was noted (`agent.tool_result`)."""
-    state = journal.state
-    if not 0 <= agent < len(state.agents):
+    if not 0 <= agent < len(journal.fold.agents):
         return None
-    numbers, left_out = events_of_agent(state, agent)
-    row = agent_row(state, agent)
+    numbers, left_out = events_of_agent(journal.fold, agent)
+    row = agent_row(journal, agent)
     row |= {"prompt": None, "output": None, "calls": [], "events": numbers, "left_out": left_out}
-    row["phase_name"] = state.phases[row["phase"]].name
-    for number, event in journal.events(numbers):
+    row["phase_name"] = journal.tree.branches[row["phase"]].name
+    for number in numbers:
+        event = fields_of(journal.line(number)) or {}
         kind = event.get("event")
         if kind == "agent.started":
             row["prompt"] = event.get("prompt")
@@ -229,14 +227,9 @@ def agent_details(journal: Journal, agent: int) -> Row | None:
     return row
 
 
-def events_of_agent(state: State, agent: int) -> tuple[list[int], int]:
+def events_of_agent(fold: Fold, agent: int) -> tuple[list[int], int]:
     """The events of an agent: the first and the latest, in order, and how many were left out between them."""
-    numbers = []
-    at = state.agents.last[agent]
-    while at >= 0:
-        numbers.append(at)
-        at = state.previous[at]
-    numbers.reverse()
+    numbers = fold.events_of(agent)
     left_out = max(0, len(numbers) - EVENTS_OF_AGENT)
     if left_out:
         half = EVENTS_OF_AGENT // 2
@@ -246,12 +239,11 @@ def events_of_agent(state: State, agent: int) -> tuple[list[int], int]:
 
 def checkpoint_details(journal: Journal, checkpoint: int) -> Row | None:
     """A checkpoint with its value: {…row, value, value_digest, content_key, ts}."""
-    state = journal.state
-    if not 0 <= checkpoint < len(state.checkpoint_keys):
+    if not 0 <= checkpoint < len(journal.fold.checkpoint_event):
         return None
-    row = checkpoint_row(state, checkpoint)
-    event = journal.event(row["event"])
-    row["phase_name"] = state.phases[row["phase"]].name
+    row = checkpoint_row(journal, checkpoint)
+    event = fields_of(journal.line(row["event"])) or {}
+    row["phase_name"] = journal.tree.branches[row["phase"]].name
     return row | {key: event.get(key) for key in ("value", "value_digest", "content_key", "ts")}
 
 
@@ -261,58 +253,54 @@ def checkpoint_details(journal: Journal, checkpoint: int) -> Row | None:
 def events(journal: Journal, first: int, many: int, kind: str, text: str) -> Row:
     """A page of the journal: {total, first, events}; total counts what the filter leaves. A negative first counts
     from the end. With a text only the first FOUND events that hold it are found: then `more` is true."""
-    state = journal.state
+    chosen: Any = range(len(journal.fold.kind))
     more = False
-    if not kind and not text:
-        chosen: Any = range(len(state.kind))
-    else:
+    if kind or text:
         chosen, more = matching(journal, kind, text)
     total = len(chosen)
     if first < 0:
         first = max(0, total + first)
     page = chosen[first : first + min(many, PAGE)]
-    made = [event_row(state, number, journal.line(number)) for number in page]
+    made = [event_row(journal.fold, number, journal.line(number)) for number in page]
     return {"total": total, "first": first, "events": made, "more": more, "cursor": journal.cursor}
 
 
 def matching(journal: Journal, kind: str, text: str) -> tuple[list[int], bool]:
     """Numbers of the events of a kind (or of a family: `agent`) whose line holds a text; whether there may be more."""
-    state = journal.state
-    wanted = {number for number, name in enumerate(state.kinds.texts) if name == kind or name.startswith(f"{kind}.")}
-    numbers = [n for n, one in enumerate(state.kind) if one in wanted] if kind else range(len(state.kind))
+    fold = journal.fold
+    names = fold.kinds.texts
+    wanted = {number for number, name in enumerate(names) if not kind or name == kind or name.startswith(f"{kind}.")}
+    numbers = [number for number, one in enumerate(fold.kind) if one in wanted]
     if not text:
-        return list(numbers), False
+        return numbers, False
     needle = text.lower().encode(errors="replace")
     found: list[int] = []
-    for number, line in journal.lines(numbers):
-        if needle in line.lower():
+    for number in numbers:
+        if needle in journal.line(number)[:LINE_SHOWN].lower():
             found.append(number)
             if len(found) >= FOUND:
                 return found, True
     return found, False
 
 
-def event_row(state: State, number: int, line: bytes) -> Row:
+def event_row(fold: Fold, number: int, line: bytes) -> Row:
     """An event of the list: {number, segment, seq, ts, event, title, agent?, phase?, checkpoint?}."""
-    from sema_runtime.workflow.viewer.journal import parsed
-
-    event = parsed(line) or {}
-    name = state.kinds.texts[state.kind[number]]
+    event = fields_of(line) or {}
+    name = fold.kind_name(number)
     row: Row = {
         "number": number,
-        "segment": state.segment_of(number),
+        "segment": fold.segment_of(number),
         "seq": event.get("seq"),
         "ts": event.get("ts"),
         "event": name,
         "title": title(name, event) if event else line[:TITLE].decode(errors="replace"),
     }
-    if state.owner[number] != NOBODY:
-        row["agent"] = state.owner[number]
-        row["live"] = state.agents.status[state.owner[number]] == RUNNING
-    if name == "checkpoint":
-        from bisect import bisect_left
-
-        row["checkpoint"] = bisect_left(state.checkpoint_event, number)
+    owner = fold.owner[number]
+    if owner != NOBODY:
+        row["agent"] = owner
+        row["live"] = fold.agents.status[owner] == RUNNING
+    if fold.kind[number] == CHECKPOINT:
+        row["checkpoint"] = bisect_left(fold.checkpoint_event, number)
     return row
 
 
@@ -339,10 +327,10 @@ def title(name: str, event: Row) -> str:
 
 def raw_event(journal: Journal, number: int) -> Row | None:
     """One line of the journal as text: {number, raw, cut}."""
-    if not 0 <= number < len(journal.state.kind):
+    if not 0 <= number < len(journal.fold.kind):
         return None
     line = journal.line(number)
-    row = event_row(journal.state, number, line)
+    row = event_row(journal.fold, number, line)
     return row | {"raw": line[:LINE_SHOWN].decode(errors="replace"), "cut": len(line) > LINE_SHOWN}
 
 
@@ -353,47 +341,42 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
     """Bars of the agents between two times, and how many ran at once, for a picture `width` dots wide:
     {begin, end, span, lanes, bars: [[agent, lane, start, end, status, id?] …], load: [n …], phases}. What would be
     narrower than a dot is joined with its neighbour: then agent is the first of them."""
-    state = journal.state
-    agents = state.agents
-    span = max(state.clock.now, 1.0)
+    fold = journal.fold
+    agents, lanes = fold.agents, journal.lanes.follow()
+    now = fold.clock.now
+    span = max(now, 1.0)
     if not end > begin:
         begin, end = 0.0, span
     dot = (end - begin) / width
     change = [0] * (width + 2)
     last: dict[int, Any] = {}
     bars: list[Any] = []
-    now = state.clock.now
     for number, start in enumerate(agents.start):
-        took = agents.duration[number]
-        stop = now if took < 0 else start + took
+        status, lane = agents.status[number], lanes[number]
+        stop = now if status == RUNNING else start + agents.duration[number]
         if stop < begin or start > end:
             continue
         left = max(0, int((start - begin) / dot))
         change[left] += 1
         change[max(left + 1, min(width + 1, int((stop - begin) / dot)))] -= 1
-        lane, status = agents.lane[number], agents.status[number]
         before = last.get(lane)
         if before is not None and stop - start < dot and before[3] >= start - dot and before[3] - before[2] < 4 * dot:
             before[3] = max(before[3], stop)
-            before[4] = max(before[4], status)
+            before[4] = max(before[4], FAILED if status == OTHER else status)
             continue
-        last[lane] = bar = [number, lane, start, stop, status]
+        last[lane] = bar = [number, lane, start, stop, FAILED if status == OTHER else status]
         bars.append(bar)
     if len(bars) <= NAMED:
         for bar in bars:
-            bar.append(agents.ids[bar[0]])
+            bar.append(text_of(agents.ids[bar[0]]))
     load, running = [], 0
     for step in change[: width + 1]:
         running += step
         load.append(running)
-    phases = [
-        [p.number, p.name, p.started, p.ended]
-        for p in state.phases[:PHASES]
-        if p.started is not None and p.name != BEFORE
-    ]
-    marks = [one["at"] for one in state.segments[1:]]
-    lanes = max(agents.lane, default=-1) + 1
+    branches = journal.tree.follow()[:PHASES]
+    phases = [[one.number, one.name, one.began, one.closed] for one in branches if one.parts and one.name]
+    marks = [one["at"] for one in fold.segments[1:]]
     return {
-        "begin": begin, "end": end, "span": span, "lanes": lanes, "bars": bars, "load": load, "phases": phases,
-        "resumed": marks, "cursor": journal.cursor,
+        "begin": begin, "end": end, "span": span, "lanes": max(lanes, default=-1) + 1, "bars": bars, "load": load,
+        "phases": phases, "resumed": marks, "cursor": journal.cursor,
     }  # fmt: skip

@@ -24,6 +24,7 @@ import hmac
 import json
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
@@ -239,8 +240,9 @@ class Application:
 
     async def _read(self, journal: Journal) -> None:
         try:
-            while journal.read(PIECES):
-                await asyncio.sleep(0)
+            with suppress(OSError):  # it was deleted meanwhile
+                while journal.read(PIECES):
+                    await asyncio.sleep(0)
         finally:
             del self.reading[journal]
 

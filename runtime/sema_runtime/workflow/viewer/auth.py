@@ -3,12 +3,13 @@ over which a login that was started from the page goes. Credentials are never re
 
 from __future__ import annotations
 
+import json
 import threading
 from time import time
 
 from sema_runtime.values.errors import SemaError
+from sema_runtime.workflow.lines import fields_of
 from sema_runtime.workflow.viewer.guard import safe_segment
-from sema_runtime.workflow.viewer.journal import parsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Logins:
 
     def rows(self, run: str, journal: Journal) -> list[Row]:
         """A row for each declared server, in the order of their names."""
-        manifest = servers(journal.folder)
+        manifest = servers(journal.path)
         latest = latest_events(journal) if manifest else {}
         return [row(alias, spec, latest.get(alias), self.flows.get((run, alias))) for alias, spec in manifest.items()]
 
@@ -81,9 +82,10 @@ def seam(name: str) -> Callable[..., Any]:
 
 def metadata(folder: Path) -> Row:
     try:
-        return parsed((folder / "metadata.json").read_bytes()) or {}
-    except OSError:
+        found = json.loads((folder / "metadata.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
         return {}
+    return found if isinstance(found, dict) else {}
 
 
 def workflow_of(folder: Path) -> str:
@@ -110,12 +112,12 @@ def http_server(folder: Path, alias: str) -> Row | Answer:
 
 def latest_events(journal: Journal) -> dict[str, Row]:
     """The last `auth.*` event of each server."""
-    state = journal.state
-    wanted = {number for number, name in enumerate(state.kinds.texts) if name.startswith("auth.")}
+    fold = journal.fold
+    wanted = {number for number, name in enumerate(fold.kinds.texts) if name.startswith("auth.")}
     found: dict[str, Row] = {}
-    if wanted:
-        numbers = (number for number, kind in enumerate(state.kind) if kind in wanted)
-        for _, event in journal.events(numbers):
+    for number, kind in enumerate(fold.kind) if wanted else ():
+        if kind in wanted:
+            event = fields_of(journal.line(number)) or {}
             found[str(event.get("server"))] = event
     return found
 

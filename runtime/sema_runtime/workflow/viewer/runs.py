@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sema_runtime.workflow.viewer.journal import Journal, first_event, last_event, segment_name
+from sema_runtime.workflow.journal import segment_name
+from sema_runtime.workflow.segments import first_event, last_event
+from sema_runtime.workflow.viewer.journal import Journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,11 +55,11 @@ class Runs:
         return found
 
     def _make_room(self) -> None:
-        events = sum(len(one.state.kind) for one in self.journals.values())
+        events = sum(len(one.fold.kind) for one in self.journals.values())
         for run in list(self.journals)[:-1]:
             if len(self.journals) <= LOADED and events <= EVENTS_KEPT:
                 return
-            events -= len(self.journals.pop(run).state.kind)
+            events -= len(self.journals.pop(run).fold.kind)
 
     def listing(self) -> list[Row]:
         """Newest first: {run, workflow, status, reason, started, ended, dur_ms, resumed, written} of each run."""
@@ -91,8 +93,8 @@ def shown(name: str) -> bool:
 
 
 def row_of(run: str, folder: Path, path: Path, segments: int) -> Row:
-    first = first_event(folder / "events.jsonl")
-    last = last_event(path)
+    first = first_event(str(folder / "events.jsonl"))
+    last = last_event(str(path))
     ended = last.get("event") == "run.ended"
     return {
         "run": run,

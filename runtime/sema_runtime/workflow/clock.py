@@ -4,11 +4,10 @@ What was resumed goes on where the part before it ended, however long the pause 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from datetime import UTC, datetime
 
 SECOND = 1000.0
+LENGTH = len("2026-01-01T00:00:00Z")
 
 
 class Clock:
@@ -18,13 +17,14 @@ class Clock:
         self.now = 0.0
         self.base = 0.0  # when the segment began
         self.first: float | None = None  # the segment's first stamp in ms
-        self.last: Any = None
+        self.last = b""
 
     def begin_segment(self) -> None:
         self.base = self.now
-        self.first = self.last = None
+        self.first = None
+        self.last = b""
 
-    def see(self, stamp: Any) -> None:
+    def see(self, stamp: bytes) -> None:
         """An event with this stamp. Stamps of a clock that went backwards, or that are none, change nothing."""
         if stamp == self.last:
             return
@@ -47,11 +47,12 @@ class Clock:
         self.reach(self.base + passed)
 
 
-def milliseconds(stamp: Any) -> float | None:
+def milliseconds(stamp: bytes) -> float | None:
     """`2026-01-01T00:00:00Z` as milliseconds since 1970; None for what is none."""
-    from datetime import UTC, datetime
-
     try:
-        return datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp() * SECOND
-    except (ValueError, TypeError, OverflowError):
+        text = stamp.decode("ascii")
+        if len(text) != LENGTH or text[10] != "T" or text[-1] != "Z":  # other forms of dates are none of a journal
+            return None
+        return datetime.fromisoformat(text[:-1]).replace(tzinfo=UTC).timestamp() * SECOND
+    except (ValueError, OverflowError):
         return None
