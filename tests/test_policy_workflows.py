@@ -291,6 +291,15 @@ def test_events_that_are_required(names: str, body: str, given: str, tmp_path: P
     assert flow(tmp_path, f"{{:policy {{:completion {{:require-events {names}}}}}}}", body) == given
 
 
+def test_what_a_resumed_run_did_before_counts(tmp_path: Path) -> None:
+    meta = "{:policy {:completion {:require-events [:agent.result :checkpoint :phase.started]}}}"
+    body = '(phase "A") (checkpoint :a (step "a")) %s'
+    assert ":failed" in flow(tmp_path, meta, body % '(error "boom")')
+    assert flow(tmp_path, meta, body % "5", resume=True) == "{:status :success :value 5}"
+    other = meta.replace(":checkpoint", ":approval.granted")
+    assert "missing required events: approval.granted" in flow(tmp_path, other, body % "5", resume=True)
+
+
 def test_without(tmp_path: Path) -> None:
     meta = "{:policy {:models {} :input {:detect [:email]} :tools {}}}"
     body = f'(policy/without "checked by hand" {ADDING} (step "a@b.io" {{:tools [add]}}))'

@@ -152,7 +152,7 @@ class Run:
         if self.policies and status == "success" and not _is_failure(envelope):
             from sema_runtime.workflow import policy
 
-            missing = policy.missing_events(self.policies, self.emitted)
+            missing = policy.missing_events(self.policies, self.emitted, self.directory if self.resuming else "")
             if missing:
                 envelope, status, reason = failure(missing), "failed", UNMET
         if self.spend.over and outside is None:

@@ -6,7 +6,7 @@ Where none is in force, nothing of this is loaded.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sema_runtime.llm import guard as guards
 from sema_runtime.values.errors import PolicyDenied, SemaError
@@ -103,8 +103,27 @@ def _empty(value: Any) -> bool:
     )
 
 
-def missing_events(policies: tuple[Policy, ...], names: Collection[str]) -> str:
-    """The error of a run in which events are missing that `:completion` requires; "" when none is. names: of all events
-    of the run so far."""
-    missing = [name for policy in policies for name in policy.events if name not in names]
-    return f"completion policy missing required events: {', '.join(dict.fromkeys(missing))}" if missing else ""
+def missing_events(policies: tuple[Policy, ...], emitted: Collection[str], folder: str = "") -> str:
+    """The error of a run in which events are missing that `:completion` requires; "" when none is. emitted: names of
+    events. folder: of a run that was resumed, where what it did before counts."""
+    required = dict.fromkeys(name for policy in policies for name in policy.events)
+    missing = [name for name in required if name not in emitted]
+    if missing and folder:
+        before = _journaled(folder)
+        missing = [name for name in missing if name not in before]
+    return f"completion policy missing required events: {', '.join(missing)}" if missing else ""
+
+
+def _journaled(folder: str) -> set[str]:
+    """The names of all events in the journals of a run, as far as they can be read."""
+    import os
+
+    found: set[str] = set()
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith("events.") and name.endswith(".jsonl"):
+                with open(os.path.join(folder, name), "rb") as file:
+                    found.update(
+                        line[10:].partition(b'"')[0].decode() for line in file if line.startswith(b'{"event":"')
+                    )
+    return found
