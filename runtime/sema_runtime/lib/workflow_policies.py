@@ -46,12 +46,14 @@ def workflow_approval(key: Any, options: Any) -> bool:
             raise SemaError(f"approval: unknown option :{option}", "the options are :reason, :subject and :preview")
     if "subject" not in entries:
         raise SemaError("approval: :subject is missing", "it is what is approved: any plain data")
-    reason = _text("reason", entries.get("reason"))
-    preview = None if entries.get("preview") is None else _text("preview", entries["preview"])
+    reason = _text("reason", entries.get("reason"), 1)
+    preview = None if entries.get("preview") is None else _text("preview", entries["preview"], 0)
     return gate.approval(run, name, reason, subjects.subject_digest(entries["subject"]), preview)
 
 
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= 1024:
-        raise SemaError(f"approval: :{name} must be a string of 1 to 1024 characters")
+def _text(name: str, value: Any, shortest: int) -> str:
+    from sema_runtime.workflow.approvals.records import LONGEST
+
+    if not isinstance(value, str) or not shortest <= len(value) <= LONGEST:
+        raise SemaError(f"approval: :{name} must be a string of {shortest} to {LONGEST} characters")
     return value

@@ -124,6 +124,8 @@ def _journaled(folder: str) -> set[str]:
             if name.startswith("events.") and name.endswith(".jsonl"):
                 with open(os.path.join(folder, name), "rb") as file:
                     found.update(
-                        line[10:].partition(b'"')[0].decode() for line in file if line.startswith(b'{"event":"')
+                        line[10:].partition(b'"')[0].decode(errors="replace")
+                        for line in file
+                        if line.startswith(b'{"event":"')
                     )
     return found
