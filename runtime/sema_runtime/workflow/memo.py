@@ -1,7 +1,7 @@
 """What finished leaves and checkpoints gave: `memo/KEY.json`. That the file exists, whole, means that its leaf is done.
 
-`keep` returns when the disk has the value (in `memo.jsonl`). Where other tasks could go on meanwhile, a thread writes,
-all at once what came while it was writing what came before.
+`keep` returns when the disk has the value (in `memo.jsonl`). Where other tasks could go on meanwhile, a thread waits
+for the disk: once for all that came while it was waiting for what came before.
 """
 
 from __future__ import annotations
@@ -50,14 +50,13 @@ class Memos:
         self.count = 0
         self.made = False
         self.lock = Lock()
-        self.queue: list[tuple[Memo, Any]] = []  # with the future of who waits for it
+        self.syncing: list[Any] = []  # futures of those who wait for the disk
         self.waiting: list[Memo] = []  # for room on the disk
         self.lost_count = 0
         self.trouble = ""  # what the system said last
         self.unread = 0
         self.unreadable = ""
         self.working = False  # a thread
-        self.writing = Lock()
         self.closed = False
 
     def find(self, key: str) -> Any:
@@ -95,11 +94,12 @@ class Memos:
         if self.count >= self.most:
             return
         self.count += 1
-        memo = Memo(key, text, memo_log.line(key, where, text))
+        if not self._write([Memo(key, text, memo_log.line(key, where, text))]):
+            return
         from sema_runtime.tasks.background import others_may_run
 
         if not others_may_run():
-            self._write([memo])
+            self.log.sync()
             return
         from sema_runtime.tasks import suspend
         from sema_runtime.tasks.scheduler import scheduler
@@ -107,35 +107,38 @@ class Memos:
         loop = scheduler().loop()
         done = loop.create_future()
         with self.lock:
-            self.queue.append((memo, done))
+            self.syncing.append(done)
             starts, self.working = not self.working, True
         if starts:
-            loop.run_in_executor(None, self._work, loop)
-        suspend(done)  # a task that is cancelled here leaves the value in the queue
+            loop.run_in_executor(None, self._sync, loop)
+        suspend(done)
 
-    def _work(self, loop: AbstractEventLoop) -> None:
-        """In a thread: writes what is in the queue until it is empty."""
+    def _sync(self, loop: AbstractEventLoop) -> None:
+        """In a thread: waits for the disk as long as somebody waits for it."""
         while True:
             with self.lock:
-                batch, self.queue = self.queue, []
+                batch, self.syncing = self.syncing, []
                 if not batch:
                     self.working = False
                     break
-            self._write([memo for memo, _ in batch])
+            self.log.sync()
+            batch.reverse()
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(_settle, loop, [done for _, done in reversed(batch)])
+                loop.call_soon_threadsafe(_settle, loop, batch)
         if self.closed:
             self.close()
 
-    def _write(self, batch: list[Memo]) -> None:
-        with self.writing:
-            batch, self.waiting = [*self.waiting, *batch], []
-            left = [memo for memo in batch if not self._put(memo)]
-            try:
-                self.log.append(b"".join(memo.logged for memo in batch))
-            except OSError as error:
-                self.trouble = error.strerror or str(error)
-                self._wait(left)
+    def _write(self, batch: list[Memo]) -> bool:
+        """Writes values, and those that wait; whether they are in the log."""
+        batch, self.waiting = [*self.waiting, *batch], []
+        left = [memo for memo in batch if not self._put(memo)]
+        try:
+            self.log.append(b"".join(memo.logged for memo in batch))
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+            self._wait(left)
+            return False
+        return True
 
     def _wait(self, memos: list[Memo]) -> None:
         size = 0
@@ -199,17 +202,17 @@ class Memos:
             ]
             if taken:
                 self.log.append(b"".join(taken))
+                self.log.sync()
 
     def close(self) -> None:
         """When the run has ended. (A task that goes on can still keep a value: the log is opened again for it.)"""
+        if self.waiting and self._write([]):
+            self.log.sync()
         self.closed = True
         with self.lock:
             if self.working:
                 return  # the thread will close it
-        if self.waiting:
-            self._write([])
-        with self.writing:
-            self.log.close()
+        self.log.close()
 
 
 def _new_file(path: str) -> int:
