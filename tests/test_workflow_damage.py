@@ -114,11 +114,14 @@ def test_a_damaged_log_of_memos(tmp_path: Path, run: Path) -> None:
     (run / "memo.jsonl").write_bytes(
         b'\xef\xbb\xbf{"key":5}\n\0\0\0\n[]\n{"key":"x","value":}\n{"key":"' + b"x" * 9_000_000
     )
-    assert resumed(tmp_path, run).status == 0
+    again = resumed(tmp_path, run)
+    assert (again.status, again.err) == (0, "")
     assert calls(tmp_path) == ["one", "two"]  # the files of the memos are whole
-    shutil.rmtree(run / "memo")
-    assert resumed(tmp_path, run).status == 0
-    assert calls(tmp_path) == ["one", "two", "one", "two"]
+    for memo in (run / "memo").iterdir():
+        memo.write_bytes(b"xx")
+    again = resumed(tmp_path, run)
+    assert (again.status, calls(tmp_path)) == (0, ["one", "two", "one", "two"])
+    assert again.err.startswith(f"warning: runs/{run.name}: damaged: 3 kept results could not be read")
     assert resumed(tmp_path, run).status == 0
     assert len(calls(tmp_path)) == 4
     readable(tmp_path / "runs", tmp_path / "out")
@@ -304,6 +307,43 @@ def test_ids_of_the_environment_that_are_no_names(run_id: str, why: str, tmp_pat
     assert (done.status, done.out) == (1, "")
     assert f" is not a safe directory name: {why}" in done.err
     assert not (tmp_path / "runs").exists()
+
+
+def test_replays_and_forks_of_damaged_runs(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say what is missing, ask nothing that they needn't, and leave the run as it is."""
+    monkeypatch.chdir(tmp_path)
+    root = run.parent
+    for name, part, data in (
+        ("empty", "events.jsonl", b""),
+        ("metadata", "metadata.json", bytes(range(256))),
+        ("event", "events.jsonl", b"{broken\n" + (run / "events.jsonl").read_bytes()),
+    ):
+        shutil.copytree(run, root / name)
+        (root / name / part).write_bytes(data)
+    shutil.copytree(run, root / "memos")
+    shutil.rmtree(root / "memos" / "memo")
+    (root / "memos" / "memo.jsonl").unlink()
+    before = {file: file.read_bytes() for file in root.rglob("*") if file.is_file()}
+    for name, option, more, message in [
+        ("metadata", "--replay", [], "error: cannot replay: the metadata.json of metadata can't be read"),
+        ("metadata", "--fork", [], "error: cannot fork: the metadata.json of metadata can't be read"),
+        ("memos", "--fork", ["--at", "3"], "error: --at can't tell which results of memos came first"),
+        ("empty", "--fork", ["--at", "0"], "error: --at 0: the journal of empty ends at"),
+        (run.name, "--fork", ["--at", "999"], f"error: --at 999: the journal of {run.name} ends at"),
+        (run.name, "--fork", ["--at", "-1"], "error: --at takes the seq of an event"),
+        (run.name, "--fork", ["--at", "nan"], "error: --at takes the seq of an event"),
+        (run.name, "--resume", ["--at", "1"], "error: --at says where to --fork a run"),
+        (run.name, "--resume", ["--fork", run.name], "error: --"),
+        (run.name, "--replay", ["--fork", run.name], "error: --"),
+    ]:
+        status, printed = said(run_main, "w.sema", "--run-dir", "runs", "-q", option, name, *more)
+        assert (status, printed[: len(message)], printed.count("\n")) == (1, message, 1)
+    for name, status in (("empty", 1), ("event", 0), ("memos", 0)):
+        done = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "-q", "--replay", name)
+        assert done.status == status, done.err
+        assert done.err.startswith(f"replay of {name}")
+    assert calls(tmp_path) == ["one", "two"]
+    assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == before
 
 
 # Several processes

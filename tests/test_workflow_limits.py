@@ -138,7 +138,7 @@ def test_huge_texts_everywhere(tmp_path: Path) -> None:
     [
         "nil", "5", '"text"', "[1 2]", ":a", "(fn () 1)", "{:phases 5}", "{:phases {}}", "{:phases [1 nil {} :a]}",
         "{:budget 5}", "{:budget {}}", '{:budget {:tokens "many"}}', "{:budget {:tokens nil :usd :none}}",
-        "{:budget {:tokens (/ 0.0 0.0)}}", "{:budget {:usd math/infinity}}",
+        "{:budget {:tokens (/ 0.0 0.0)}}", "{:budget {:usd math/infinity}}", "{:budget {:tokens (expt 10 5000)}}",
         "{:budget {:tokens #t}}", "{:budget [1]}", "{:args 5}", '{"phases" 5}', "{1 2 nil 3}", "{:permissions 5}",
         "{:unknown {:deep [1 {:more (fn () 1)}]}}", "{:mcp {}}", "{:policy nil}", "{:doc 5 :name nil}",
     ],
@@ -382,14 +382,15 @@ def test_a_workflow_in_a_task_that_is_cancelled(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_child_of_the_process(tmp_path: Path) -> None:
-    """A process that is forked in a step and ends for itself disturbs nothing."""
-    done = subprocess.run(
-        [sys.executable, "-c", FORKING, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
-    )
+@pytest.mark.parametrize("ends", ["os._exit(0)", "raise SystemExit(0)", "raise ValueError('no')", "return 2"])
+def test_a_child_of_the_process(ends: str, tmp_path: Path) -> None:
+    """A process that is forked in a step disturbs nothing, also when it comes back through the run."""
+    command = [sys.executable, "-c", FORKING.replace("ENDS", ends), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     ran = Ran(tmp_path, Session(closed=False), None)
     assert [event["event"] for event in ran.events()] == ["run.started", "agent.started", "agent.result", "run.ended"]
+    assert ran.result() == {"status": "success", "value": 1}
     readable(tmp_path, tmp_path.parent / "out")
 
 
@@ -402,7 +403,7 @@ from semac.session import Session
 def fork():
     child = os.fork()
     if not child:
-        os._exit(0)
+        ENDS
     os.waitpid(child, 0)
     return 1
 
