@@ -210,7 +210,7 @@ def _failed(part: Any) -> bool:
 
 def _agent_cells(agent: Any) -> tuple[str, ...]:
     tools = f"{agent.tool_calls} tool call{'s' if agent.tool_calls > 1 else ''}" if agent.tool_calls else ""
-    said = one_line(agent.result or "") if agent.status == "failed" else tools
+    said = _flowing(agent.result or "") if agent.status == "failed" else tools
     tokens = agent.input_tokens + agent.output_tokens
     return (
         MARKS.get(agent.status, "?"),
@@ -224,7 +224,12 @@ def _agent_cells(agent: Any) -> tuple[str, ...]:
 
 
 def _checkpoint_line(checkpoint: Any) -> str:
-    return f"◇  {one_line(checkpoint.key)}  {one_line(checkpoint.value)}"
+    return f"◇  {one_line(checkpoint.key)}  {_flowing(checkpoint.value)}"
+
+
+def _flowing(text: str) -> str:
+    """A text of several lines in one, without the spaces at their beginnings."""
+    return one_line(" ".join(line.lstrip() for line in text.split("\n")) if "\n" in text else text)
 
 
 def _sums(run: Any) -> str:

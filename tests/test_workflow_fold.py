@@ -1,0 +1,233 @@
+"""Folding journals: lines known by their form give what JSON gives, whatever they hold and however they come."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import workflow_journals as journals
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from sema_runtime.workflow import events, fold, lines, segments
+from sema_runtime.workflow.fold import Fold, Phase
+from sema_runtime.workflow.reader import Reader
+
+COLUMNS = (
+    "kind", "owner", "checkpoint_event", "checkpoint_key", "checkpoint_phase", "segments", "begun", "latest", "started",
+    "status", "reason", "ended", "duration_ms", "running", "finished", "failed", "most_parallel", "token_limit",
+    "overflow", "damaged", "open",
+)  # fmt: skip
+
+
+def told(one: Fold) -> dict[str, Any]:
+    """Everything that a fold holds, as values that can be compared."""
+    agents = {name: list(column) for name, column in vars(one.agents).items() if name != "columns"}
+    phases = [
+        {name: getattr(phase, name) for name in (*Phase.__slots__, "agents", "finished", "failed", "checkpoints")}
+        | {"fold": None, "loose": None, "usage": used(phase.usage), "items": phase.items()}
+        for phase in one.phases
+    ]
+    found = {name: getattr(one, name) for name in COLUMNS}
+    found |= {"agents": agents, "phases": phases, "usage": used(one.usage), "counts": one.counts()}
+    return found | {"words": one.words.texts, "kinds": one.kinds.texts, "now": one.clock.now}
+
+
+def used(usage: Any) -> list[Any]:
+    return [getattr(usage, name) for name in sorted(usage.__slots__)]
+
+
+def folded(pieces: list[bytes], *, by_form: bool = True) -> Fold:
+    """What lines give; by_form false: each is taken apart as JSON."""
+    made = Fold()
+    made.begin_segment()
+    with pytest.MonkeyPatch.context() as patch:
+        if not by_form:
+            patch.setattr(fold, "records_of", lambda piece: [(b"",) * len(fold.RECORD)] * piece.count(b"\n"))
+        for piece in pieces:
+            made.take(piece)
+    return made
+
+
+# Journals of all sorts
+
+words = st.sampled_from(
+    ["a", "b", "a_1", "a_2", "b_1", "größer", "a\\b", 'a"b', "a\tb", "", "\ud800", "x" * 300, "\x7f"]
+)
+ids = st.sampled_from(["a_1", "a_2", "b_1", "c", "", "ä_1", 'q"_1', "a\nb", "\udc80"])
+stamps = st.sampled_from(["0", *(journals.stamp(n) for n in (0, 1, 5, 3)), "2026-01-01T00:00:61Z", "", "x\\y", "é"])
+texts = st.one_of(words, st.text(max_size=20), st.just('{"a":[1,{"b":"\\n"}]}'))
+counts = st.sampled_from([0, 1, 7, 2100, 10**11, 10**12, 10**13, 10**18, 10**40, -1])
+costs = st.sampled_from([0.0, 0.0015, 1e-7, 1, 2.5e30, 1e300, -0.5, 10**30, float("inf"), float("nan")])
+odd = st.one_of(st.none(), st.booleans(), st.just([1]), st.just({}), st.just("x"), st.just(1.5), counts)
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "agent_id": ids, "agent_name": words, "model": words, "status": st.sampled_from(["ok", "failed", "success", "?"]),
+    "phase": words, "phases": st.lists(words, max_size=3), "cost_usd": costs, "key": words,
+}  # fmt: skip
+KINDS = [*events.FIELDS, "agent.dreamed", "memory", "damaged", "x" * 40]
+
+
+@st.composite
+def an_event(draw: st.DrawFn) -> bytes:
+    """An event of the format: mostly as it says, now and then with something else for a field, or another order."""
+    name = draw(st.sampled_from(KINDS))
+    made: dict[str, Any] = {"event": name, "seq": draw(st.integers(0, 99)), "ts": draw(stamps)}
+    for field, _, optional in events.FIELDS.get(name, events.FIELDS["budget"]):
+        if field in made or (optional and draw(st.booleans())):
+            continue
+        counted = field.endswith(("_ms", "_tokens", "_seq", "_limit")) or field in ("dropped", "bytes", "count")
+        made[field] = draw(VALUES.get(field, counts if counted else texts))
+        if draw(st.integers(0, 19)) == 0:
+            made[field] = draw(odd)
+    if draw(st.integers(0, 14)) == 0:
+        fields = draw(st.permutations(list(made.items())))
+        made = dict(fields[: draw(st.integers(0, len(fields)))])
+    if draw(st.integers(0, 14)) == 0:
+        made[draw(st.sampled_from(["more", "agent_id", "tool_name", "key", "status"]))] = draw(st.one_of(texts, odd))
+    loose = draw(st.integers(0, 9)) == 0
+    text = json.dumps(made, ensure_ascii=draw(st.booleans()), separators=None if loose else (",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+@st.composite
+def a_line(draw: st.DrawFn) -> bytes:
+    """A line of a journal, perhaps a damaged one."""
+    line = draw(an_event())
+    damage = draw(st.integers(0, 15))
+    at = draw(st.integers(0, len(line)))
+    if damage == 0:
+        return line[:at]
+    if damage == 1:
+        return (
+            line[:at]
+            + draw(st.sampled_from([b"\x00", b'"', b"\\", b"\xff", b"0", b",", b"}", b" ", b"\t"]))
+            + line[at:]
+        )
+    if damage == 2:
+        return line[:at] + draw(an_event())
+    if damage == 3:
+        return line[:at] + line[at + 1 :]
+    if damage == 4:
+        return line.replace(b":", b":0", 3) if at % 2 else b'{"seq":1,' + line[1:]
+    return b"" if damage == 5 else line + b"\r" if damage == 6 else line
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(a_line(), max_size=30), st.integers(1, 8))
+@example([b'{"event":"agent.started","seq":0,"ts":"0","agent_id":"a","agent_name":"a"}'] * 2, 1)
+@example([b'{"event":"agent.tool_call","seq":0,"ts":"0","agent_id":"a","tool_name":"t","agent_id":"b"}'], 1)
+@example([b'{"event":"budget","seq":0,"ts":"0","input_tokens":007,"output_tokens":1}'], 1)
+@example([b'{"event":"agent.started","seq":0,"ts":"\\x","agent_id":"a","agent_name":"a"}'], 1)
+@example([b'{"event":"agent.started","seq":0,"ts":"0","agent_id":"a","agent_name":"a","prompt":"\\u12"}'], 1)
+def test_the_form_gives_what_json_gives(found: list[bytes], many: int) -> None:
+    journal = [line.replace(b"\n", b" ") + b"\n" for line in found]
+    plain = told(folded([b"".join(journal)], by_form=False))
+    assert told(folded([b"".join(journal)])) == plain
+    pieces = [b"".join(journal[at : at + many]) for at in range(0, len(journal), many)]
+    assert told(folded(pieces)) == plain
+
+
+def test_whole_runs_are_known_by_their_form() -> None:
+    """Most of a journal takes the quick way, or it would be of no use."""
+    for run in (journals.review(until="failed").lines, list(journals.wide(60, tools=3))):
+        piece = "".join(f"{line}\n" for line in run).encode()
+        records = fold.records_of(piece)
+        odd = [line for line, record in zip(run, records, strict=True) if record[fold.KIND] not in lines.BY_FORM]
+        assert {json.loads(line)["event"] for line in odd} <= {
+            "run.started",
+            "run.ended",
+            "phase.started",
+            "phase.ended",
+        }
+        assert told(folded([piece])) == told(folded([piece], by_form=False))
+
+
+@pytest.mark.parametrize("kind", sorted(lines.BY_FORM))
+def test_what_we_write_is_of_the_form(kind: bytes) -> None:
+    """Each event as `events.line` writes it, with all of its fields and with the fewest."""
+    values: dict[str, Any] = {
+        "seq": 1, "dur_ms": 5, "input_tokens": 1, "output_tokens": 2, "phase_seq": 3, "count": 1, "cost_usd": 1e-7,
+        "budget_limit": 10, "status": "ok",
+    }  # fmt: skip
+    name = kind.decode()
+    for least in (False, True):
+        given = {field: values.get(field, 'é\n"\\') for field, _, optional in events.FIELDS[name]}
+        given |= {"ts": "0"} | {field: "a" for field in ("agent_id", "agent_name", "model", "key") if field in given}
+        if least:
+            for field, _, optional in events.FIELDS[name]:
+                given[field] = None if optional else given[field]
+        made = events.line(events.EVENTS[name](**given)).encode() + b"\n"
+        (record,) = fold.records_of(made)
+        assert record[fold.KIND] == kind, made
+
+
+# Reading files
+
+
+def read(reader: Reader) -> dict[str, Any]:
+    reader.refresh()
+    return told(reader.fold)
+
+
+def test_a_journal_that_grows_by_any_number_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "PIECE", 200)
+    chance = random.Random(7)
+    parts = [journals.review(until="running").lines, journals.review(until="failed").lines]
+    parts[1].insert(5, "{damaged")
+    parts[1].insert(9, "")
+    whole = Reader(str(journals.written(tmp_path, "whole", *parts)))
+    wanted = read(whole)
+    growing = Reader(str(tmp_path / "grows"))
+    (tmp_path / "grows").mkdir()
+    for number, part in enumerate(parts):
+        data = "".join(f"{line}\n" for line in part).encode()
+        while data:
+            size = chance.choice((1, 30, 100, 1000))
+            with (tmp_path / "grows" / segments.segment_name(number)).open("ab") as file:
+                file.write(data[:size])
+            data = data[size:]
+            read(growing)
+    assert told(growing.fold) == wanted
+    assert growing.generation == 1
+    for event in range(len(whole.fold.kind)):
+        assert growing.place(event) == whole.place(event)
+    assert whole.line(len(parts[0]) + 5) == b"{damaged"
+    assert json.loads(whole.line(len(whole.fold.kind) - 1))["event"] == "run.ended"
+
+
+def test_events_are_found_again_beside_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "PIECE", 64)
+    monkeypatch.setattr(segments, "LONGEST", 1000)
+    run = journals.review().lines
+    reader = Reader(str(journals.written(tmp_path, "a", [*run[:7], "x" * 5000, *run[7:]])))
+    reader.refresh()
+    assert reader.fold.damaged == 1
+    assert [reader.line(event).decode() for event in range(len(run) + 1)] == [*run[:7], "", *run[7:]]
+
+
+def test_events_that_are_gone(tmp_path: Path) -> None:
+    folder = journals.written(tmp_path, "a", journals.review())
+    reader = Reader(str(folder))
+    reader.refresh()
+    (folder / "events.jsonl").write_text(journals.GOLDEN)
+    with pytest.raises(ValueError, match="no event at 0"):
+        reader.event(20)
+    assert reader.line(20) == b""
+    assert read(reader)["latest"]["workflow"] == "hello-wf"
+    assert reader.generation == 2
+    (folder / "events.jsonl").unlink()
+    assert reader.line(1) == b""
+    assert read(reader)["latest"] == {}
+
+
+def test_a_file_that_was_put_in_its_place_is_another_journal(tmp_path: Path) -> None:
+    folder = journals.written(tmp_path, "a", journals.GOLDEN)
+    reader = Reader(str(folder))
+    reader.refresh()
+    new = tmp_path / "new"
+    new.write_text("".join(f"{line}\n" for line in journals.review().lines))
+    new.replace(folder / "events.jsonl")
+    assert read(reader)["latest"]["workflow"] == "review"
