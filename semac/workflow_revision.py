@@ -146,6 +146,8 @@ def _nearest(folder: str, name: str) -> str | None:
 
 def _imports_of_sema(source: bytes, path: str, folder: str) -> Iterator[str]:
     """The files that are imported or loaded by literal names, wherever these stand."""
+    if not any(name.encode() in source for name in (*FILE_FORMS, *PYTHON_FORMS)):
+        return
     from semac.reader import read_program
 
     try:
