@@ -39,7 +39,7 @@ def pinned(file: str, source: bytes) -> str | None:
         return None
     program = Program(file, source)
     keep_to(program.contents)
-    sys.meta_path.insert(0, KeptPython(program))
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), KeptPython(program))
     return program.revision()
 
 
