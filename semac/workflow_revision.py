@@ -101,7 +101,8 @@ class Program:
         if real.endswith(".py"):
             yield from _imports_of_python(self.contents[real], real, self.folder)
         else:
-            yield from _imports_of_sema(self.contents[real], path, self.folder)
+            for importer in {os.path.dirname(one): one for one in (path, real)}.values():  # load takes one, import both
+                yield from _imports_of_sema(self.contents[real], importer, self.folder)
 
     def revision(self) -> str:
         """SHA-256 over the names and contents of the files, in the order of their names."""

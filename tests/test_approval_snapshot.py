@@ -128,6 +128,15 @@ def test_a_file_that_is_not_there_is_missing_as_ever() -> None:
     assert "approval" not in done.stderr
 
 
+def test_links_are_followed_as_imports_follow_them() -> None:
+    write(main=body_of("(list (f) z)", f'(import "lib.sema") (load "other.sema") {LATER}'))
+    write(deep__real='(import "inner.sema") (define (f) (g))', deep__inner="(define (g) :inner)")
+    write(deep__loaded='(load "near.sema")', near="(define z :near)")
+    Path("lib.sema").symlink_to("deep/real.sema")
+    Path("other.sema").symlink_to("deep/loaded.sema")
+    assert value(run()) == ["inner", "near"]
+
+
 def test_a_link_that_is_led_elsewhere_is_refused() -> None:
     write(main=body_of('(shell "ln -sf other.sema lib.sema") (import "lib.sema") (f)'), real="(define (f) 1)")
     write(other="(define (f) 2)")
