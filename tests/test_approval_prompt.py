@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from terminal_support import PATIENCE, Terminal
 
-from sema_runtime.workflow.approvals import deciding
+from sema_runtime.workflow.approvals import deciding, keys
 
 pytest.importorskip("cryptography", reason="the extra `approvals` is not installed")
 for name in ("SEMA_WORKFLOW_RUN_DIR", "SEMA_WORKFLOW_RUN_ID", "SEMA_WORKFLOW_RESUME"):
@@ -165,3 +165,20 @@ def test_on_a_terminal_ci_is_not_asked() -> None:
     Path("w.sema").write_text(SIMPLE)
     with Terminal(RUN, CI="1") as terminal:
         assert terminal.end() == 3
+
+
+def test_on_a_terminal_nobody_is_asked_who_has_no_key_for_it() -> None:
+    keys.generate("k", "k.pub")
+    with sema("--approval-public-key-file", "k.pub") as terminal:
+        assert terminal.end() == 3
+        assert QUESTION not in terminal.written.decode()
+    with sema("--approval-mode", "prompt", "--approval-public-key-file", "k.pub") as terminal:
+        assert terminal.end() == 1
+        assert "--approval-mode prompt needs the signing key" in terminal.written.decode()
+
+
+def test_denied_on_a_terminal_too() -> None:
+    with sema("--approval-mode", "deny") as terminal:
+        assert terminal.end() == 1
+        assert "Error: workflow approval rejected: " in terminal.written.decode()
+    assert status() == "pending"
