@@ -12,6 +12,7 @@ import click
 
 from semac.cli import standalone
 from semac.commands import SETTINGS
+from semac.workflow_again import Again
 from semac.workflow_earlier import taken_up, told
 from semac.workflow_refused import Refused
 
@@ -80,8 +81,8 @@ def _run(file: str, options: dict[str, Any]) -> int:
     _check_args(settings.args_json)
     from sema_runtime.workflow.keys import code_version
 
-    runs: list[Any] = []
-    watchers = [lambda run, event: runs.append(run) if event.seq == 0 else None]
+    again = Again(file, options)
+    watchers: list[Any] = [again.watch]
     if not options["quiet"] and settings.recording is None:
         watchers.append(_progress())
     settings = replace(
@@ -95,7 +96,7 @@ def _run(file: str, options: dict[str, Any]) -> int:
     scope.settings.set(settings)
     if settings.recording is not None:
         return _replayed(file, source, settings.recording)
-    status = _evaluated(file, source, runs, root)
+    status = _evaluated(file, source, again, root)
     if viewer is not None:
         print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)", flush=True)
         with suppress(KeyboardInterrupt):
@@ -226,7 +227,7 @@ def _program(file: str, source: bytes) -> Any:
     return run_text(Session(file, closed=True), source, file)
 
 
-def _evaluated(file: str, source: bytes, runs: list[Any], root: str) -> int:
+def _evaluated(file: str, source: bytes, again: Again, root: str) -> int:
     """Runs the program; the exit status, by the value of its last form."""
     from semac.run import guarded
 
@@ -237,14 +238,13 @@ def _evaluated(file: str, source: bytes, runs: list[Any], root: str) -> int:
         try:
             envelope = _program(file, source)
         finally:
-            _tell_of_interrupted(runs, file)
-            _warn(runs)
+            again.tell()
 
     with Ending() as ending:
         failed = guarded(run, file, prefix=f"Error running workflow {file}:")
     if failed:
         return 128 + ending.signal if ending.signal else failed
-    return _status(envelope, root, runs, file)
+    return _status(envelope, root, again)
 
 
 class Ending:
@@ -293,7 +293,7 @@ def _replayed(file: str, source: bytes, recording: Recording) -> int:
     return failed or status
 
 
-def _status(envelope: Any, root: str, runs: list[Any], file: str) -> int:
+def _status(envelope: Any, root: str, again: Again) -> int:
     """The exit status for the program's last value, which is told of when it is no success."""
     from sema_runtime.values.atoms import Keyword, keyword
     from sema_runtime.values.maps import HashMap, Map
@@ -310,8 +310,7 @@ def _status(envelope: Any, root: str, runs: list[Any], file: str) -> int:
         print(_guidance(envelope), file=sys.stderr)
     elif status == "needs-approval":
         run_id = envelope.lookup(keyword("run-id"))
-        resume = next((how_to_resume(run, file) for run in runs if run.run_id == run_id), f"--resume {run_id}")
-        print(approvals.guidance(envelope, root, resume), file=sys.stderr)
+        print(approvals.guidance(envelope, root, again.command_of(run_id)), file=sys.stderr)
     return approvals.exit_code(envelope)
 
 
@@ -330,37 +329,3 @@ def _guidance(envelope: Any) -> str:
             "then re-run this workflow. (or authenticate from `sema workflow view`)",
         )
     )
-
-
-def _tell_of_interrupted(runs: list[Any], file: str) -> None:
-    """After Ctrl-C: how to go on with the runs that were broken off."""
-    for run in runs:
-        if run.interrupted and run.outer is None:
-            said = f"{run.workflow} was interrupted; what was finished is kept. Go on with:"
-            print(f"\n{said}\n  {how_to_resume(run, file)}", file=sys.stderr)
-
-
-def _warn(runs: list[Any]) -> None:
-    """Says what of the runs could not be written or read."""
-    from sema_runtime.workflow import troubles
-
-    for run in runs:
-        for said in troubles.of(run):
-            print(f"warning: {run.directory}: {said}", file=sys.stderr)
-
-
-def how_to_resume(run: Any, file: str) -> str:
-    """The command line that goes on with a run."""
-    from shlex import quote
-
-    from sema_runtime.workflow import approvals
-    from sema_runtime.workflow.scope import ROOT
-
-    args = run.args_json
-    parts = ["sema workflow run", quote(file), "--resume", run.run_id]
-    if args not in ("", "{}"):
-        parts += ["--args", quote(args)]
-    if run.settings.root != ROOT:
-        parts += ["--run-dir", quote(run.settings.root)]
-    parts += map(quote, approvals.settings.get().again)
-    return " ".join(parts)

@@ -209,7 +209,8 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
         """(defworkflow slow "" {} (phase "A") (workflow/step "quick" (fn () 1))
              (workflow/step "slow" (fn () (when (= (:wait *workflow-args*) 1) (async/sleep 60000)) 2)))"""
     )
-    command = [*SEMA, "workflow", "run", "w.sema", "--args", '{"wait": 1}', "--run-dir", "my runs"]
+    command = [*SEMA, "--sandbox", "no-shell", "workflow", "run", "w.sema", "--args", '{"wait": 1}']
+    command += ["--run-dir", "my runs", "--budget-tokens", "100"]
     with subprocess.Popen(command, cwd=folder, env=ENV, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         while "quick_1" not in process.stderr.readline():
@@ -218,7 +219,10 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
         rest = process.stderr.read()
     assert process.returncode == 1
     (run,) = (folder / "my runs").iterdir()
-    go_on = f"""sema workflow run w.sema --resume {run.name} --args '{{"wait": 1}}' --run-dir 'my runs'"""
+    go_on = (
+        f"""sema --sandbox no-shell workflow run w.sema --resume {run.name} --args '{{"wait": 1}}' """
+        "--run-dir 'my runs' --budget-tokens 100\n"
+    )
     assert "slow was interrupted; what was finished is kept. Go on with:" in rest
     assert go_on in rest
     assert "Traceback" not in rest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from threading import RLock
 
 from sema_runtime.llm import guard, usage

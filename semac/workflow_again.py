@@ -1,0 +1,58 @@
+"""What people are told when a run has ended before its program: how to go on with it, what could not be written."""
+
+from __future__ import annotations
+
+import sys
+from shlex import quote
+from typing import Any
+
+BUDGETS = {"budget_tokens": "--budget-tokens", "budget_usd": "--budget-usd"}
+
+
+class Again:
+    """file, options: of `sema workflow run`. runs: those that the program has started, in order."""
+
+    def __init__(self, file: str, options: dict[str, Any]) -> None:
+        self.file = file
+        words = sys.argv[1:]
+        self.general = words[: words.index("workflow")] if "workflow" in words else []  # --sandbox ...
+        self.budgets = [
+            word
+            for name, option in BUDGETS.items()
+            if options[name] is not None
+            for word in (option, str(options[name]))
+        ]
+        self.runs: list[Any] = []
+
+    def watch(self, run: Any, event: Any) -> None:
+        """The watcher of runs."""
+        if event.seq == 0:
+            self.runs.append(run)
+
+    def command(self, run: Any) -> str:
+        """The command line that goes on with a run, under the same sandbox and limits."""
+        from sema_runtime.workflow import approvals
+        from sema_runtime.workflow.scope import ROOT
+
+        words = ["sema", *self.general, "workflow", "run", self.file, "--resume", run.run_id]
+        if run.args_json not in ("", "{}"):
+            words += ["--args", run.args_json]
+        if run.settings.root != ROOT:
+            words += ["--run-dir", run.settings.root]
+        words += [*self.budgets, *approvals.settings.get().again]
+        return " ".join(map(quote, words))
+
+    def command_of(self, run_id: str) -> str:
+        """The same for the run of an envelope."""
+        return next((self.command(run) for run in self.runs if run.run_id == run_id), f"--resume {run_id}")
+
+    def tell(self) -> None:
+        """After the program: of runs that Ctrl-C has ended, and of what the disk didn't take."""
+        from sema_runtime.workflow import troubles
+
+        for run in self.runs:
+            if run.interrupted and run.outer is None:
+                said = f"{run.workflow} was interrupted; what was finished is kept. Go on with:"
+                print(f"\n{said}\n  {self.command(run)}", file=sys.stderr)
+            for trouble in troubles.of(run):
+                print(f"warning: {run.directory}: {trouble}", file=sys.stderr)
