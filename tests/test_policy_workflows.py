@@ -332,3 +332,35 @@ def test_without(tmp_path: Path) -> None:
 )
 def test_where_nothing_is_checked(meta: str, body: str, given: str, tmp_path: Path) -> None:
     assert flow(tmp_path, meta, body) == given
+
+
+# Every way to a model
+
+REDACT = "{:policy {:input {:detect [:email] :actions {:email :redact}}}}"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '(llm/complete "a@b.io")',
+        '(llm/chat [(message :user "a@b.io")])',
+        '(llm/stream "a@b.io" (fn (piece) nil))',
+        '(llm/batch ["a@b.io"])',
+        '(llm/pmap (fn (x) x) ["a@b.io"])',
+        '(llm/summarize "a@b.io")',
+        '(llm/classify [:one :two] "a@b.io")',
+        '(begin (will "{\\"a\\": 1}") (llm/extract {:a {:type :number}} "a@b.io"))',
+        '(agent/run helper "a@b.io")',
+        '(conversation/say (conversation/new {}) "a@b.io")',
+        '(begin (deftool leak "" {} (fn () "a@b.io")) (will (calls "leak" {}) "done") (step "x" {:tools [leak]}))',
+        """(begin (llm/define-provider :ranks {:default-model "r" :rerank (fn (req) (set! requests (list req)) [])})
+             (llm/rerank "a@b.io" ["c@d.io"] {:provider :ranks}))""",
+        """(begin (llm/define-provider :vec {:default-model "v" :embed (fn (req) (set! requests (list req)) [[1.0]])})
+             (llm/embed ["a@b.io"]))""",
+    ],
+)
+def test_no_address_gets_to_a_provider(call: str, tmp_path: Path) -> None:
+    sent = flow(tmp_path, REDACT, f"(begin {call} (str requests))")
+    assert "«redacted:email»" in sent
+    assert "a@b.io" not in sent and "c@d.io" not in sent
+    assert any(line.startswith("policy.redacted llm.input ") for line in policies(tmp_path))
