@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -471,6 +471,51 @@ def test_a_second_ctrl_c_ends_the_program(tmp_path: Path) -> None:
         assert program.process.wait(30) == 1
         assert program.stderr().endswith("Error: interrupted\n")
         client.close()
+
+
+TWICE = "(raise_signal 2) (raise_signal 2)"
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        f"(fn (r) {TWICE} (async/sleep 60000))",
+        f"(fn (r) (async/sleep 1) {TWICE} (async/sleep 60000))",
+        f'(fn (r) (http/stream (fn (send) (send "one") {TWICE} (async/sleep 60000))))',
+    ],
+)
+def test_a_second_ctrl_c_in_a_handler(tmp_path: Path, handler: str) -> None:
+    with serving(tmp_path, handler, before='(py/from "signal" raise_signal)') as program:
+        program.ask(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert program.process.wait(30) == 1
+        assert program.stderr().endswith("Error: interrupted\n")
+
+
+def test_a_second_ctrl_c_in_the_servers_own_work(tmp_path: Path) -> None:
+    """Where uvicorn and its parser would catch what is raised."""
+    (tmp_path / "often.py").write_text(
+        "from signal import SIGINT, raise_signal\n"
+        "from sema_runtime.web.protocol import Exchange\n"
+        "def begin(self, begin=Exchange.begin):\n"
+        "    begin(self)\n"
+        "    raise_signal(SIGINT)\n"
+        "    raise_signal(SIGINT)\n"
+        "Exchange.begin = begin\n"
+    )
+    with serving(tmp_path, "(fn (r) (async/sleep 60000))", before='(py/import "often")') as program:
+        program.ask(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert program.process.wait(30) == 1
+        assert program.stderr().endswith("Error: interrupted\n")
+
+
+def test_a_second_ctrl_c_in_a_websocket(tmp_path: Path) -> None:
+    handler = f"(fn (r) (http/websocket (fn (c) ((:recv c)) {TWICE} (async/sleep 60000))))"
+    with serving(tmp_path, handler, before='(py/from "signal" raise_signal)') as program:
+        with connect(program.url().replace("http", "ws")) as client, suppress(ConnectionClosed):
+            client.send("now")
+            client.recv()
+        assert program.process.wait(30) == 1
+        assert program.stderr().endswith("Error: interrupted\n")
 
 
 def test_exit_in_a_handler_ends_the_program(tmp_path: Path) -> None:

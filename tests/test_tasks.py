@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import signal
 import subprocess
 import sys
 import time
@@ -359,3 +360,19 @@ def test_whoever_an_operation_wakes_comes_after_the_one_that_did_it() -> None:
 
 def test_race_takes_the_one_that_was_settled_first() -> None:
     assert run("(let* ((a (async (async/sleep 1) 1)) (b (async 2))) (async/sleep 5) (async/race (list a b)))")[0] == "2"
+
+
+def test_ctrl_c_while_the_program_ends(tmp_path: Path) -> None:
+    """It ends at once then, without a traceback."""
+    (tmp_path / "often.py").write_text(
+        "from signal import SIGINT, raise_signal\n"
+        "from sema_runtime.tasks import loops\n"
+        "def closing(loop, close=loops.close):\n"
+        "    raise_signal(SIGINT)\n"
+        "    close(loop)\n"
+        "loops.close = closing\n"
+    )
+    program = tmp_path / "p.sema"
+    program.write_text('(py/import "often") (try (http/get "http://127.0.0.1:9") (catch e (println "refused")))')
+    done = subprocess.run([sys.executable, "-m", "semac.entry", str(program)], capture_output=True, text=True)
+    assert (done.stdout, done.stderr, done.returncode) == ("refused\n", "", -signal.SIGINT)

@@ -7,19 +7,20 @@ import atexit
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from greenlet import getcurrent  # type: ignore[import-untyped]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
     """A loop that is closed, its tasks cancelled, when the process ends."""
     loop = asyncio.new_event_loop()
-    atexit.register(close, loop)
+    atexit.register(_close_at_exit, loop)
     return loop
 
 
@@ -36,44 +37,49 @@ def run(loop: asyncio.AbstractEventLoop) -> None:
 
 @contextmanager
 def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Has Ctrl-C stop the loop between two callbacks: raised inside of one, it would leave connections half handled.
+    """Has Ctrl-C stop the loop between two callbacks: raised inside of one, it would leave connections half handled, or
+    be lost, since libraries catch what callbacks raise.
 
-    In a task, which runs code of the program, it is raised at once. A handler of the program's own is left alone.
+    In a task, which runs code of the program, it is raised at once, too. A handler of somebody else's is left alone; it
+    may become `interrupt` meanwhile.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    if not is_unhandled(signal.SIGINT):
-        yield
-        return
-    hub, came = getcurrent(), False
+    hub = getcurrent()
+    stops: list[asyncio.Handle] = []
 
-    def interrupt(number: int, frame: Any) -> None:
-        nonlocal came
+    def stop(number: int, frame: Any) -> None:
+        stops.append(loop.call_soon_threadsafe(loop.stop))
         if getcurrent() is not hub:
             signal.default_int_handler(number, frame)
-        came = True
-        loop.call_soon_threadsafe(loop.stop)
 
-    before = signal.signal(signal.SIGINT, interrupt)
-    _ours.add(interrupt)
+    _running.append(stop)
+    ours = is_unhandled(signal.SIGINT)
+    before = signal.signal(signal.SIGINT, interrupt) if ours else None
     try:
         yield
     finally:
-        _ours.discard(interrupt)
-        if signal.getsignal(signal.SIGINT) is interrupt:
+        if ours and signal.getsignal(signal.SIGINT) is interrupt:
             signal.signal(signal.SIGINT, before)
-    if came:
+        _running.remove(stop)
+        for handle in stops:
+            handle.cancel()  # it would stop the loop's next run
+    if stops:
         raise KeyboardInterrupt
 
 
-_ours: set[Any] = set()  # handlers that stop a loop
+_running: list[Callable[[int, Any], None]] = []  # what stops the loops that run, the innermost last
+
+
+def interrupt(number: int, frame: Any) -> None:
+    """What Ctrl-C does where nobody else handles it: it stops the loop that runs, or is raised at once without one."""
+    (_running[-1] if _running else signal.default_int_handler)(number, frame)
 
 
 def is_unhandled(number: int) -> bool:
     """Whether nothing but Python, or a running loop of ours, handles a signal."""
-    handler = signal.getsignal(number)
-    return handler is signal.default_int_handler or handler is signal.SIG_DFL or handler in _ours
+    return signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL, interrupt)
 
 
 class Hiding:
@@ -99,6 +105,14 @@ class Hiding:
 _set_running_loop = asyncio._set_running_loop
 _current_task = asyncio.current_task
 _swap_task: Any = getattr(asyncio.tasks, "_swap_current_task", None)  # since Python 3.12
+
+
+def _close_at_exit(loop: asyncio.AbstractEventLoop) -> None:
+    """Closes the loop. Ctrl-C from now on ends the process at once: raised here, it would be shown as an error."""
+    with suppress(KeyboardInterrupt):
+        if threading.current_thread() is threading.main_thread() and is_unhandled(signal.SIGINT):
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    close(loop)
 
 
 def close(loop: asyncio.AbstractEventLoop) -> None:

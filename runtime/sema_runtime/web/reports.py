@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def say(text: str) -> None:
     """Writes a line to stderr, if there is one."""
     with suppress(OSError, ValueError, AttributeError, RuntimeError):  # closed, absent, in the middle of a line
-        print(text, file=sys.stderr, flush=True)
+        print(f"{text}\n", end="", file=sys.stderr, flush=True)  # at once: Ctrl-C may come right behind
 
 
 def report_request(scope: Any, error: BaseException) -> None:

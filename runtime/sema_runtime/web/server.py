@@ -14,7 +14,7 @@ from contextvars import copy_context
 import uvicorn
 
 from sema_runtime.tasks.hosted import HostedScheduler
-from sema_runtime.tasks.loops import is_unhandled
+from sema_runtime.tasks.loops import interrupt, is_unhandled
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
@@ -148,16 +148,18 @@ def listen(host: str, port: int, tries: int) -> socket.socket:
 # Signals
 
 _stoppable: set[Server] = set()  # those that a signal stops
-_replaced: dict[int, Any] = {}  # the handlers that were there before
+_replaced: dict[int, Any] = {}  # the handlers that come back
 
 
 @contextmanager
 def stopped_by_signals(server: Server) -> Iterator[None]:
-    """While inside, Ctrl-C and SIGTERM stop the server, if nobody else handles them. The second one acts as always."""
+    """While inside, Ctrl-C and SIGTERM stop the server, if nobody else handles them. The second one acts as always: a
+    Ctrl-C that was raised in the middle of the server's work would be lost, since uvicorn catches what applications
+    raise."""
     if threading.current_thread() is not threading.main_thread() or isinstance(server.tasks, HostedScheduler):
         yield
         return
-    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+    for number, default in ((signal.SIGINT, interrupt), (signal.SIGTERM, signal.SIG_DFL)):
         if is_unhandled(number):
             signal.signal(number, _stop_all)
             _replaced[number] = default
@@ -176,7 +178,7 @@ def _restore() -> None:
 
 
 def _stop_all(*_: Any) -> None:
-    _restore()
-    say("Stopping, requests that are going on may finish (Ctrl-C again to end at once)")
     for server in _stoppable:
         server.stop()
+    _restore()
+    say("Stopping, requests that are going on may finish (Ctrl-C again to end at once)")
