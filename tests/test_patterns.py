@@ -13,6 +13,7 @@ from workflow_support import Ran, error_of
 from workflow_support import run as run_program
 
 from sema_runtime import seam
+from sema_runtime.values.atoms import keyword
 from sema_runtime.values.printer import to_text
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -367,6 +368,102 @@ def test_a_resumed_run_asks_nothing(name: str, tmp_path: Path, monkeypatch: pyte
     }
 
 
+# How many steps have given something when the run ends: of the replies only so many come before one fails.
+MIDDLES = [(name, given) for name, (_, replies) in WHOLE.items() for given in range(replies.count('" "') + 1)]
+
+
+def first_replies(replies: str, number: int) -> str:
+    """Only so many of the replies, whatever order they are asked in; then none."""
+    return "(" + " ".join(f'"{one}"' for one in replies[2:-2].split('" "')[:number]) + ")"
+
+
+@pytest.mark.parametrize(("name", "given"), MIDDLES)
+def test_a_run_that_failed_in_the_middle_asks_only_for_the_rest(
+    name: str, given: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body, replies = WHOLE[name]
+    flow = (
+        f"(with-retry {{:max 1}} (fn () {body}))"  # the same program in both runs; the replies are no part of the key
+    )
+    first = run_program(tmp_path / "runs", program(flow, first_replies(replies, given)), run_id="a")
+    asked = first.prompts()
+    answered = {one["agent_id"] for one in first.of("agent.result") if one["status"] == "ok"} - {"publisher_1"}
+    again = run_program(
+        tmp_path / "runs", program(flow, '("OK" "OK" "OK" "OK" "OK" "OK" "OK" "OK")'), run_id="a", resume=True
+    )
+    assert len(answered) == given
+    assert not set(again.prompts()) & set(asked[:given])  # those that were answered
+    assert to_text(again.value.lookup(keyword("status"))) == ":success"
+
+
+@pytest.mark.parametrize(("name", "given"), MIDDLES)
+def test_a_budget_that_is_used_up_in_the_middle_ends_the_asking(
+    name: str, given: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step costs 5 tokens; what was under way beside the one that passes the limit is still asked."""
+    monkeypatch.chdir(tmp_path)
+    body, replies = WHOLE[name]
+    ran = run_program(tmp_path / "runs", program(body, replies, f"{{:budget {{:tokens {5 * given + 1}}}}}"))
+    assert to_text(ran.value) == BROKE
+    assert len(ran.prompts()) == given + 1
+    assert "publisher" not in steps(ran)
+
+
+@pytest.mark.parametrize("name", [*(name for name in WHOLE if not name.endswith("pipeline")), "generate-check-run"])
+def test_an_error_of_a_step_goes_on_or_leaves_it_out(name: str, tmp_path: Path) -> None:
+    body, _ = WHOLE.get(name, ('(generate-check-run "Add." 3)', ""))
+    ran = run_program(tmp_path, program(body, "(nil nil nil)"))
+    if name == "tree-of-thought":  # in parallel
+        assert to_text(ran.value) == "{:status :success :value nil}"
+    else:
+        assert ran.result()["error"].endswith('API error: 0 - User exception: "out of order"')
+        assert len(ran.prompts()) == 1
+
+
+HOSTILE = """
+(define question "mine") (define answer "mine") (define notes "mine") (define best "mine") (define attempt "mine")
+(define go (fn () "mine")) (define round 1) (define prompt-text "Think.") (define pages "mine") (define said "mine")
+(define (loop x) "mine") (define thoughts (list "mine")) (define rated "mine") (define text "mine") (define kept "mine")
+"""
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_names_of_the_program_are_its_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program has names like those in the macros, which are also what its arguments are made of."""
+    monkeypatch.chdir(tmp_path)
+    body, replies = WHOLE[name]
+    mine = "(list question answer notes best attempt (go) round pages said (loop 1) thoughts rated text kept)"
+    plain = run_program(tmp_path / "a", program(body, replies))
+    text = program(f"(define before {mine}) (define made {body}) (list made (equal? before {mine}))", replies)
+    ran = run_program(tmp_path / "b", HOSTILE + text)
+    made = plain.value if name.endswith("pipeline") else plain.value.lookup(keyword("value"))
+    assert to_text(ran.value.lookup(keyword("value"))) == f"({to_text(made)} #t)"
+
+
+def test_what_can_be_called_is_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keyword, a multimethod, a function of Python."""
+    monkeypatch.chdir(tmp_path)
+    text = """(defmulti rate (fn (answer) (string-length answer))) (defmethod rate 1 (fn (answer) 9))
+              (defmethod rate :default (fn (answer) 1)) (py/import "builtins" :as py)
+              (list (tree-of-thought "P" 2 rate) (tree-of-thought "P" 2 py.len)
+                    (:status (defworkflow w "" {} (content-pipeline (list {:ask "Tea?"}) :ask "out"))))"""
+    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies='("aa" "b" "aa" "b" "{}")') + text)
+    assert to_text(ran.value) == '("b" "aa" :success)'
+    assert "Tea?" in ran.prompts()[-1]
+
+
+def test_arguments_may_be_called_like_the_parameters(tmp_path: Path) -> None:
+    text = """(define question "Q") (define tools nil) (define max-rounds 3) (define topic "T") (define a "x")
+              (define b "y") (define rounds 1) (define task "W") (define max-tries 1) (define n 2) (define scorer string-length)
+              (define prompt-text "P")
+              (list (react question tools max-rounds) (debate topic a b rounds) (reflexion task max-tries)
+                    (tree-of-thought prompt-text n scorer))"""
+    replies = '("r" "1" "2" "judged" "tried" "long" "longer")'
+    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies=replies) + text)
+    assert to_text(ran.value) == '("r" "judged" "tried" "longer")'
+
+
 @pytest.mark.parametrize("name", [name for name in WHOLE if not name.endswith("pipeline")])
 def test_patterns_work_outside_of_a_run_and_in_tasks(name: str, tmp_path: Path) -> None:
     body, replies = WHOLE[name]
@@ -391,8 +488,24 @@ def test_arguments_are_evaluated_once(tmp_path: Path) -> None:
         ('(tree-of-thought "P" 2.5 count)', "tree-of-thought: n must be an integer, got 2.5"),
         ('(debate "T" "a" "b" :two)', "debate: rounds must be an integer, got :two"),
         ('(generate-check-run "T" (list))', "generate-check-run: max-tries must be an integer, got ()"),
+        ("(react nil nil 5)", "react: question must be a string, got nil"),
+        ('(react "Q" add 5)', "react: tools must be a list or nil, got add"),
+        ("(reflexion :write 2)", "reflexion: task must be a string, got :write"),
+        ("(tree-of-thought 5 2 count)", "tree-of-thought: prompt must be a string, got 5"),
+        ('(tree-of-thought "P" 2 "count")', 'tree-of-thought: scorer must be a function, got "count"'),
+        ('(debate nil "a" "b" 1)', "debate: topic must be a string, got nil"),
+        ('(debate "T" "a" 5 1)', 'debate: a persona must be a string or keyword, got ("a" 5)'),
+        ("(generate-check-run nil 2)", "generate-check-run: task must be a string, got nil"),
+        ('(content-pipeline "topics" str "out")', 'content-pipeline: topics must be a list, got "topics"'),
+        ('(content-pipeline (list 1) nil "out")', "content-pipeline: make-prompt must be a function, got nil"),
+        ("(content-pipeline (list 1) str :out)", "content-pipeline: folder must be a string, got :out"),
+        ('(docs-pipeline nil str nil "f.md")', "docs-pipeline: topics must be a list, got nil"),
+        ('(docs-pipeline (list 1) "About" nil "f.md")', 'docs-pipeline: make-prompt must be a function, got "About"'),
+        ('(docs-pipeline (list 1) str :all "f.md")', "docs-pipeline: tools must be a list or nil, got :all"),
+        ("(docs-pipeline (list 1) str nil nil)", "docs-pipeline: file must be a string, got nil"),
         ('(content-pipeline (list) str "out")', "workflow/phase outside a workflow/run"),
     ],
 )
 def test_bad_arguments(call: str, message: str, tmp_path: Path) -> None:
-    assert error_of(tmp_path, IMPORT + call) == message
+    """Said before anything is asked."""
+    assert error_of(tmp_path, IMPORT + "(define add 'add)" + call) == message
