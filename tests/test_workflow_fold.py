@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import workflow_journals as journals
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sema_runtime.workflow import events, fold, lines, segments
+from sema_runtime.workflow import events, fold, index, intake, lines, segments
 from sema_runtime.workflow.fold import Fold, Phase
 from sema_runtime.workflow.reader import Reader
 
@@ -122,12 +123,31 @@ def a_line(draw: st.DrawFn) -> bytes:
 @example([b'{"event":"budget","seq":0,"ts":"0","input_tokens":007,"output_tokens":1}'], 1)
 @example([b'{"event":"agent.started","seq":0,"ts":"\\x","agent_id":"a","agent_name":"a"}'], 1)
 @example([b'{"event":"agent.started","seq":0,"ts":"0","agent_id":"a","agent_name":"a","prompt":"\\u12"}'], 1)
+@example([b'{"event":"budget","seq":0,"ts":"0","input_tokens":1,"output_tokens":1,"cost_usd":2.5e+30}'], 1)
 def test_the_form_gives_what_json_gives(found: list[bytes], many: int) -> None:
     journal = [line.replace(b"\n", b" ") + b"\n" for line in found]
     plain = told(folded([b"".join(journal)], by_form=False))
     assert told(folded([b"".join(journal)])) == plain
     pieces = [b"".join(journal[at : at + many]) for at in range(0, len(journal), many)]
     assert told(folded(pieces)) == plain
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(a_line(), max_size=30))
+@example([b'{"event":"agent.started","seq":0,"ts":"0","agent_id":"a_1","agent_name":"a","model":"m"}'] * 2)
+@example([b'{"event":"budget","seq":0,"ts":"0","input_tokens":1,"output_tokens":1,"cost_usd":2.5e+30}'])
+def test_the_index_takes_in_the_same_by_form(found: list[bytes]) -> None:
+    piece = b"".join(line.replace(b"\n", b" ") + b"\n" for line in found)
+    rows = []
+    for as_json in (False, True):
+        with closing(index.open_index(":memory:")) as db, pytest.MonkeyPatch.context() as patch:
+            if as_json:
+                none = (b"",) * len(intake.RECORD)
+                patch.setattr(intake, "records_of", lambda piece, none=none: [none] * piece.count(b"\n"))
+            intake.Intake(db, "r", 0).take(piece)
+            rows.append([db.execute(f"SELECT * FROM {table}").fetchall() for table in index.TABLES])
+    by_form, by_json = ([sorted(table, key=repr) for table in tables] for tables in rows)
+    assert by_form == by_json
 
 
 def test_whole_runs_are_known_by_their_form() -> None:

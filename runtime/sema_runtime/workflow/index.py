@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import os
 
+from sema_runtime.workflow.intake import Intake
+from sema_runtime.workflow.reader import uncollected
 from sema_runtime.workflow.reading import run_ids
 from sema_runtime.workflow.segments import Segment, segment_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from sqlite3 import Connection
     from typing import Any
 
 INDEX_NAME = "index.db"
 BUSY_SECONDS = 3.0
-LARGEST = 1 << 63
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, embedded_run_id TEXT, workflow TEXT, code_version TEXT, started_ts TEXT, ended_ts TEXT,
@@ -125,10 +125,11 @@ def _sync_file(db: Connection, run_id: str, segment: Segment) -> None:
             segment.read = 0
             if not segment.number:
                 _wipe(db, run_id)
-        for _, fields in segment.fresh():
-            take = EVENTS.get(fields["event"])
-            if take is not None:
-                take(db, run_id, segment.number, fields)
+        intake = Intake(db, run_id, segment.number)
+        while (found := segment.next_piece()) is not None:
+            if found[1] is not None:
+                with uncollected():
+                    intake.take(found[1])
         db.execute(
             "INSERT OR REPLACE INTO ingest_cursor VALUES (?, ?)",
             (cursor_key, segment.read),
@@ -152,108 +153,3 @@ def _wipe(db: Connection, run_id: str) -> None:
     db.execute(
         "DELETE FROM ingest_cursor WHERE cursor_key = ? OR substr(cursor_key, 1, ?) = ?", (run_id, len(start), start)
     )
-
-
-# Events to rows
-
-
-def _run_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    db.execute(
-        "INSERT INTO runs (run_id, embedded_run_id, workflow, code_version, started_ts, args_json)"
-        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE SET embedded_run_id = excluded.embedded_run_id,"
-        " workflow = excluded.workflow, code_version = excluded.code_version, args_json = excluded.args_json",
-        (run_id, *(_text(fields.get(name)) for name in ("run_id", "workflow", "code_version", "ts", "args_json"))),
-    )
-
-
-def _run_ended(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    values = (_text(fields.get("ts")), _text(fields.get("status")), run_id)
-    db.execute("UPDATE runs SET ended_ts = ?, status = ? WHERE run_id = ?", values)
-
-
-def _phase_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    values = (run_id, _seq(fields), _text(fields.get("phase")))
-    db.execute("INSERT OR IGNORE INTO phases (run_id, start_seq, phase) VALUES (?, ?, ?)", values)
-
-
-def _phase_ended(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    """Ends the latest phase of that name that is open."""
-    db.execute(
-        "UPDATE phases SET status = ?, dur_ms = ? WHERE rowid = (SELECT rowid FROM phases"
-        " WHERE run_id = ? AND phase = ? AND status IS NULL ORDER BY start_seq DESC LIMIT 1)",
-        (_text(fields.get("status")), _int(fields.get("dur_ms")), run_id, _text(fields.get("phase"))),
-    )
-
-
-def _agent_started(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    texts = (_text(fields.get(name)) for name in ("agent_id", "agent_name", "model"))
-    db.execute(
-        "INSERT OR IGNORE INTO agents (run_id, agent_id, agent_name, model, phase_seq) VALUES (?, ?, ?, ?,"
-        " (SELECT MAX(start_seq) FROM phases WHERE run_id = ? AND start_seq <= ?))",
-        (run_id, *texts, run_id, _seq(fields)),
-    )
-
-
-def _agent_result(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    db.execute(
-        "UPDATE agents SET status = ?, dur_ms = ?, model = COALESCE(NULLIF(?, ''), model)"
-        " WHERE run_id = ? AND agent_id = ?",
-        (
-            _text(fields.get("status")),
-            _int(fields.get("dur_ms")),
-            _text(fields.get("model")),
-            run_id,
-            _text(fields.get("agent_id")),
-        ),
-    )
-
-
-def _tool_call(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    texts = (_text(fields.get(name)) for name in ("agent_id", "tool_name", "args_json"))
-    db.execute("INSERT OR IGNORE INTO tool_calls VALUES (?, ?, ?, ?, ?, ?)", (run_id, segment, _seq(fields), *texts))
-
-
-def _checkpoint(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    values = (_int(fields.get("phase_seq")), _text(fields.get("key")), _text(fields.get("value_digest")))
-    db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)", (run_id, segment, _seq(fields), *values))
-
-
-def _budget(db: Connection, run_id: str, segment: int, fields: dict[str, Any]) -> None:
-    cost = fields.get("cost_usd")
-    numbers = (_int(fields.get(name)) for name in ("phase_seq", "input_tokens", "output_tokens"))
-    db.execute(
-        "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(run_id, segment, _seq(fields), _text(fields.get("agent_id"))),
-            *numbers,
-            float(cost) if isinstance(cost, float | int) and abs(cost) < LARGEST else None,
-        ),
-    )
-
-
-EVENTS: dict[str, Callable[[Connection, str, int, dict[str, Any]], None]] = {
-    "run.started": _run_started,
-    "run.ended": _run_ended,
-    "phase.started": _phase_started,
-    "phase.ended": _phase_ended,
-    "agent.started": _agent_started,
-    "agent.result": _agent_result,
-    "agent.tool_call": _tool_call,
-    "checkpoint": _checkpoint,
-    "budget": _budget,
-}
-
-
-def _text(value: Any) -> str | None:
-    """A text as SQLite takes it: lone surrogates, which UTF-8 doesn't have, become question marks."""
-    if type(value) is not str:
-        return None
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
-
-
-def _int(value: Any) -> int | None:
-    return value if type(value) is int and -LARGEST <= value < LARGEST else None
-
-
-def _seq(fields: dict[str, Any]) -> int:
-    return _int(fields.get("seq")) or 0

@@ -21,7 +21,7 @@ CONTROLS = r"\x00-\x1f"
 WORD = rf'[^"\\{CONTROLS}]++'  # a text that stands for itself
 TEXT = rf'[^"\\{CONTROLS}]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}})[^"\\{CONTROLS}]*+)*+'  # any text, as JSON
 COUNT = r"(?!0\d)\d{1,12}"
-NUMBER = rf"-?{COUNT}(?:\.\d{{1,25}}|)(?:[eE][-+]?\d{{1,2}}|)"
+NUMBER = rf"-?{COUNT}(?:\.\d{{1,25}}|)(?:[eE]-\d{{1,2}}|)"
 # `event` and `ts` come again and again: who takes them looks at each new one himself (`is_word`), which is quicker
 FORM = """
 {"event":"<event:[^"]++>","seq":<seq:COUNT>,"ts":"<ts:[^"]++>"?{,"agent_id":"<agent_id:WORD>"}(?:
