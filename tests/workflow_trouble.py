@@ -150,3 +150,27 @@ def inside(script: str, folder: Path, **more: Any) -> Ended:
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+# A run that has ended
+
+FLOW = PROVIDER + '(defworkflow w "" {} (phase "A") (list (step "one") (step "two") (checkpoint :k 5)))'
+
+
+def resumed(folder: Path, run: Path, *args: str) -> Ended:
+    return sema(folder, "workflow", "run", "w.sema", "--run-dir", "runs", "-q", "--resume", run.name, *args)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that has ended."""
+    folder = tmp_path_factory.mktemp("finished")
+    assert flow(folder, FLOW, "-q").status == 0
+    return folder
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    """The directory of a run that has ended, in a folder of the test's own."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return only_run(tmp_path / "runs")
