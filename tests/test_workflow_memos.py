@@ -64,9 +64,18 @@ def test_files_that_a_power_failure_took_or_emptied_are_read_from_the_log(tmp_pa
     assert again(tmp_path) == []
 
 
-def test_without_the_log_they_are_asked_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ['"<it', "{]\n", '"<item 0>"', "\x00\n"])
+def test_a_damaged_file_runs_its_leaf_again(tmp_path: Path, damage: str) -> None:
     ran = run(tmp_path, FLOW, run_id="a")
-    memo_of(ran, "<item 0>").write_text('"<it')
+    memo = memo_of(ran, "<item 0>")
+    memo.write_text(damage)
+    assert again(tmp_path) == ["item 0"]
+    assert memo.read_text() == '"<item 0>"\n'
+
+
+def test_without_the_log_empty_files_are_asked_again(tmp_path: Path) -> None:
+    ran = run(tmp_path, FLOW, run_id="a")
+    memo_of(ran, "<item 0>").write_text("")
     (tmp_path / "a" / "memo.jsonl").unlink()
     assert again(tmp_path) == ["item 0"]
 

@@ -61,27 +61,31 @@ class Memos:
 
     def find(self, key: str) -> Any:
         """The value kept under a key. MISSING: there is none, or it can't be read."""
-        why = "damaged"
         try:
             with open(self._path(key), encoding="utf-8", newline="") as file:
                 text = file.read()
+            if text.strip("\0"):
+                return self._value(text)
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            pass
+        except UnicodeDecodeError:
+            return self._value("")
+        except OSError as error:
+            return self._not_read(error.strerror or "unreadable")
+        logged = self.lost.find(key)  # a power failure leaves no file, an empty one, or zeros
+        return MISSING if logged is None else self._value(f"{logged}\n")
+
+    def _value(self, text: str) -> Any:
+        try:
             if text.endswith("\n"):  # else its end is missing
                 return from_json(text)
-        except (FileNotFoundError, NotADirectoryError):
-            why = ""
-        except OSError as error:
-            why = error.strerror or "unreadable"
-        except (UnicodeDecodeError, SemaError):
-            pass
-        logged = self.lost.find(key)
-        try:
-            if logged is not None:
-                return from_json(logged)
         except SemaError:
-            why = "damaged"
-        if why:
-            self.unread += 1
-            self.unreadable = why
+            pass
+        return self._not_read("damaged")
+
+    def _not_read(self, why: str) -> Any:
+        self.unread += 1
+        self.unreadable = why
         return MISSING
 
     def _path(self, key: str) -> str:

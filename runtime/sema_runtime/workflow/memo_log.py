@@ -6,7 +6,7 @@
 
 segment: the number of the journal's file. from: the run that it was taken from. The log is what a leaf waits for until
 the disk has it: one file, so that many leaves that end at once wait for one write. The files of the memos are left to
-the system; those that a power failure took or damaged are read from here.
+the system; those that a power failure took or emptied are read from here.
 """
 
 from __future__ import annotations
