@@ -455,8 +455,8 @@ def test_what_can_be_called_is_a_function(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_arguments_may_be_called_like_the_parameters(tmp_path: Path) -> None:
     text = """(define question "Q") (define tools nil) (define max-rounds 3) (define topic "T") (define a "x")
-              (define b "y") (define rounds 1) (define task "W") (define max-tries 1) (define n 2) (define scorer string-length)
-              (define prompt-text "P")
+              (define b "y") (define rounds 1) (define max-tries 1) (define n 2) (define scorer string-length)
+              (define prompt-text "P") (define task "W")
               (list (react question tools max-rounds) (debate topic a b rounds) (reflexion task max-tries)
                     (tree-of-thought prompt-text n scorer))"""
     replies = '("r" "1" "2" "judged" "tried" "long" "longer")'

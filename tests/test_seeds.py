@@ -1,11 +1,14 @@
 """Programs that others printed run as printed. tests/seeds holds them; here stand the helpers that they leave out.
 
-A provider defined in Sema plays the model.
+A provider defined in Sema plays the model. Where the pages themselves are at hand (../shared/seeds), tests/seeds is
+held against them.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 from llm_support import llm as llm
 
 from sema_runtime.values.printer import to_text
+from sema_runtime.workflow.reading import open_run
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -82,6 +86,40 @@ ARTICLES = (
 (set! answers (list (json/encode {:title "On Tea" :body "Warm."}) (json/encode {:title "On Coffee" :body ""})))
 """
 )
+
+
+PAGES = Path(__file__).parents[2] / "shared" / "seeds"
+FORM = re.compile(r"\((?:def[a-z]*|llm/[a-z-]+|conversation/[a-z]+|->>|return|println) (?![.…])")
+
+
+def printed(page: str) -> Iterator[str]:
+    """The programs in the text of a page: what stands from the parenthesis before a name to the one that closes it."""
+    at = 0
+    while match := FORM.search(page, at):
+        depth, quoted, end = 0, False, match.start()
+        while True:
+            char = page[end]
+            quoted = quoted != (char == '"' and page[end - 1] != "\\")
+            depth += 0 if quoted else (char in "([{") - (char in ")]}")
+            end += 1
+            if depth == 0:
+                break
+        yield page[match.start() : end]
+        at = end
+
+
+def bare(program: str) -> str:
+    """A program without white space and comments; the pages run those into the lines, up to the next form."""
+    return re.sub(r"\s", "", re.sub(r";;[^({\n]*", "", program))
+
+
+@pytest.mark.skipif(not PAGES.is_dir(), reason="the pages are not at hand")
+def test_every_program_of_the_pages_is_here() -> None:
+    kept = "".join(bare(path.read_text()) for path in SEEDS.glob("*.sema"))
+    programs = [one for page in sorted(PAGES.glob("*.txt")) for one in printed(page.read_text())]
+    assert len(programs) > 15
+    missing = [one for one in programs if bare(one) not in kept]
+    assert missing == []
 
 
 def run(seed: str, helpers: str) -> Any:
@@ -199,3 +237,39 @@ def test_patterns_of_agents(call: str, answers: str, result: str, asked: list[st
     assert to_text(envelope) == f'{{:status :success :value "{result}"}}'
     assert [event["agent_name"] for event in journal(folder) if event["event"] == "agent.started"] == asked
     assert run(call, helpers) == result
+
+
+# The journal that a page shows, shortened by its author
+JOURNAL = """\
+{"event":"run.started","seq":0,"ts":"2026-06-27T…","workflow":"content-pipeline","run_id":"wf_…"}
+{"event":"phase.started","seq":1,"ts":"…","phase":"Topics"}
+{"event":"phase.ended","seq":2,"ts":"…","phase":"Topics","status":"success","dur_ms":0}
+{"event":"phase.started","seq":3,"ts":"…","phase":"Write"}
+{"event":"agent.started","seq":4,"ts":"…","agent_id":"writer_1","agent_name":"writer"}
+{"event":"agent.result","seq":5,"ts":"…","agent_id":"writer_1","status":"ok","output":"…","dur_ms":1240,"model":"gpt-5.4-mini"}
+{"event":"budget","seq":6,"ts":"…","agent_id":"writer_1","input_tokens":3120,"output_tokens":880,"cost_usd":0.0041,"budget_limit":50000}
+{"event":"checkpoint","seq":7,"ts":"…","key":"files","content_key":"ck_4d2f8a1c","value_digest":"abc123"}
+{"event":"phase.ended","seq":8,"ts":"…","phase":"Write","status":"success","dur_ms":2100}
+{"event":"run.ended","seq":9,"ts":"…","status":"success","dur_ms":5400}
+"""
+
+
+def test_the_journal_of_the_page_is_read(tmp_path: Path) -> None:
+    (tmp_path / "printed").mkdir()
+    (tmp_path / "printed" / "events.jsonl").write_text(JOURNAL)
+    run = open_run(tmp_path, "printed")
+    assert (run.workflow, run.status, run.damaged) == ("content-pipeline", "success", 0)
+    assert [phase.name for phase in run.phases] == ["Topics", "Write"]
+    (agent,) = run.agents
+    assert (agent.id, agent.model, agent.duration_ms) == ("writer_1", "gpt-5.4-mini", 1240)
+    assert (agent.input_tokens, agent.output_tokens, agent.cost_usd) == (3120, 880, 0.0041)
+
+
+def test_a_journal_of_ours_has_the_lines_of_the_page(folder: Path) -> None:
+    """For the same workflow the same events with the same fields, beside those that the page leaves out."""
+    run(source("content_pipeline"), ARTICLES)
+    ours = {event["event"]: event for event in journal(folder)}
+    for line in JOURNAL.splitlines():
+        shown = json.loads(line)
+        if shown["event"] != "checkpoint":  # the program has none
+            assert set(shown) - {"cost_usd"} <= set(ours[shown["event"]])

@@ -17,6 +17,7 @@ from workflow_support import COUNTING
 from sema_runtime import workflow
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
+from sema_runtime.workflow.reading import open_run
 from sema_runtime.workflow import reading
 from semac.session import Session
 
@@ -176,6 +177,22 @@ def test_mypy_knows_the_types(program: Path) -> None:
     config.write_text("[mypy]\nstrict = true\n[mypy-flows]\nignore_missing_imports = true\n")
     done = python("-m", "mypy", "--cache-dir", "cache", "program.py", folder=program.parent)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_objects_of_a_run_have_what_the_page_says(tmp_path: Path) -> None:
+    async def main() -> None:
+        _, flow = function(FLOW.replace('(phase "A")', '(phase "A") (checkpoint :k 1)'))
+        await workflow.start(flow, 1, root=str(tmp_path), run_id="a")
+
+    asyncio.run(main())
+    run = open_run(tmp_path, "a")
+    found = {"run": run, "phase": run.phases[0], "agent": run.agents[0], "checkpoint": run.checkpoints[0]}
+    found["usage"] = run.usage
+    page = PAGE.with_name("workflow-tools.md").read_text()
+    for name, one in found.items():
+        (names,) = re.findall(rf"^\| {name} \| `(.*?)`", page, re.MULTILINE)
+        for attribute in names.split():
+            assert hasattr(one, attribute), (name, attribute)
 
 
 # As programs use it
