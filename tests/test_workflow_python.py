@@ -17,8 +17,8 @@ from workflow_support import COUNTING
 from sema_runtime import workflow
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow.reading import open_run
 from sema_runtime.workflow import reading
+from sema_runtime.workflow.reading import open_run
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")
