@@ -66,7 +66,7 @@ class Agents:
         self.name = array("I")  # numbers of words
         self.model = array("I")
         self.phase = array("I")
-        self.status = array("B")
+        self.status = bytearray()
         self.start = array("d")  # milliseconds on the run's clock
         self.duration = array("d")
         self.input = array("Q")
@@ -85,11 +85,15 @@ class Agents:
     def make_room(self, rows: int) -> None:
         """Room for so many more agents, of which nothing is known: everything is 0."""
         more = len(self.ids) + rows - len(self.status)
-        for column in self.columns if more > 0 else ():
+        if more <= 0:
+            return
+        self.status.extend(bytes(more))
+        for column in self.columns:
             column.frombytes(bytes(more * column.itemsize))
 
     def fit(self) -> None:
         """Gives back what wasn't used of the room."""
+        del self.status[len(self.ids) :]
         for column in self.columns:
             del column[len(self.ids) :]
 
@@ -99,7 +103,7 @@ class Agents:
 
     def statuses(self, status: int, rows: range) -> int:
         """How many of these have a status."""
-        return self.status[rows.start : rows.stop].tobytes().count(status)
+        return self.status.count(status, rows.start, rows.stop)
 
     def usage(self, rows: range, loose: Usage) -> Usage:
         """What these used, and what was used beside them."""

@@ -135,7 +135,7 @@ class Fold:
     def __init__(self) -> None:
         self.clock = Clock()
         self.kinds = Words(*KNOWN)
-        self.kind = array("B")  # of each event
+        self.kind = bytearray()  # of each event
         self.owner = array("i")  # the agent it belongs to, or NOBODY
         self.segments: list[dict[str, Any]] = []  # {first, at, started}: one for each file
         self.agents = Agents()
@@ -202,8 +202,7 @@ class Fold:
 
     def counts(self) -> dict[str, int]:
         """How many events there are of each kind, damaged lines among them."""
-        data = self.kind.tobytes()
-        return {name: many for number, name in enumerate(self.kinds.texts) if (many := data.count(number))}
+        return {name: many for number, name in enumerate(self.kinds.texts) if (many := self.kind.count(number))}
 
     @property
     def failed(self) -> int:

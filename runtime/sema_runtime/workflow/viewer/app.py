@@ -56,6 +56,7 @@ FILES = {
 }
 FORBIDDEN = {"error": "missing or invalid X-Sema-View-Token"}
 PATIENCE = 0.3  # seconds that an answer waits until a journal has been read
+MUCH = 1.0  # the same of a stream that has told something, while there is much to read
 PIECES = 4  # of a journal that are read before others have a turn
 LOOK = 0.2  # seconds between two looks at a journal that somebody watches
 NEWS = 0.25  # seconds between two messages of a stream, at least
@@ -255,7 +256,7 @@ class Application:
         quiet = 0.0
         try:
             while not gone.done():
-                unread = await self._caught_up(journal)
+                unread = await self._caught_up(journal, PATIENCE if not seen else MUCH)
                 if not self.runs.has(run):
                     break
                 pause = LOOK
