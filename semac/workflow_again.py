@@ -29,6 +29,9 @@ class Again:
         if event.seq == 0:
             self.runs.append(run)
 
+    def interrupted(self) -> bool:
+        return any(run.interrupted for run in self.runs)
+
     def command(self, run: Any) -> str:
         """The command line that goes on with a run, under the same sandbox and limits."""
         from sema_runtime.workflow import approvals

@@ -97,7 +97,9 @@ def _run(file: str, options: dict[str, Any]) -> int:
     if settings.recording is not None:
         return _replayed(file, source, settings.recording)
     status = _evaluated(file, source, again, root)
-    if viewer is not None:
+    if viewer is not None and again.interrupted():
+        viewer.stop()
+    elif viewer is not None:
         print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)", flush=True)
         with suppress(KeyboardInterrupt):
             viewer.wait()
