@@ -68,3 +68,17 @@ def test_examples(
             with pytest.raises(Exception) as caught:
                 Session().run(program)
             assert describe(caught.value).message == expected, line
+
+
+def test_the_first_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program at the head of its page, with a folder to review, and a model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
+    for name in ("a.py", "b.py"):
+        (tmp_path / "src" / name).write_text(f"text of {name}")
+    monkeypatch.setenv("SEMA_WORKFLOW_ARGS_JSON", '{"folder": "src"}')
+    model = """(define (answer request)
+                 (json/encode {:ok (string/contains? (:content (last (:messages request))) "text of a.py") :why "seen"}))
+               (llm/define-provider :played {:complete answer :default-model "played"})"""
+    envelope = Session().run(model + blocks("workflows.md")[0])
+    assert to_text(envelope) == '{:bad ({:ok #f :why "seen"}) :not-answered 0 :status :success}'
