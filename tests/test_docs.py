@@ -78,7 +78,8 @@ def test_the_first_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (tmp_path / "src" / name).write_text(f"text of {name}")
     monkeypatch.setenv("SEMA_WORKFLOW_ARGS_JSON", '{"folder": "src"}')
     model = """(define (answer request)
-                 (json/encode {:ok (string/contains? (:content (last (:messages request))) "text of a.py") :why "seen"}))
+                 (define text (:content (last (:messages request))))
+                 (json/encode {:ok (string/contains? text "text of a.py") :why "seen"}))
                (llm/define-provider :played {:complete answer :default-model "played"})"""
     envelope = Session().run(model + blocks("workflows.md")[0])
     assert to_text(envelope) == '{:bad ({:ok #f :why "seen"}) :not-answered 0 :status :success}'
