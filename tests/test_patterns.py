@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from llm_support import llm as llm
-from workflow_support import Ran, error_of
+from workflow_support import MODEL, Ran, error_of
 from workflow_support import run as run_program
 
 from sema_runtime import seam
@@ -19,23 +19,16 @@ from sema_runtime.values.printer import to_text
 pytestmark = pytest.mark.usefixtures("llm")
 
 IMPORT = '(import "sema/patterns")\n'
-# Answers with the replies, one after the other: a text, a map (tool calls), or nil for a failure.
-PLAYER = """
-(define prompts (list))
-(define replies '{replies})
-(define (play request)
-  (set! prompts (append prompts (list (:content (last (:messages request))))))
-  (let ((reply (first replies)))
-    (set! replies (rest replies))
-    (when (nil? reply) (throw "out of order"))
-    (if (map? reply) reply {{:content reply :usage {{:prompt-tokens 3 :completion-tokens 2}}}})))
-(llm/define-provider :player {{:complete play :default-model "player"}})
-"""
 BROKE = '{:reason "budget exceeded" :status :failed}'
 
 
+def played(replies: str) -> str:
+    """The model with its replies: texts, maps with tool calls, nil for a failure."""
+    return f"{MODEL}(set! replies '{replies})\n"
+
+
 def program(body: str, replies: str, meta: str = "{}") -> str:
-    return IMPORT + PLAYER.format(replies=replies) + f'(defworkflow patterns "" {meta} {body})'
+    return IMPORT + played(replies) + f'(defworkflow patterns "" {meta} {body})'
 
 
 def run(root: Path, body: str, replies: str, meta: str = "{}") -> Ran:
@@ -290,7 +283,7 @@ def test_errors_of_providers_and_programs_go_on(tmp_path: Path) -> None:
 
 # The import
 
-REACT = PLAYER.format(replies='("It is 7.")') + '(println (react "Q" nil 3))\n'
+REACT = played('("It is 7.")') + '(println (react "Q" nil 3))\n'
 
 
 @pytest.fixture
@@ -448,7 +441,7 @@ def test_what_can_be_called_is_a_function(tmp_path: Path, monkeypatch: pytest.Mo
               (defmethod rate :default (fn (answer) 1)) (py/import "builtins" :as py)
               (list (tree-of-thought "P" 2 rate) (tree-of-thought "P" 2 py.len)
                     (:status (defworkflow w "" {} (content-pipeline (list {:ask "Tea?"}) :ask "out"))))"""
-    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies='("aa" "b" "aa" "b" "{}")') + text)
+    ran = run_program(tmp_path, IMPORT + played('("aa" "b" "aa" "b" "{}")') + text)
     assert to_text(ran.value) == '("b" "aa" :success)'
     assert "Tea?" in ran.prompts()[-1]
 
@@ -460,14 +453,14 @@ def test_arguments_may_be_called_like_the_parameters(tmp_path: Path) -> None:
               (list (react question tools max-rounds) (debate topic a b rounds) (reflexion task max-tries)
                     (tree-of-thought prompt-text n scorer))"""
     replies = '("r" "1" "2" "judged" "tried" "long" "longer")'
-    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies=replies) + text)
+    ran = run_program(tmp_path, IMPORT + played(replies) + text)
     assert to_text(ran.value) == '("r" "judged" "tried" "longer")'
 
 
 @pytest.mark.parametrize("name", [name for name in WHOLE if not name.endswith("pipeline")])
 def test_patterns_work_outside_of_a_run_and_in_tasks(name: str, tmp_path: Path) -> None:
     body, replies = WHOLE[name]
-    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies=replies) + f"(async/await (async/spawn (fn () {body})))")
+    ran = run_program(tmp_path, IMPORT + played(replies) + f"(async/await (async/spawn (fn () {body})))")
     assert isinstance(ran.value, str)
     assert list(tmp_path.iterdir()) == []
 
@@ -476,7 +469,7 @@ def test_arguments_are_evaluated_once(tmp_path: Path) -> None:
     text = (
         '(define n 0) (define (once value) (set! n (+ n 1)) value) (debate (once "T") (once "a") (once "b") (once 2))'
     )
-    ran = run_program(tmp_path, IMPORT + PLAYER.format(replies='("1" "2" "3" "4" "5")') + text)
+    ran = run_program(tmp_path, IMPORT + played('("1" "2" "3" "4" "5")') + text)
     assert ran.session.run("n") == 4
 
 

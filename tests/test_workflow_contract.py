@@ -93,7 +93,7 @@ LIFE = [
     ("a budget that is no map", '(defworkflow w "" {:budget 5} 1)', "{:status :success :value 1}", [DONE]),
     (
         "limits that are no numbers are ignored",
-        '(will "a" "b") (defworkflow w "" {:budget {:tokens "4" :usd :none}} (step "a") (asked))',
+        '(will "a" "b") (defworkflow w "" {:budget {:tokens "4" :usd :none}} (step "a") prompts)',
         '{:status :success :value ("a")}',
         [*asks("step", "a", r'"\"a\""'), DONE],
     ),
@@ -345,7 +345,7 @@ BUDGETS = [
     (
         "a limit in dollars is not in the events",
         """(llm/set-pricing "m" 1 1) (will "a" "b")
-           (defworkflow w "" {:budget {:usd 0.000004}} (list (step "p") (checkpoint :asked (asked)) (step "q")))""",
+           (defworkflow w "" {:budget {:usd 0.000004}} (list (step "p") (checkpoint :asked prompts) (step "q")))""",
         BROKE,
         [
             *asks("step", "p", r'"\"a\""', "3 2 5e-06"),
@@ -358,7 +358,7 @@ BUDGETS = [
         """(will "a" "b" "c") (defworkflow w "" {:budget {:tokens 4}}
              (define (ask n) (fn () (workflow/step "s" (fn () (async/sleep 1) (llm/complete (str n))))))
              (parallel (map ask (range 3)) 2)
-             (checkpoint :n (count (asked))))""",
+             (checkpoint :n (count prompts)))""",
         BROKE,
         None,
     ),
@@ -404,7 +404,7 @@ def test_leaves_under_way_finish_and_no_other_starts(tmp_path: Path) -> None:
         *(r'agent.result "s_1" "ok" "\"a\"" 0 "m"', r'agent.result "s_2" "ok" "\"b\"" 0 "m"'),
         stored("n", '"2"', "2"),
     ]
-    assert to_text(ran.session.run("(asked)")) == '("0" "1")'
+    assert to_text(ran.session.run("prompts")) == '("0" "1")'
 
 
 @pytest.mark.parametrize("brings", ["{:tools [add] :schema %s}", "{:agent helper :schema %s}"])

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from llm_support import llm as llm
-from workflow_support import MODEL, NO_ARGS, Ran, fields, memos, told
+from workflow_support import MODEL, NO_ARGS, Ran, error_of, fields, memos, told
 from workflow_support import run as run_program
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow import events
+from sema_runtime.workflow import events, journal
 from sema_runtime.workflow.keys import args_fingerprint, hashed
 from sema_runtime.workflow.render import Rendering
 from semac.session import Session
@@ -283,6 +283,25 @@ def test_a_resumption_writes_the_metadata_anew_and_takes_the_first_free_segment(
     run(tmp_path, '(defworkflow w "two" {} 1)', resume=True)
     assert told(tmp_path, "events.resume-2.jsonl") == ['run.ended "success" 0']
     assert '"doc": "two"' in (tmp_path / "r" / "metadata.json").read_text()
+
+
+@pytest.mark.parametrize("taken", [7, 8])
+def test_new_ids_that_are_taken(taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight of them are tried."""
+    ids = iter([*["r"] * taken, "free"])
+    monkeypatch.setattr(journal, "new_id", lambda: next(ids))
+    run(tmp_path, '(defworkflow w "" {} 1)')
+    text = '(defworkflow w "" {} 2)'
+    if taken == 8:
+        assert error_of(tmp_path, text) == "workflow/run: no free run id found"
+    else:
+        assert to_text(run(tmp_path, text, run_id=None).value) == "{:status :success :value 2}"
+        assert told(tmp_path, run_id="free")
+
+
+def test_an_empty_id() -> None:
+    with pytest.raises(ValueError, match=r'^workflow run id "" is not a safe directory name: must not be empty$'):
+        journal.safe_id("")
 
 
 def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ class Ran:
         return json.loads((self.folder() / "result.json").read_text())
 
     def prompts(self) -> list[str]:
-        """What the provider of COUNTING was asked."""
+        """What the provider of COUNTING or MODEL was asked."""
         return list(self.session.run("prompts"))
 
 
@@ -70,18 +70,17 @@ def error_of(root: Path, text: str, **settings: Any) -> str:
 
 
 # A model that gives the replies in order: texts, or maps with tool calls; nil stands for a failure. Each text costs 5
-# tokens. `(asked)`: the prompts that it was sent, `requests`: all of them.
+# tokens. prompts: those that it was sent.
 MODEL = """
-(define replies (list)) (define requests (list))
+(define replies (list)) (define prompts (list))
 (define (reply request)
-  (set! requests (append requests (list request)))
+  (set! prompts (append prompts (list (:content (last (:messages request))))))
   (let ((next (first replies)))
     (set! replies (rest replies))
     (cond ((nil? next) (throw "out of order"))
           ((map? next) next)
           (else {:content next :usage {:prompt-tokens 3 :completion-tokens 2}}))))
 (llm/define-provider :scripted {:complete reply :default-model "m"})
-(define (asked) (map (fn (request) (:content (last (:messages request)))) requests))
 (define (will . texts) (set! replies texts))
 (define (calls name arguments) {:content "" :tool-calls [{:id "1" :name name :arguments arguments}]})
 (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
