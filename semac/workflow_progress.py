@@ -125,13 +125,17 @@ class Progress:
         """The watcher of runs."""
         with self.lock:
             self.tell(run, event)
-            if self.live and not isinstance(event, RunEnded) and time.monotonic() - self.drawn >= REFRESH:
+            if self.live and not isinstance(event, RunEnded) and not self.is_fresh():
                 self.draw()
+
+    def is_fresh(self) -> bool:
+        """Whether the sums stand there as they were a moment ago."""
+        return self.shown and time.monotonic() - self.drawn < REFRESH
 
     def tell(self, run: Run, event: Event) -> None:
         if isinstance(event, RunStarted):
             again = ", resumed" if run.resuming else ""
-            self.line(f"{one_line(event.workflow)}: run {event.run_id}{again}")
+            self.line(f"{one_line(event.workflow)}: run {event.run_id}{again}", True)
         elif isinstance(event, PhaseStarted):
             self.phase = one_line(event.phase)
             self.line(f"phase {self.phase}")
