@@ -606,3 +606,15 @@ def test_fan_out_and_forms_as_data(text: str, value: str, tmp_path: Path) -> Non
         assert error_of(tmp_path, text) == value[2:]
     else:
         assert to_text(run_program(tmp_path, text).value) == value
+
+
+def test_a_checkpoint_behind_a_refused_step_is_made_anew(tmp_path: Path) -> None:
+    """What it holds may lack the step's answer; the step that was paid for isn't asked again."""
+    flow = """(will "a" "b") (defworkflow w "" {:budget {:tokens 4}}
+                (checkpoint :early (step "p")) (checkpoint :late (list (checkpoint :early) (step "q"))))"""
+    first = run(tmp_path, flow)
+    assert to_text(first.value) == BROKE
+    assert [line.split()[1] for line in told(tmp_path) if line.startswith("checkpoint")] == ['"early"', '"late"']
+    again = run(tmp_path, flow.replace('"a" "b"', '"b"'), resume=True, max_tokens=100)
+    assert to_text(again.value) == '{:status :success :value ("a" "b")}'
+    assert again.prompts() == ["q"]
