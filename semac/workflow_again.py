@@ -50,10 +50,15 @@ class Again:
         return next((self.command(run) for run in self.runs if run.run_id == run_id), f"--resume {run_id}")
 
     def tell(self) -> None:
-        """After the program: of runs that Ctrl-C has ended, and of what the disk didn't take."""
+        """After the program: where runs have failed, how to go on with those that Ctrl-C has ended, and what the disk
+        didn't take."""
         from sema_runtime.workflow import troubles
 
         for run in self.runs:
+            if run.error is not None and run.outer is None:
+                from semac.render import show_error
+
+                show_error(run.error, self.file)
             if run.interrupted and run.outer is None:
                 said = f"{run.workflow} was interrupted; what was finished is kept. Go on with:"
                 print(f"\n{said}\n  {self.command(run)}", file=sys.stderr)

@@ -110,11 +110,13 @@ def test_the_environment_says_where_and_what(folder: Path) -> None:
     ("body", "status", "said"),
     [
         ('{:status :failed :why "no"}', 1, 'Error: workflow failed: {:status :failed :why "no"}\n'),
-        ('(error "boom")', 1, 'Error: workflow failed: {:error "boom" :status :failed}\n'),
+        ('(error "boom")', 1, 'Error: boom\n  --> w.sema:1:22\n     |\n   1 | (defworkflow w "" {} (error "boom"))\n'
+         '     |                      ^\n  at <lambda> (w.sema:1:22)\n'
+         'Error: workflow failed: {:error "boom" :status :failed}\n'),
         ("{:status :done}", 0, ""),
         ("5", 0, ""),
     ],
-)
+)  # fmt: skip
 def test_exit_status(folder: Path, body: str, status: int, said: str) -> None:
     done = flow(folder, f'(defworkflow w "" {{}} {body})', "-q")
     assert (done.returncode, done.stderr) == (status, said)

@@ -74,6 +74,7 @@ class Run:
         self.process = os.getpid()
         self.ended = False
         self.interrupted = False  # by Ctrl-C
+        self.error: Exception | None = None  # that the body has raised
         self.lock = RLock()
         self._second, self._ts = -1, ""
 
@@ -142,6 +143,7 @@ class Run:
             raise
         except Exception as error:
             envelope, status, reason = failure(shown(error)), "failed", BODY_FAILED
+            self.error = error
         except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
             outside, status, reason = error, "failed", _word(error)
             envelope = failure(reason)
