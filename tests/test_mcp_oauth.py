@@ -624,15 +624,20 @@ class Keychain(KeyringBackend):
 """
 
 
-def test_the_keychain(tmp_path: Path) -> None:
+def with_keychain(folder: Path) -> dict[str, str]:
+    """The environment of a program that has a keychain, whose entries are in keychain.json. Skips without keyring."""
     pytest.importorskip("keyring")
-    (tmp_path / "demo_keychain.py").write_text(KEYCHAIN)
-    settings = {
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+    (folder / "demo_keychain.py").write_text(KEYCHAIN)
+    return {
+        "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
         "PYTHON_KEYRING_BACKEND": "demo_keychain.Keychain",
-        "KEYCHAIN_FILE": str(tmp_path / "keychain.json"),
+        "KEYCHAIN_FILE": str(folder / "keychain.json"),
         "SEMA_MCP_TOKEN_STORE": "",
     }
+
+
+def test_the_keychain(tmp_path: Path) -> None:
+    settings = with_keychain(tmp_path)
     done = sema("mcp", "login", "https://a.example/mcp", "--token", "abcdefgh", **settings)
     assert done.stderr == "Authenticated to https://a.example/mcp. The token is kept in the system's keychain.\n"
     assert not store_file().exists()

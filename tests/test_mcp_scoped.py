@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from mcp_support import environment, mcp
-from test_mcp_oauth import KEYCHAIN, sema, store_file
+from test_mcp_oauth import sema, store_file, with_keychain
 
 from sema_runtime.mcp import store_key
 from sema_runtime.mcp.protocol import Failure
@@ -288,15 +288,7 @@ def test_a_key_that_is_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_key_in_the_keychain(tmp_path: Path) -> None:
-    pytest.importorskip("keyring")
-    (tmp_path / "demo_keychain.py").write_text(KEYCHAIN)
-    settings = {
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
-        "PYTHON_KEYRING_BACKEND": "demo_keychain.Keychain",
-        "KEYCHAIN_FILE": str(tmp_path / "keychain.json"),
-        "SEMA_MCP_TOKEN_STORE": "",
-        "SEMA_MCP_AUTH_KEY": "",
-    }
+    settings = {**with_keychain(tmp_path), "SEMA_MCP_AUTH_KEY": ""}
     assert sema("mcp", "login", URL, "--workflow", "triage", "--token", "abcdefgh", **settings).returncode == 0
     entries = json.loads((tmp_path / "keychain.json").read_text())
     assert list(entries) == ["sema-mcp store-encryption-key"]
