@@ -20,7 +20,7 @@ from sema_runtime.workflow.reader import Reader
 COLUMNS = (
     "kind", "owner", "checkpoint_event", "checkpoint_key", "checkpoint_phase", "segments", "begun", "latest", "started",
     "status", "reason", "ended", "duration_ms", "running", "finished", "failed", "most_parallel", "token_limit",
-    "overflow", "damaged", "open",
+    "overflow", "damaged",
 )  # fmt: skip
 
 

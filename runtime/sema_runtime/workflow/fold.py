@@ -154,7 +154,9 @@ class Fold:
         self._fresh_segment()
 
     def _fresh_segment(self) -> None:
-        self.open: dict[bytes, int] = {}  # agents of this segment by id
+        self.open: dict[bytes, int] = {}  # rows of the agents of this segment by id, but for those that are done
+        self.done: dict[bytes, int] = {}  # those of the agents up to `known`: made when somebody asks for one
+        self.known = len(self.agents)
         self.first_agent, self.first_phase = len(self.agents), len(self.phases)
         self.running = 0  # agents
         self.status, self.reason, self.ended = "running", "", ""  # of the segment
@@ -253,12 +255,13 @@ class Fold:
                     clock.see(stamp)
                 else:
                     kind = DAMAGED
+            row = owner_of(record[WHO], NOBODY)
+            if row < 0 and record[WHO] and kind != STARTED:
+                row = self._done(record[WHO])
             if kind == CALL:
-                row = owner_of(record[WHO], NOBODY)
                 if row >= 0:
                     tools[row] += 1
             elif kind == BUDGET and record[INPUT]:
-                row = owner_of(record[WHO], NOBODY)
                 if row < 0:
                     self._loose(record)
                 else:
@@ -269,10 +272,11 @@ class Fold:
                         cost[row] += float(record[COST])
                     else:
                         agents.unpriced[row] += 1
+                    if status[row]:
+                        opened.pop(record[WHO], None)  # nothing more will come, and a small table is quick
                 if record[LIMIT]:
                     self.token_limit = int(record[LIMIT])
             elif kind == RESULT and record[STATUS]:
-                row = owner_of(record[WHO], NOBODY)
                 if row >= 0 and not status[row]:  # the first one counts
                     status[row] = statuses.get(record[STATUS], OTHER)
                     took = duration[row] = int(record[TOOK])
@@ -297,11 +301,8 @@ class Fold:
                 if self.running > self.most_parallel:
                     self.most_parallel = self.running
             elif kind == CHECKPOINT and record[KEY]:
-                row = owner_of(record[WHO], NOBODY)
                 self._checkpoint(record[KEY])
-            elif kind > CHECKPOINT:
-                row = owner_of(record[WHO], NOBODY)
-            else:  # not of the form
+            elif kind <= CHECKPOINT:  # not of the form
                 lines = lines or piece.split(b"\n")
                 self.take_line(lines[at])
                 stamp, phase = clock.last, NOT_LOOKED_UP
@@ -327,7 +328,17 @@ class Fold:
             return
         if name in FOLDS:
             FOLDS[name](self, fields)
-        self._add(self._kind(name), self.open.get(bytes_of(fields.get("agent_id")), NOBODY))
+        who = bytes_of(fields.get("agent_id"))
+        row = self.open.get(who, NOBODY)
+        self._add(self._kind(name), self._done(who) if who and row < 0 else row)
+
+    def _done(self, who: bytes) -> int:
+        """The row of an agent that had its result and its budget; NOBODY for one that isn't known."""
+        ids = self.agents.ids
+        for row in range(self.known, len(ids)):
+            self.done[ids[row]] = row
+        self.known = len(ids)
+        return self.done.get(who, NOBODY)
 
     def _add(self, kind: int, row: int) -> None:
         self.kind.append(kind)
