@@ -46,6 +46,8 @@ def list_command(run_dir: str | None, as_json: bool, limit: int | None) -> int:
     import sqlite3
 
     root = root_of(run_dir)
+    if why := unreadable(root):
+        return failed(f"cannot list {root}: {why}", 1)
     try:
         found = _rows(root)[:limit]
     except (OSError, sqlite3.Error) as error:
@@ -128,10 +130,23 @@ def root_of(given: str | None) -> str:
     return given or os.environ.get("SEMA_WORKFLOW_RUN_DIR") or DEFAULT_ROOT
 
 
+def unreadable(root: str) -> str | None:
+    """Why the directory of the runs can't be looked into; None when it can, or isn't there, and so has no runs."""
+    try:
+        os.scandir(root).close()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None
+
+
 def opened(root: str, run_id: str) -> Any:
     """The run of an id, or the latest. Raises click.ClickException (status 2)."""
     from sema_runtime.workflow.reading import RunNotFound, open_run, run_ids
 
+    if why := unreadable(root):
+        raise Problem(f"cannot list {root}: {why}")
     latest = run_ids(root) if run_id == LATEST else []
     if run_id == LATEST and not latest:
         raise Problem(f"no runs in {root}")

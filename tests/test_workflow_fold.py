@@ -184,6 +184,31 @@ def test_what_we_write_is_of_the_form(kind: bytes) -> None:
         assert record[fold.KIND] == kind, made
 
 
+def test_an_agent_that_is_done_is_still_known() -> None:
+    """Its result and its budget are there: what comes later for its id is its own, until another takes the id."""
+    run = journals.Segment()
+    run.open_phase("A")
+    for _ in range(2):
+        run.add("agent.started", agent_id="a_1", agent_name="a")
+        run.finish("a_1", 10, tokens=(1, 2), cost=None)
+        run.open_phase("B")
+        run.tool("a_1", "grep")
+        run.add("budget", agent_id="a_1", input_tokens=10, output_tokens=20, cost_usd=0.5)
+        run.add("policy.checked", agent_id="a_1", policy="p")
+        run.finish("a_1", 99, ok=False, tokens=None)
+    run.tool("b_1", "grep")
+    made = folded(["".join(f"{line}\n" for line in run.lines).encode()])
+    agents = made.agents
+    assert (list(agents.input), list(agents.output), list(agents.cost)) == ([11, 11], [22, 22], [0.5, 0.5])
+    assert (list(agents.tools), list(agents.calls), list(agents.unpriced)) == ([1, 1], [2, 2], [1, 1])
+    assert (list(agents.duration), made.finished, made.failed) == ([10.0, 10.0], 2, 0)
+    assert [len(made.events_of(row)) for row in (0, 1)] == [7, 7]
+    assert [(phase.name, phase.agents, phase.usage.calls) for phase in made.phases] == [
+        ("A", 1, 2), ("B", 1, 2), ("B", 0, 0),
+    ]  # fmt: skip
+    assert made.owner[-1] == -1
+
+
 # Reading files
 
 

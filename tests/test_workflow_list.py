@@ -77,6 +77,27 @@ def test_no_runs(command: Show, tmp_path: Path) -> None:
     assert not Path("nothing").exists()
 
 
+def test_a_directory_of_runs_that_is_none(command: Show, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name, why in (("file", "Not a directory"), ("loop", "Too many levels of symbolic links")):
+        path = tmp_path / name
+        assert command(list_main, "--run-dir", str(path)) == (1, f"error: cannot list {path}: {why}\n")
+        assert command(workflow_show.main, "--run-dir", str(path)) == (2, f"error: cannot list {path}: {why}\n")
+
+
+def test_values_of_several_lines_are_shown_in_one(command: Show, tmp_path: Path) -> None:
+    run = journals.Segment()
+    run.checkpoint("files", '("a.md"\n  "b.md")')
+    journals.written(tmp_path, "a", run)
+    assert '◇  files  ("a.md" "b.md")\n' in command(workflow_show.main, "a")[1]
+
+
+def test_the_phase_of_a_run_that_was_cut_off_is_no_longer_running(command: Show, tmp_path: Path) -> None:
+    journals.written(tmp_path, "a", journals.review(until="running"), journals.review())
+    assert "Judge  - interrupted  2/6 agents" in command(workflow_show.main, "a")[1]
+
+
 def test_an_index_that_is_damaged_is_done_without(command: Show, tmp_path: Path) -> None:
     (tmp_path / "index.db").write_text("no database at all " * 100)
     journals.written(tmp_path, "a", journals.GOLDEN)

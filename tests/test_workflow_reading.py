@@ -75,6 +75,16 @@ def test_agents_with_what_they_asked_got_and_used(tmp_path: Path) -> None:
     assert [agent.id for agent in run.agents[:2]] == ["reader_1", "reader_2"]
 
 
+def test_where_results_stand(tmp_path: Path) -> None:
+    run = run_of(tmp_path, journals.review(until="running"), journals.review())
+    placed = [(agent.segment, agent.result_seq) for agent in run.agents] + [(c.segment, c.seq) for c in run.checkpoints]
+    told = [(event.segment, event.seq) for event in run.events() if event.name in ("agent.result", "checkpoint")]
+    assert sorted(place for place in placed if place[1] is not None) == sorted(told)
+    assert placed.count((0, None)) == 4
+    first, second = run.tool_calls[:2]
+    assert (first.agent.id, first.name, second.agent.id) == ("reader_1", "file/read", "reader_2")
+
+
 def test_a_run_that_goes_on_is_read_as_it_grows(tmp_path: Path) -> None:
     lines = journals.review().lines
     folder = journals.written(tmp_path, "wf_1", lines[:3])
