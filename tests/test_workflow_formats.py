@@ -194,6 +194,28 @@ def test_no_more_memos_than_the_limit(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sorted(memos(tmp_path).values()) == ["0\n", "1\n"]
 
 
+def test_times_are_counted_from_the_start_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of phases too; those of leaves from their own start."""
+    monkeypatch.delenv("SEMA_WORKFLOW_FIXED_TS")
+    ran = run(
+        tmp_path,
+        """(defworkflow w "" {} (phase "A") (async/sleep 30) (phase "B")
+             (workflow/step "quick" (fn () 1)) (workflow/step "slow" (fn () (async/sleep 20))))""",
+    )
+    a, b = (one["dur_ms"] for one in ran.of("phase.ended"))
+    quick, slow = (one["dur_ms"] for one in ran.of("agent.result"))
+    assert 30 <= a <= b - 20 <= ran.events()[-1]["dur_ms"] - 20
+    assert quick < 30  # though the run has lasted longer
+    assert slow >= 20
+
+
+def test_a_long_prompt_is_cut_in_the_journal_only(tmp_path: Path) -> None:
+    ran = run(tmp_path, '(will "a") (defworkflow w "" {} (step (string/repeat "ä" 4001)))')
+    assert ran.of("agent.started")[0]["prompt"] == "ä" * 4000 + "\n… (truncated, 4001 chars total)"
+    assert ran.prompts() == ["ä" * 4001]
+    assert list(memos(tmp_path)) == [fields("agent", "", NO_ARGS, "", "step", "ä" * 4001, "nil") + "_0"]
+
+
 # Keys
 
 
