@@ -205,7 +205,7 @@ def test_times_are_counted_from_the_start_of_the_run(tmp_path: Path, monkeypatch
     a, b = (one["dur_ms"] for one in ran.of("phase.ended"))
     quick, slow = (one["dur_ms"] for one in ran.of("agent.result"))
     assert 30 <= a <= b - 20 <= ran.events()[-1]["dur_ms"] - 20
-    assert quick < 30  # though the run has lasted longer
+    assert quick <= b - a + 1
     assert slow >= 20
 
 
