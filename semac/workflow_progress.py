@@ -165,6 +165,16 @@ class Progress:
         else:
             self.line(f"{text}  {cut(one_line(event.output.strip().partition(chr(10))[0]), ERROR_CHARACTERS)}", True)
 
+    def dropped(self, error: Exception) -> None:
+        """Of an error of a task that `parallel` or its kin has made a value of."""
+        from sema_runtime.values.conditions import describe
+
+        shown = describe(error)
+        place = f" ({os.path.basename(shown.frames[0].file)}:{shown.frames[0].line})" if shown.frames else ""
+        with self.lock:
+            text = cut(one_line(shown.message.partition(chr(10))[0]), ERROR_CHARACTERS)
+            self.line(f"  {self.status('failed')} a task: {text}{place}", True)
+
     def status(self, text: str) -> str:
         return text.ljust(STATUS_COLUMNS if self.width() >= NARROW else 0)
 

@@ -84,7 +84,9 @@ def _run(file: str, options: dict[str, Any]) -> int:
     again = Again(file, options)
     watchers: list[Any] = [again.watch]
     if not options["quiet"] and settings.recording is None:
-        watchers.append(_progress())
+        progress = _progress()
+        watchers.append(progress)
+        scope.on_failure.set(progress.dropped)
     settings = replace(
         settings,
         code_version=settings.code_version if options["fork"] or options["replay"] else code_version(source),

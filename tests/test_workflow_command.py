@@ -331,3 +331,18 @@ def test_help(folder: Path) -> None:
     assert sema(folder, "workflow").returncode == 2
     assert "no such command 'workflow fly'" in sema(folder, "workflow", "fly").stderr
     assert "no such command 'workflow rum'. Did you mean 'workflow run'?" in sema(folder, "workflow", "rum").stderr
+
+
+def test_errors_of_which_parallel_makes_nil_are_told(folder: Path) -> None:
+    text = """(defworkflow w "" {}
+      (define first (parallel (list (fn () 1) (fn () (undefined-thing 2))
+        (fn () (workflow/step "s" (fn () (error "boom")))))))
+      {:status :success :first first :then (pipeline '(1) (fn (x) (+ x "a")))})"""
+    done = flow(folder, text)
+    assert done.returncode == 0
+    assert [line.split() for line in done.stderr.splitlines() if line.startswith("  failed")] == [
+        "failed a task: Unbound variable: undefined-thing (w.sema:2)".split(),
+        "failed s_1 0 ms error: boom".split(),
+        "failed a task: expected number or string, got int and string (w.sema:4)".split(),
+    ]
+    assert flow(folder, text, "-q").stderr == ""

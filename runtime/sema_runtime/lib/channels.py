@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from sema_runtime.catalogue import builtin
@@ -173,6 +174,14 @@ def stages(functions: Any) -> Callable[[Any], Any]:
     return run
 
 
+def _tell_of(error: Exception) -> None:
+    """In a workflow: `parallel` makes nil of an error, and somebody may want to know of which."""
+    module = sys.modules.get("sema_runtime.workflow.scope")
+    listener = None if module is None else module.on_failure.get()
+    if listener is not None and not getattr(error, "is_journaled", False):
+        listener(error)
+
+
 def _tagged(function: Any, item: Any, permits: Channel) -> Callable[[], Map]:
     def run() -> Map:
         permits.receive(scheduler())
@@ -181,6 +190,7 @@ def _tagged(function: Any, item: Any, permits: Channel) -> Callable[[], Map]:
         except Exception as error:
             from sema_runtime.values.conditions import condition_map
 
+            _tell_of(error)
             return Map({keyword("err"): condition_map(error)})
         finally:
             permits.send(scheduler(), True)

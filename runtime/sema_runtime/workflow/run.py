@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from threading import RLock
 
 from sema_runtime.llm import guard, usage
@@ -301,6 +302,8 @@ class Run:
         if self.spend.refused(failed):
             self.spend.refusals += 1
             return None  # as every leaf from now on
+        with suppress(AttributeError):
+            failed.is_journaled = True  # type: ignore[attr-defined]
         raise failed
 
     def _leaf_key(self, label: str, prompt: str, schema: str) -> str:
