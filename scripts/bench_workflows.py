@@ -1,6 +1,7 @@
 """What steps of a workflow cost beside what they ask, how fast a run is taken up again, and how a fan-out keeps up.
 
-    python scripts/bench_workflows.py [--parts step,resume,parallel] [--steps 1000] [--leaves 10000] [--peers PYTHON]
+    python scripts/bench_workflows.py [--parts step,resume,parallel,viewer] [--steps N] [--leaves N] [--events N]
+        [--peers PYTHON]
 
 Every measurement is a process of its own in an empty folder. Times are CPU time (wall time beside it, as durable writes
 wait for the disk). A leaf is a function of the program that answers at once: what is measured is the runtime around it.
@@ -9,6 +10,8 @@ wait for the disk). A leaf is a function of the program that answers at once: wh
 - resume: a run that was killed behind its last leaf is taken up again: no leaf is asked again.
 - parallel: 500 leaves that take 200 ms, 50 at once; ideal 2.0 s. Less what a process with one such leaf takes beside
   its 200 ms: its start.
+- viewer: a journal of a million events is opened in `sema workflow view`, with few and with many events an agent: until
+  the sums are complete, from the request for its stream on, in a server that has just started. And read and indexed.
 """
 
 from __future__ import annotations
@@ -169,11 +172,63 @@ def parallel(peers: str) -> None:
     print(f"parallel: 500 leaves of 200 ms, 50 at once: {wall:.2f} s, {wall / 2:.2f} of the ideal (limit 1.1)")
 
 
+def viewer(events: int) -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from workflow_journals import wide, written
+
+    for tools in (0, 1, 10):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            journal = written(folder, "long", wide(events // (3 + tools), tools=tools)) / "events.jsonl"
+            size = journal.stat().st_size >> 20
+            journal.read_bytes()  # from memory: the disk isn't measured
+            print(f"viewer: {events:,} events ({size} MB), {3 + tools} an agent: {opened(folder)}")
+            none = run(sema("workflow", "show", "--help"), folder)
+            for command in (["show", "long"], ["index"]):
+                spent = run(sema("workflow", *command, "--run-dir", name), folder)
+                print(f"  {command[0]}: {spent.cpu - none.cpu:.2f} s CPU")
+
+
+def opened(folder: Path) -> str:
+    """What it takes until a server has all of the run `long`."""
+    from urllib.request import urlopen
+
+    server = subprocess.Popen(
+        sema("workflow", "view", "--run-dir", str(folder), "-p", "0"), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().split()[-1]
+        urlopen(url).read()
+        before, begun, first = cpu_of(server.pid), time.monotonic(), 0.0
+        for line in urlopen(f"{url}/api/run/long/stream"):
+            if line.startswith(b"data:"):
+                first = first or time.monotonic() - begun
+                if not json.loads(line[5:])["unread"]:
+                    break
+        wall, cpu = time.monotonic() - begun, cpu_of(server.pid) - before
+        peak = Path(f"/proc/{server.pid}/status").read_text().split("VmHWM:")[1].split()[0]
+        return (
+            f"head after {first:.2f} s, complete after {wall:.2f} s, {cpu:.2f} s CPU (limit 2 s), "
+            f"{int(peak) >> 10} MB at most (limit 150)"
+        )
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--parts", default="step,resume,parallel")
+    options.add_argument("--parts", default="step,resume,parallel,viewer")
     options.add_argument("--steps", type=int, default=1000)
     options.add_argument("--leaves", type=int, default=10_000)
+    options.add_argument("--events", type=int, default=1_000_000)
     options.add_argument("--peers", default=sys.executable, help="a Python in which dbos and langgraph are installed")
     given = options.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
@@ -182,6 +237,8 @@ def main() -> None:
             step(given.steps, given.peers)
         elif part == "resume":
             resume(given.leaves, given.peers)
+        elif part == "viewer":
+            viewer(given.events)
         else:
             parallel(given.peers)
 

@@ -340,9 +340,8 @@ def test_errors_of_which_parallel_makes_nil_are_told(folder: Path) -> None:
       {:status :success :first first :then (pipeline '(1) (fn (x) (+ x "a")))})"""
     done = flow(folder, text)
     assert done.returncode == 0
-    assert [line.split() for line in done.stderr.splitlines() if line.startswith("  failed")] == [
-        "failed a task: Unbound variable: undefined-thing (w.sema:2)".split(),
-        "failed s_1 0 ms error: boom".split(),
-        "failed a task: expected number or string, got int and string (w.sema:4)".split(),
-    ]
+    first, step, last = (" ".join(line.split()) for line in done.stderr.splitlines() if line.startswith("  failed"))
+    assert first == "failed a task: Unbound variable: undefined-thing (w.sema:2)"
+    assert step.startswith("failed s_1 ") and step.endswith(" ms error: boom")
+    assert last == "failed a task: expected number or string, got int and string (w.sema:4)"
     assert flow(folder, text, "-q").stderr == ""

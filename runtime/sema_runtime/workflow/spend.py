@@ -18,7 +18,8 @@ LARGEST = 1 << 63  # a limit of more is none
 
 class Spend:
     """max_tokens, max_usd: limits, None without. over: one of them was passed; it stays set, and no leaf starts any
-    more (refusals: how many would have). frame: with :reserve #t, the budget that every call in the run is held against before it is sent."""
+    more; refusals: how many would have. frame: with :reserve #t, the budget that every call in the run is held against
+    before it is sent."""
 
     def __init__(self, meta: Any, settings: Settings) -> None:
         given = _budget(meta)
