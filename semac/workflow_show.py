@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.workflow.columns import FAILED
 from sema_runtime.workflow.reading import is_held
 from sema_runtime.workflow.tables import Agent
 from semac.cli import standalone
@@ -89,10 +90,10 @@ def run_as_json(run: Any) -> dict[str, Any]:
                 "segment": None if phase is None else phase.segment,
                 "status": None if phase is None else phase.status,
                 "usage": None if phase is None else _usage(phase.usage),
-                "checkpoints": [{"key": one.key, "value": one.value} for one in parts if type(one) is not Agent],
-                "agents": [agent_as_json(one) for one in parts if type(one) is Agent],
+                "checkpoints": [_checkpoint(part(run, item)) for item in items if item < 0],
+                "agents": [agent_as_json(part(run, item)) for item in items if item >= 0],
             }
-            for phase, parts in grouped(run)
+            for phase, items in grouped(run)
         ],
         "other_events": run.others.counts(),
         "problems": run.problems(),
@@ -122,21 +123,30 @@ def agent_as_json(agent: Any, texts: bool = False) -> dict[str, Any]:
     return found
 
 
+def _checkpoint(checkpoint: Any) -> dict[str, Any]:
+    return {"key": checkpoint.key, "value": checkpoint.value}
+
+
 def _usage(usage: Any) -> dict[str, Any]:
     return {name: getattr(usage, name) for name in ("calls", "input_tokens", "output_tokens", "cost_usd", "unpriced")}
 
 
-def grouped(run: Any) -> list[tuple[Any, list[Any]]]:
-    """(phase, its checkpoints and agents in the order of the journal); first, with None, what stands in no phase."""
-    outside: list[Any] = []
-    found: list[tuple[Any, list[Any]]] = []
+def grouped(run: Any) -> list[tuple[Any, list[int]]]:
+    """(phase, its checkpoints and agents in the order of the journal, as `part` takes them); first, with None, what
+    stands in no phase."""
+    outside: list[int] = []
+    found: list[tuple[Any, list[int]]] = []
     for phase in run.fold.phases:
-        parts = [run.agents[item] if item >= 0 else run.checkpoints[-1 - item] for item in phase.items()]
         if phase.name is None:
-            outside += parts
+            outside += phase.items()
         else:
-            found.append((phase, parts))
+            found.append((phase, phase.items()))
     return [(None, outside), *found] if outside else found
+
+
+def part(run: Any, item: int) -> Any:
+    """An agent or a checkpoint."""
+    return run.agents[item] if item >= 0 else run.checkpoints[-1 - item]
 
 
 # Text
@@ -152,14 +162,14 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     said.append("  ".join(facts))
     room = width()
     began: dict[int, int] = {}  # milliseconds at which the phase began, by segment
-    for phase, parts in grouped(run):
+    for phase, items in grouped(run):
         said.append("")
         if phase is None:
             said.append(NO_PHASE)
         else:
             said.append(_phase_line(phase, began.get(phase.segment, 0)))
             began[phase.segment] = phase.ended_ms or 0
-        said += _part_lines(parts, everything)
+        said += _part_lines(run, items, everything)
     opened = {phase.name for phase in run.phases}
     waiting = [name for name in run.declared_phases if name not in opened]
     if waiting:
@@ -195,17 +205,15 @@ def _phase_line(phase: Any, began: int) -> str:
     return "  ".join(parts)
 
 
-def _part_lines(parts: list[Any], everything: bool) -> list[str]:
+def _part_lines(run: Any, items: list[int], everything: bool) -> list[str]:
     """The agents and checkpoints of a phase: the first ones, and all that failed."""
-    shown = parts if everything else [one for at, one in enumerate(parts) if at < SHOWN or _failed(one)]
+    status = run.fold.agents.status
+    failed = () if everything else (item for item in items[SHOWN:] if item >= 0 and status[item] == FAILED)
+    shown = [part(run, item) for item in (items if everything else [*items[:SHOWN], *failed])]
     agents = aligned([_agent_cells(one) for one in shown if type(one) is Agent] or [()], right=(2, 4, 5))
     lines = [f"  {next(agents) if type(one) is Agent else _checkpoint_line(one)}" for one in shown]
-    hidden = len(parts) - len(shown)
+    hidden = len(items) - len(shown)
     return [*lines, f"  {hidden:,} more (--all shows them)"] if hidden else lines
-
-
-def _failed(part: Any) -> bool:
-    return type(part) is Agent and part.status == "failed"
 
 
 def _agent_cells(agent: Any) -> tuple[str, ...]:
