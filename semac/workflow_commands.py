@@ -141,9 +141,10 @@ def unreadable(root: str) -> str | None:
     return None
 
 
-def opened(root: str, run_id: str) -> Any:
-    """The run of an id, or the latest. Raises click.ClickException (status 2)."""
-    from sema_runtime.workflow.reading import RunNotFound, open_run, run_ids
+def opened(root: str, run_id: str, read: bool = True) -> Any:
+    """The run of an id, or the latest. read: False when only its directory or its events one by one are wanted. Raises
+    click.ClickException (status 2)."""
+    from sema_runtime.workflow.reading import RunNotFound, found_run, open_run, run_ids
 
     if why := unreadable(root):
         raise Problem(f"cannot list {root}: {why}")
@@ -151,7 +152,7 @@ def opened(root: str, run_id: str) -> Any:
     if run_id == LATEST and not latest:
         raise Problem(f"no runs in {root}")
     try:
-        return open_run(root, run_id if run_id in latest or not latest else latest[0])
+        return (open_run if read else found_run)(root, run_id if run_id in latest or not latest else latest[0])
     except (RunNotFound, ValueError) as error:
         raise Problem(str(error)) from None
     except OSError as error:

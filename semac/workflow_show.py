@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Any
 
 import click
 
 from sema_runtime.workflow.columns import FAILED
 from sema_runtime.workflow.reading import is_held
+from sema_runtime.workflow.segments import about
 from sema_runtime.workflow.tables import Agent
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.tables import aligned, cut, one_line
 from semac.workflow_commands import (
     LATEST,
+    UNKNOWN,
     Problem,
     as_json,
     cost,
@@ -41,8 +44,11 @@ def main(args: list[str]) -> int:
 @run_dir
 @as_json
 @click.option("--agent", "agent_id", metavar="ID", help="One agent: its prompt, its tool calls, its result.")
+@click.option("--events", is_flag=True, help="Its journal, an event a line: number, time, name, what it is about.")
 @click.option("--all", "everything", is_flag=True, help=f"All agents of a phase, not the first {SHOWN} only.")
-def show_command(run_id: str, run_dir: str | None, as_json: bool, agent_id: str | None, everything: bool) -> int:
+def show_command(
+    run_id: str, run_dir: str | None, as_json: bool, agent_id: str | None, events: bool, everything: bool
+) -> int:
     """Show a run: phases, agents, checkpoints, tokens, cost, result. Without RUN: the latest.
 
     \b
@@ -50,8 +56,12 @@ def show_command(run_id: str, run_dir: str | None, as_json: bool, agent_id: str 
       sema workflow show
       sema workflow show wf_1767225600_0_812_0 --agent reader_3
       sema workflow show latest --json
+      sema workflow show latest --events | grep reader_3
     """
-    run = opened(root_of(run_dir), run_id)
+    run = opened(root_of(run_dir), run_id, read=not events)
+    if events:
+        _show_events(run, as_json)
+        return 0
     try:
         shown: Any
         if agent_id is not None:
@@ -65,6 +75,29 @@ def show_command(run_id: str, run_dir: str | None, as_json: bool, agent_id: str 
         raise Problem(f"run '{run.id}': {error}") from None
     show_json(shown) if as_json else print(shown)
     return 0
+
+
+# Events
+
+
+def _show_events(run: Any, as_json: bool) -> None:
+    """The journal as it stands in the files, with the numbers that `--fork --at` and `--replay` have. Events of
+    resumptions have that of their file before their own."""
+    room, found = width(), run.events()
+    while True:
+        try:
+            event = next(found, None)
+        except OSError as error:
+            raise Problem(f"run '{run.id}': {error}") from None
+        if event is None:
+            return
+        if as_json:
+            print(dumps(event.data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace").decode())
+            continue
+        seq = UNKNOWN if event.seq is None else str(event.seq)
+        place = f"{event.segment}:{seq}" if event.segment else seq
+        line = f"{place:>6}  {moment(event.ts)}  {one_line(event.name):<15}  {_flowing(about(event.data))}"
+        print(line if room is None else cut(line, room))
 
 
 # JSON
@@ -252,8 +285,6 @@ def _sums(run: Any) -> str:
 
 
 def _result(run: Any) -> str:
-    from json import dumps
-
     result = run.result
     return "" if result is None else one_line(dumps(result, ensure_ascii=False))
 

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from sema_runtime.workflow import index, reading
 from semac import workflow_diff, workflow_show
-from semac.workflow_commands import cost, duration, list_main
+from semac.workflow_commands import cost, duration, list_main, moment
 
 PROGRAM = """
 (defworkflow demo "A demo" {:phases ["Gather" "Judge" "Never"]}
@@ -84,6 +84,24 @@ def test_a_directory_of_runs_that_is_none(command: Show, tmp_path: Path) -> None
         path = tmp_path / name
         assert command(list_main, "--run-dir", str(path)) == (1, f"error: cannot list {path}: {why}\n")
         assert command(workflow_show.main, "--run-dir", str(path)) == (2, f"error: cannot list {path}: {why}\n")
+
+
+def test_the_events_of_a_run(command: Show, tmp_path: Path) -> None:
+    last = journals.Segment(at=60)
+    last.checkpoint("x", "1\n 2")
+    last.lines += ['{"event":"journal.overflow","reason":"queue-full","dropped":3}', "{damaged"]
+    journals.written(tmp_path, "a", journals.GOLDEN, last)
+    status, said = command(workflow_show.main, "a", "--events")
+    lines = said.splitlines()
+    assert (status, len(lines)) == (0, 11)
+    assert lines[1:3] == [
+        "     1  0  phase.started    Inventory",
+        '     2  0  checkpoint       files · ("a.php" "b.php" "c.php")',
+    ]
+    assert lines[9].split() == ["1:1", *moment(journals.stamp(60)).split(), "checkpoint", "x", "·", "1", "2"]
+    assert lines[10].split()[:2] == ["1:—", "journal.overflow"]
+    found = command(workflow_show.main, "a", "--events", "--json")[1]
+    assert found.splitlines() == [*journals.GOLDEN.splitlines(), *last.lines[:-1]]
 
 
 def test_values_of_several_lines_are_shown_in_one(command: Show, tmp_path: Path) -> None:

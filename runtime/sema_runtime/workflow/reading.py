@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["Agent", "Event", "Phase", "Run", "RunNotFound", "Usage", "is_held", "open_run", "run_ids"]
+__all__ = ["Agent", "Event", "Phase", "Run", "RunNotFound", "Usage", "found_run", "is_held", "open_run", "run_ids"]
 
 
 class RunNotFound(Exception):
@@ -67,12 +67,17 @@ def _changed(path: str) -> int:
 
 def open_run(root: str, run_id: str) -> Run:
     """A run of a directory of runs. Raises ValueError when the id is no safe name, RunNotFound when it isn't there."""
+    run = found_run(root, run_id)
+    run.refresh()
+    return run
+
+
+def found_run(root: str, run_id: str) -> Run:
+    """The same without reading it: for its `events` one by one."""
     folder = os.path.join(root, safe_id(run_id))
     if not segment_files(folder):
         raise RunNotFound(f"no run '{run_id}' in {root}")
-    run = Run(folder)
-    run.refresh()
-    return run
+    return Run(folder)
 
 
 class Run:
@@ -231,7 +236,7 @@ class Run:
 
     def events(self) -> Iterator[Event]:
         """All events from the beginning, read again: everything as it stands in the files. Raises OSError."""
-        for number in range(len(self.segments)):
+        for number in range(len(segment_files(self.folder))):
             yield from self.events_of(number)
 
     def events_of(self, segment: int) -> Iterator[Event]:

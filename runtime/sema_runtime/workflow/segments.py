@@ -67,6 +67,27 @@ class Event:
         return f"Event({self.segment}, {self.offset}, {self.data})"
 
 
+ABOUT = {
+    "run.started": ("workflow",),
+    "run.ended": ("status", "reason"),
+    "phase.started": ("phase",),
+    "phase.ended": ("phase", "status"),
+    "agent.started": ("agent_id",),
+    "agent.result": ("agent_id", "status"),
+    "agent.tool_call": ("agent_id", "tool_name"),
+    "agent.tool_result": ("agent_id", "tool_name"),
+    "checkpoint": ("key", "value"),
+    "budget": ("agent_id", "input_tokens", "output_tokens"),
+    "journal.overflow": ("reason",),
+}
+
+
+def about(fields: dict[str, Any]) -> str:
+    """What an event is about, in short: of events that aren't known, everything."""
+    names = ABOUT.get(fields["event"]) or [name for name in fields if name not in ("event", "seq", "ts")]
+    return " · ".join(str(fields[name]) for name in names if fields.get(name) is not None)
+
+
 class Segment:
     """One file of a journal. read: bytes of whole lines seen so far; damaged: lines among them that are no events."""
 

@@ -10,6 +10,7 @@ from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, text_o
 from sema_runtime.workflow.fold import CHECKPOINT
 from sema_runtime.workflow.journal import segment_name
 from sema_runtime.workflow.lines import fields_of
+from sema_runtime.workflow.segments import about
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ def event_row(fold: Fold, number: int, line: bytes) -> Row:
         "seq": event.get("seq"),
         "ts": event.get("ts"),
         "event": name,
-        "title": title(name, event) if event else line[:TITLE].decode(errors="replace"),
+        "title": about(event)[:TITLE] if event else line[:TITLE].decode(errors="replace"),
     }
     owner = fold.owner[number]
     if owner != NOBODY:
@@ -302,27 +303,6 @@ def event_row(fold: Fold, number: int, line: bytes) -> Row:
     if fold.kind[number] == CHECKPOINT:
         row["checkpoint"] = bisect_left(fold.checkpoint_event, number)
     return row
-
-
-def title(name: str, event: Row) -> str:
-    """What an event is about, in a line."""
-    fields = {
-        "run.started": ("workflow",),
-        "run.ended": ("status", "reason"),
-        "phase.started": ("phase",),
-        "phase.ended": ("phase", "status"),
-        "agent.started": ("agent_id",),
-        "agent.result": ("agent_id", "status"),
-        "agent.tool_call": ("agent_id", "tool_name"),
-        "agent.tool_result": ("agent_id", "tool_name"),
-        "checkpoint": ("key", "value"),
-        "budget": ("agent_id", "input_tokens", "output_tokens"),
-        "journal.overflow": ("reason",),
-    }.get(name)
-    if fields is None:
-        fields = tuple(key for key in event if key not in ("event", "seq", "ts"))
-    parts = [str(event[key]) for key in fields if event.get(key) is not None]
-    return " · ".join(parts)[:TITLE]
 
 
 def raw_event(journal: Journal, number: int) -> Row | None:
