@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
@@ -11,6 +12,8 @@ from threading import Event as Signal
 from threading import RLock, Thread
 from typing import Any
 
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.workflow.events import (
     AgentResult,
     AgentStarted,
@@ -111,6 +114,13 @@ class Progress:
             if stream.isatty():
                 setattr(sys, name, AboveSums(stream, self))
         Thread(target=self._tick, daemon=True).start()
+        atexit.register(self.leave)
+
+    def leave(self) -> None:
+        """Nothing is drawn any more: a thread that writes while Python ends would be in its way."""
+        with self.lock:
+            self.clear()
+            self.live = False
 
     def _tick(self) -> None:
         """In a thread: the clock of the sums goes on while a step takes its time."""
@@ -182,11 +192,9 @@ class Progress:
         sums = self.of_run.pop(run.run_id, Sums())
         kept = f", {run.replayed} kept from before" if run.replayed else ""
         reason = f" ({event.reason})" if event.reason else ""
-        name = one_line(run.workflow)
-        self.line(
-            f"{name}: {event.status}{reason} in {seconds(event.dur_ms)}: {sums.steps()}{kept}, {sums.spent()}", True
-        )
-        if event.status == "failed" and not run.interrupted and (sums.done or run.replayed):
+        name, status = one_line(run.workflow), _status(run, event)
+        self.line(f"{name}: {status}{reason} in {seconds(event.dur_ms)}: {sums.steps()}{kept}, {sums.spent()}", True)
+        if status == "failed" and not run.interrupted and (sums.done or run.replayed):
             self.line(f"{name}: what was finished is kept: --resume {run.run_id}", True)
 
     def width(self) -> int:
@@ -231,6 +239,13 @@ class Progress:
             self.out.flush()
         except (OSError, ValueError):
             self.live = False  # nobody reads it any more
+
+
+def _status(run: Run, event: RunEnded) -> str:
+    """What the run's envelope says: a body that has returned is a success for the journal, whatever it returned."""
+    envelope = getattr(run, "envelope", None)
+    found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
+    return one_line(found.name) if isinstance(found, Keyword) else event.status
 
 
 def seconds(milliseconds: int) -> str:
