@@ -41,7 +41,8 @@ def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     be lost, since libraries catch what callbacks raise.
 
     In a task, which runs code of the program, it is raised at once, too. A handler of somebody else's is left alone; it
-    may become `interrupt` meanwhile.
+    may become `interrupt` meanwhile. Signals wake the loop: one that comes in the moment before it begins to wait would
+    else be noticed after the wait.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -57,9 +58,13 @@ def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     _running.append(stop)
     ours = is_unhandled(signal.SIGINT)
     before = signal.signal(signal.SIGINT, interrupt) if ours else None
+    socket = getattr(loop, "_csock", None)  # the end of asyncio's own pipe that wakes the loop
+    woken = -1 if socket is None else signal.set_wakeup_fd(socket.fileno(), warn_on_full_buffer=False)
     try:
         yield
     finally:
+        if socket is not None:
+            signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
         if ours and signal.getsignal(signal.SIGINT) is interrupt:
             signal.signal(signal.SIGINT, before)
         _running.remove(stop)

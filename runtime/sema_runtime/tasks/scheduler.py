@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sema_runtime.tasks.loops import Hiding
 
 BATCH = 64  # turns of tasks between two rounds of the asyncio loop
+NAP = 1.0  # seconds to sleep at once: a Ctrl-C that comes in the moment before a sleep begins is noticed after it
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
 
@@ -264,7 +265,7 @@ class Scheduler:
             return True
         delay = self._next_timer()
         if delay is not None:
-            time.sleep(delay)
+            time.sleep(min(delay, NAP))
             return True
         if self.idle_runners:
             return self.idle_runners.popleft().wake()
