@@ -58,8 +58,8 @@ class Usage:
 
 
 class Agents:
-    """The agents of a run, a column each, in the order in which they started. While a piece is folded, the columns are
-    longer than the list of ids."""
+    """The agents of a run, a column each, in the order in which they started. The columns are longer than the list of
+    ids: behind it is room for more."""
 
     def __init__(self) -> None:
         self.ids: list[bytes] = []
@@ -87,15 +87,10 @@ class Agents:
         more = len(self.ids) + rows - len(self.status)
         if more <= 0:
             return
+        more += len(self.ids) >> 3  # seldom: making columns longer may move them
         self.status.extend(bytes(more))
         for column in self.columns:
             column.frombytes(bytes(more * column.itemsize))
-
-    def fit(self) -> None:
-        """Gives back what wasn't used of the room."""
-        del self.status[len(self.ids) :]
-        for column in self.columns:
-            del column[len(self.ids) :]
 
     def cost_of(self, row: int) -> float | None:
         """None when it isn't known, or nothing was used."""

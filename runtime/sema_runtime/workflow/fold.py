@@ -232,7 +232,6 @@ class Fold:
         else:
             for line in piece.split(b"\n")[:-1]:
                 self.take_line(line)
-        self.agents.fit()
 
     def _take(self, records: list[tuple[bytes, ...]], piece: bytes) -> None:
         """The loop in which the time goes."""

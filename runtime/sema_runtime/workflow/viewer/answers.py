@@ -331,8 +331,8 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
     change = [0] * (width + 2)
     last: dict[int, Any] = {}
     bars: list[Any] = []
-    for number, start in enumerate(agents.start):
-        status, lane = agents.status[number], lanes[number]
+    for number, lane in enumerate(lanes):
+        start, status = agents.start[number], agents.status[number]
         stop = now if status == RUNNING else start + agents.duration[number]
         if stop < begin or start > end:
             continue
