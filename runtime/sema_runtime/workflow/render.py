@@ -6,7 +6,7 @@ import hashlib
 import sys
 
 from sema_runtime.llm import compact_json
-from sema_runtime.llm.jsonable import to_json
+from sema_runtime.llm.jsonable import is_map, is_sequence, key_text, pairs, to_json
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import pretty, to_text
@@ -77,27 +77,22 @@ def pretty_json(value: Any) -> str:
     """The same over several lines, as `metadata.json` and `result.json` have it."""
     from sema_runtime.lib.json import json_encode_pretty
 
-    try:
-        return json_encode_pretty(_readable(to_json(value), LEVELS))
-    except RecursionError:
-        return "null"
+    return json_encode_pretty(_readable(value, LEVELS))
 
 
 def _readable(value: Any, levels: int) -> Any:
-    """JSON that every reader takes: what is nested deeper than levels stands in it as JSON text, and an integer with
-    more digits than Python writes in this process as text to the base 16."""
-    if isinstance(value, dict | list) and not levels:
-        from sema_runtime.lib.json import json_encode
-
-        return json_encode(value)
-    if isinstance(value, dict):
-        return {key: _readable(inner, levels - 1) for key, inner in value.items()}
-    if isinstance(value, list):
+    """Lossy JSON that every reader takes: what is nested deeper than levels stands in it as it is printed, and an
+    integer with more digits than Python writes in this process as text to the base 16."""
+    if is_map(value) or is_sequence(value):
+        if not levels:
+            return Rendering(value).printed
+        if is_map(value):
+            return {key_text(key): _readable(inner, levels - 1) for key, inner in pairs(value)}
         return [_readable(inner, levels - 1) for inner in value]
     if isinstance(value, int):
         most = sys.get_int_max_str_digits()
         return hex(value) if most and value.bit_length() > 3 * most else value
-    return value
+    return to_json(value)
 
 
 def from_json(text: str) -> Any:
