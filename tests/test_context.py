@@ -70,6 +70,7 @@ PARAMETERS = [
     ("(define p (make-parameter 1)) (parameterize ((p 2)) (await (async (p))))", "2"),
     ("(define p (make-parameter 1)) (define t (parameterize ((p 2)) (async (async/sleep 1) (p)))) (await t)", "2"),
     ("(parameterize ((5 1)) 2)", "Error: not callable: 5 (int)"),
+    ("(let ((f 5)) (try (car 5) (catch e (f e 1))))", "Error: not callable: 5 (int)"),
     ("(make-parameter 1)", "<native-fn <vm-closure>>"),
 ]
 

@@ -584,6 +584,7 @@ def test_expansions(form: str, expansion: str) -> None:
         ("(settled-partition nil)", "E expected list, vector, or mutable-array, got nil in filter"),
         ("(settled-partition (list {:ok 1 :err 2}))", "{:err (2) :ok (1)}"),
         ("(with-retry nil (fn () 1))", "E expected map or hashmap, got nil"),
+        ("(with-retry {:max 2 :base-ms 1 :on 5} (fn () (error \"x\")))", "E not callable: 5 (int)"),
         ("(with-retry {:max 0} (fn () (error \"x\")))", "E x"),
         ("(with-retry {:base-ms 1 :on (fn (e n) (error (str \"on\" n)))} (fn () (error \"x\")))", "E on1"),
         ("(define n 0) (define (fails) (set! n (+ n 1)) (error \"x\"))"

@@ -26,7 +26,8 @@ def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     Follows the depth of the stack through the code: the function was pushed by the last instruction that filled its
     slot, which must be a plain load of a variable or a constant; the result of another expression is gone by now.
     """
-    instructions = list(dis.get_instructions(frame.f_code))
+    bytecode: Any = dis.Bytecode(frame.f_code)  # the stubs know nothing of exception_entries
+    instructions = list(bytecode)
     index = next((i for i, one in enumerate(instructions) if one.offset == lasti), -1)
     call = instructions[index]
     if index < 0 or call.opname not in ("CALL", "CALL_FUNCTION_EX"):
@@ -36,7 +37,7 @@ def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
         above = 1 + (above & 1)
     while index and instructions[index - 1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
         index -= 1  # they count as a part of the call
-    depths = _depths(instructions, index)
+    depths = _depths(instructions, index, bytecode.exception_entries)
     if depths[index] is None:
         return NOTHING
     slot = depths[index] - above - BELOW_ARGUMENTS
@@ -53,11 +54,14 @@ def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     return NOTHING
 
 
-def _depths(instructions: list[dis.Instruction], last: int) -> list[Any]:
-    """The depth of the stack before each instruction up to last, relative to the start; None where it isn't known."""
+def _depths(instructions: list[dis.Instruction], last: int, handlers: Any) -> list[Any]:
+    """The depth of the stack before each instruction up to last, relative to the start; None where it isn't known.
+    handlers: of the table of exceptions; each begins with the error on the stack, some with where it was raised too."""
     position = {one.offset: i for i, one in enumerate(instructions)}
     depths: list[Any] = [None] * (len(instructions) + 1)
     depths[0] = 0
+    for handler in handlers:
+        depths[position[handler.target]] = handler.depth + handler.lasti + 1
     for i, one in enumerate(instructions[:last]):
         depth = depths[i]
         if depth is None:
