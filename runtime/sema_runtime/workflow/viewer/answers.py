@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import reduce
 from time import time
 
-from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, text_of
+from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
 from sema_runtime.workflow.fold import CHECKPOINT
 from sema_runtime.workflow.journal import segment_name
 from sema_runtime.workflow.lines import fields_of
@@ -36,7 +37,8 @@ def summary(journal: Journal, unread: int) -> Row:
     """The head of the page: status, totals, phases."""
     fold = journal.fold
     branches = journal.tree.follow()
-    phases = [phase_row(branch) for branch in branches[:PHASES]]
+    used = [branch.usage for branch in branches[:PHASES]]
+    phases = [phase_row(*both) for both in zip(branches, used, strict=False)]
     status, reason = fold.status, fold.reason or None
     if unread and (last := journal.last_event()).get("event") == "run.ended":
         status, reason = str(last.get("status")), last.get("reason")
@@ -44,7 +46,8 @@ def summary(journal: Journal, unread: int) -> Row:
         for row in phases:
             if row["status"] == "pending":
                 row["status"] = "skipped"
-    begun, usage, counts = fold.begun, fold.usage, fold.counts()
+    begun, counts = fold.begun, fold.counts()
+    usage = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
     return {
         "cursor": journal.cursor,
         "generation": journal.generation,
@@ -81,8 +84,8 @@ def summary(journal: Journal, unread: int) -> Row:
     }
 
 
-def phase_row(branch: Branch) -> Row:
-    usage, status = branch.usage, branch.status
+def phase_row(branch: Branch, usage: Usage) -> Row:
+    status = branch.status
     agents, checkpoints = (sum(getattr(part, name) for part in branch.parts) for name in ("agents", "checkpoints"))
     return {
         "number": branch.number,
