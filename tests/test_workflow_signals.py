@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +59,21 @@ def silent() -> Iterator[socket.socket]:
         yield server
 
 
-def interrupted(folder: Path, text: str, *signals: int, ready: Callable[[Any], None] | None = None) -> Ended:
-    """Runs w.sema and sends it signals. ready: waits until it is time; without it that is when the program has written
-    `begun` to stderr."""
+def interrupted(
+    folder: Path, text: str, *signals: int, ready: Callable[[Any], None] | None = None, more: Sequence[str] = ()
+) -> Ended:
+    """Runs w.sema, with more options, and sends it signals. ready: waits until it is time; without it that is when the
+    program has written `begun` to stderr."""
     (folder / "w.sema").write_text(text)
-    command = [*SEMA, "workflow", "run", "w.sema", "--run-dir", "runs"]
+    command = [*SEMA, "workflow", "run", "w.sema", "--run-dir", "runs", *more]
     with subprocess.Popen(
-        command, cwd=folder, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=folder,
+        env=ENV | {"BROWSER": "true"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         lines = []
         if ready is not None:
@@ -96,7 +104,8 @@ def check_interrupted(folder: Path, ended: Ended, status: int = 1) -> Path:
         assert (last["event"], last["status"], last["reason"]) == ("run.ended", "failed", "interrupted")
         started = [event["agent_id"] for event in found if event["event"] == "agent.started"]
         results = [event["agent_id"] for event in found if event["event"] == "agent.result"]
-        assert sorted(results) == sorted(started)  # every step that was begun has an end
+        assert {*started} <= {*results}  # every step that was begun has an end
+        assert len(results) == len({*results})
         assert json.loads((run.parent / "result.json").read_text()) == {"error": "interrupted", "status": "failed"}
     return outer
 
@@ -164,6 +173,14 @@ def test_other_signals_that_end_a_program(number: signal.Signals, wait: str, tmp
     assert (again.status, calls(tmp_path)) == (0, ["one"])
 
 
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 1), (signal.SIGTERM, 143)])
+def test_a_viewer_beside_the_run_ends_with_it(number: int, status: int, tmp_path: Path) -> None:
+    text = HEAD + f'(defworkflow w "" {{}} (step "one") {SLEEP})'
+    ended = interrupted(tmp_path, text, number, more=["--view", "--port", "0"])
+    check_interrupted(tmp_path, ended, status)
+    assert ended.out.startswith("Live viewer: http://127.0.0.1:")
+
+
 def test_a_run_that_shall_outlive_its_terminal(tmp_path: Path) -> None:
     """`nohup` has it ignore SIGHUP; so it does."""
     text = HEAD + '(defworkflow w "" {} (workflow/step "a" (fn () (begun) (async/sleep 50) 1)))'
@@ -218,9 +235,8 @@ def test_nobody_reads_the_progress_and_closed_streams(tmp_path: Path) -> None:
     runs = list((tmp_path / "runs").iterdir())
     assert all(events(run)[-1]["status"] == "success" for run in runs)
     for command in ("list", f"show {runs[0].name} --all"):
-        if command == "list":
-            ended = shell(tmp_path, f"$SEMA workflow {command} --run-dir runs | head -c1 > /dev/null")
-            assert (ended.status, ended.err) == (0, "")
+        ended = shell(tmp_path, f"$SEMA workflow {command} --run-dir runs | head -c1 > /dev/null")
+        assert (ended.status, ended.err) == (0, "")
         assert shell(tmp_path, f"$SEMA workflow {command} --run-dir runs >&-").status == 0
     readable(tmp_path / "runs", tmp_path / "out")
 
