@@ -199,7 +199,7 @@ def test_an_agent_that_is_done_is_still_known() -> None:
     run.tool("b_1", "grep")
     made = folded(["".join(f"{line}\n" for line in run.lines).encode()])
     agents = [{name: column[row] for name, column in vars(made.agents).items() if name != "columns"} for row in (0, 1)]
-    used = {"input": 11, "output": 22, "cost": 0.5, "tools": 1, "calls": 2, "unpriced": 1, "duration": 10}
+    used = {"input": 11, "output": 22, "cost": 0.5, "tools": 1, "priced": 1, "unpriced": 1, "duration": 10}
     assert all(agent | used == agent for agent in agents)
     assert (len(made.agents), made.finished, made.failed) == (2, 2, 0)
     assert [len(made.events_of(row)) for row in (0, 1)] == [7, 7]

@@ -72,8 +72,8 @@ class Agents:
         self.input = array("Q")
         self.output = array("Q")
         self.cost = array("d")  # of the calls whose price is known
-        self.calls = array("I")  # budgets
-        self.unpriced = array("I")  # those without a cost
+        self.priced = array("I")  # budgets with a cost
+        self.unpriced = array("I")  # and without
         self.tools = array("I")
         self.event = array("I")  # number of agent.started
         self.result = array("I")  # number of agent.result, 0 before
@@ -94,7 +94,7 @@ class Agents:
 
     def cost_of(self, row: int) -> float | None:
         """None when it isn't known, or nothing was used."""
-        return self.cost[row] if self.calls[row] > self.unpriced[row] else None
+        return self.cost[row] if self.priced[row] else None
 
     def statuses(self, status: int, rows: range) -> int:
         """How many of these have a status."""
@@ -102,9 +102,10 @@ class Agents:
 
     def usage(self, rows: range, loose: Usage) -> Usage:
         """What these used, and what was used beside them."""
-        counts = self.calls, self.unpriced, self.input, self.output
-        calls, unpriced, read, written = (sum(one[rows.start : rows.stop]) for one in counts)
-        return Usage().add(calls, unpriced, read, written, sum(self.cost[rows.start : rows.stop])).join(loose)
+        counts = self.priced, self.unpriced, self.input, self.output
+        priced, unpriced, read, written = (sum(one[rows.start : rows.stop]) for one in counts)
+        cost = sum(self.cost[rows.start : rows.stop])
+        return Usage().add(priced + unpriced, unpriced, read, written, cost).join(loose)
 
 
 def bytes_of(text: Any) -> bytes:

@@ -242,9 +242,9 @@ class Fold:
         start, status, duration, result, event = (
             agents.start, agents.status, agents.duration, agents.result, agents.event,
         )  # fmt: skip
-        read, written, cost, calls, tools = agents.input, agents.output, agents.cost, agents.calls, agents.tools
+        read, written, cost, priced, tools = agents.input, agents.output, agents.cost, agents.priced, agents.tools
         name, model, phase_of = agents.name, agents.model, agents.phase
-        stamp, phase = clock.last, NOT_LOOKED_UP
+        stamp, phase, running, most = clock.last, NOT_LOOKED_UP, self.running, self.most_parallel
         lines: list[bytes] = []
         for at, record in enumerate(records):
             kind = kind_of(record[KIND], DAMAGED)
@@ -264,11 +264,11 @@ class Fold:
                 if row < 0:
                     self._loose(record)
                 else:
-                    calls[row] += 1
                     read[row] += int(record[INPUT])
                     written[row] += int(record[OUTPUT])
                     if record[COST]:
                         cost[row] += float(record[COST])
+                        priced[row] += 1
                     else:
                         agents.unpriced[row] += 1
                     if status[row]:
@@ -282,7 +282,7 @@ class Fold:
                     result[row] = len(kinds)
                     if record[MODEL]:
                         model[row] = words[record[MODEL]]
-                    self.running -= 1
+                    running -= 1
                     if start[row] + took > clock.now:
                         clock.now = start[row] + took
             elif kind == STARTED and record[NAME]:
@@ -296,18 +296,20 @@ class Fold:
                 start[row] = clock.now
                 if record[ASKED]:
                     model[row] = words[record[ASKED]]
-                self.running += 1
-                if self.running > self.most_parallel:
-                    self.most_parallel = self.running
+                running += 1
+                if running > most:
+                    most = running
             elif kind == CHECKPOINT and record[KEY]:
                 self._checkpoint(record[KEY])
             elif kind <= CHECKPOINT:  # not of the form
                 lines = lines or piece.split(b"\n")
+                self.running, self.most_parallel = running, most
                 self.take_line(lines[at])
-                stamp, phase = clock.last, NOT_LOOKED_UP
+                stamp, phase, running, most = clock.last, NOT_LOOKED_UP, self.running, self.most_parallel
                 continue
             add_kind(kind)
             add_owner(row)
+        self.running, self.most_parallel = running, most
 
     def take_line(self, line: bytes | None) -> None:
         """Folds one line, whatever it is; None for one that is too long. A line with nothing in it is no event."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-PIECE = 1 << 18  # bytes read at once: some milliseconds of folding
+PIECE = 1 << 17  # bytes read at once: some milliseconds of folding
 LONGEST = 64 << 20  # bytes of a line; a longer one counts as damaged
 END = 2048  # bytes of the end of a journal: run.ended stands there
 HEAD = 64 * 1024  # bytes of the first line that are looked at
