@@ -17,6 +17,7 @@ from semac.tables import aligned, one_line
 DEFAULT_ROOT = os.path.join(".sema", "runs")
 UNKNOWN = "—"  # a cost or a time that isn't known is never shown as 0
 LATEST = "latest"
+MADE_ANEW = " (it can be deleted: it is made of the journals)"
 
 run_dir = click.option(
     "--run-dir", metavar="DIR", help="Where the runs are. [SEMA_WORKFLOW_RUN_DIR or .sema/runs]", type=str
@@ -64,7 +65,7 @@ def list_command(run_dir: str | None, as_json: bool, limit: int | None) -> int:
 
 
 def _rows(root: str) -> list[dict[str, Any]]:
-    """The rows of the index; of one in memory where the directory can't be written. Raises sqlite3.Error."""
+    """The rows of the index; of one in memory where there can't be one in the directory. Raises sqlite3.Error."""
     import sqlite3
     from contextlib import closing
 
@@ -72,13 +73,16 @@ def _rows(root: str) -> list[dict[str, Any]]:
 
     if not os.path.isdir(root):
         return []
-    try:
-        opened = index.open_index(index.index_path(root))
-    except sqlite3.Error:
-        opened = index.open_index(":memory:")
-    with closing(opened) as db:
-        index.sync_all(db, root)
-        return index.summary(db)
+    path = index.index_path(root)
+    for place in (path, ":memory:"):
+        try:
+            with closing(index.open_index(place)) as db:
+                index.sync_all(db, root)
+                return index.summary(db)
+        except sqlite3.Error:
+            if place != path:
+                raise
+    return []
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -111,13 +115,13 @@ def index_command(run_dir: str | None) -> int:
     try:
         opened = index.open_index(path)
     except sqlite3.Error as error:
-        return failed(f"cannot open index db: {path}: {error}", 1)
+        return failed(f"cannot open index db: {path}: {error}{MADE_ANEW if os.path.exists(path) else ''}", 1)
     with closing(opened) as db:
         try:
             index.sync_all(db, root)
             count = len(index.summary(db))
         except sqlite3.Error as error:
-            return failed(f"cannot write index db: {path}: {error}", 1)
+            return failed(f"cannot write index db: {path}: {error}{MADE_ANEW}", 1)
     print(f"indexed {count} run(s) → {path}")
     return 0
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +121,10 @@ def test_the_phase_of_a_run_that_was_cut_off_is_no_longer_running(command: Show,
 def test_an_index_that_is_damaged_is_done_without(command: Show, tmp_path: Path) -> None:
     (tmp_path / "index.db").write_text("no database at all " * 100)
     journals.written(tmp_path, "a", journals.GOLDEN)
+    assert "hello-wf" in command(list_main)[1]
+    (tmp_path / "index.db").unlink()
+    with closing(sqlite3.connect(tmp_path / "index.db")) as db:
+        db.execute("CREATE TABLE runs (x)")
     assert "hello-wf" in command(list_main)[1]
 
 

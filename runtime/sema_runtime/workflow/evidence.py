@@ -37,12 +37,14 @@ def export(run: Run, folder: str) -> list[str]:
         ],
     }
     made["manifest.json"] = (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
+    path = folder
     try:
         os.makedirs(folder, exist_ok=True)
         for name, data in made.items():
+            path = os.path.join(folder, name)
             files.replace(folder, name, data, "evidence")
     except OSError as error:
-        raise SemaError(f"{error.filename or folder}: {error.strerror or error}") from None
+        raise SemaError(f"{path}: {error.strerror or error}") from None
     return [os.path.join(folder, name) for name in made]
 
 
