@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from workflow_trouble import (
     readable,
     said,
     sema,
+    shell,
 )
 
 from semac import workflow_show
@@ -184,27 +184,14 @@ def test_what_a_program_prints_finds_no_room(folder: Path) -> None:
     """The step that prints fails, and the run with it; what was finished before is kept."""
     text = PROVIDER + '(defworkflow w "" {} (step "one") (workflow/step "loud" (fn () (println "x") (io/flush) 1)))'
     (folder / "w.sema").write_text(text)
-    command = "exec $SEMA workflow run w.sema --run-dir runs -q > /dev/full"
-    done = in_shell(folder, command)
-    assert done[0] == 1
-    assert "No space left on device" in done[1]
+    done = shell(folder, "$SEMA workflow run w.sema --run-dir runs -q > /dev/full")
+    assert done.status == 1
+    assert "No space left on device" in done.err
     run = only_run(folder / "runs")
     assert events(run)[-1]["status"] == "failed"
     readable(folder / "runs", folder / "out")
     again = sema(folder, "workflow", "run", "w.sema", "--run-dir", "runs", "--resume", run.name)
     assert (again.status, calls(folder)) == (0, ["one"])
-
-
-def in_shell(folder: Path, script: str) -> tuple[int, str]:
-    """(status, what came on stderr) of a shell script in which `$SEMA` is the command."""
-    from workflow_trouble import ENV, SEMA
-
-    environment = ENV | {"SEMA": " ".join(SEMA)}
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stderr
 
 
 # Folders of runs that can't be used

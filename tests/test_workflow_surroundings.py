@@ -8,21 +8,12 @@ import os
 import subprocess
 from pathlib import Path
 
-from workflow_trouble import ENV, PROVIDER, SEMA, Ended, calls, events, only_run, readable, said, sema
+from workflow_trouble import ENV, PROVIDER, SEMA, calls, events, only_run, readable, said, sema, shell
 
 from semac import workflow_show
 from semac.workflow_commands import list_main
 
 # Streams
-
-
-def shell(folder: Path, script: str) -> Ended:
-    """A shell script in which `$SEMA` is the command."""
-    environment = ENV | {"SEMA": " ".join(SEMA)}
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
 
 
 CHATTY = (

@@ -152,6 +152,15 @@ def inside(script: str, folder: Path, **more: Any) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
+def shell(folder: Path, script: str) -> Ended:
+    """A shell script in which `$SEMA` is the command."""
+    environment = ENV | {"SEMA": " ".join(SEMA)}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
 # A run that has ended
 
 FLOW = PROVIDER + '(defworkflow w "" {} (phase "A") (list (step "one") (step "two") (checkpoint :k 5)))'
