@@ -243,8 +243,7 @@ class Progress:
 
 def _status(run: Run, event: RunEnded) -> str:
     """What the run's envelope says: a body that has returned is a success for the journal, whatever it returned."""
-    envelope = getattr(run, "envelope", None)
-    found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
+    found = run.envelope.lookup(keyword("status")) if isinstance(run.envelope, Map | HashMap) else None
     return one_line(found.name) if isinstance(found, Keyword) else event.status
 
 

@@ -160,6 +160,13 @@ def test_a_run_that_failed_says_how_to_go_on(folder: Path) -> None:
     assert "--resume" not in piped(folder, '(defworkflow w "" {} (error "no"))').stderr
 
 
+def test_the_last_line_says_what_the_body_said(folder: Path) -> None:
+    done = piped(folder, '(defworkflow w "" {} (step "a") {:status :failed :why "all empty"})')
+    assert "w: failed in " in done.stderr
+    assert "w: what was finished is kept: --resume" in done.stderr
+    assert "w: partial in " in piped(folder, '(defworkflow w "" {} {:status :partial})').stderr
+
+
 def test_nobody_reads_it(folder: Path) -> None:
     """A closed pipe doesn't stop the run."""
     process = subprocess.Popen(

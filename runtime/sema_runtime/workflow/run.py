@@ -74,6 +74,7 @@ class Run:
         self.unwritten: dict[str, str] = {}  # files of the run's directory, and why
         self.process = os.getpid()
         self.ended = False
+        self.envelope: Any = None  # once it has ended
         self.interrupted = False  # by Ctrl-C
         self.error: Exception | None = None  # that the body has raised
         self.lock = RLock()
@@ -196,6 +197,7 @@ class Run:
         return within(budget.scope, self.spend.frame, body)
 
     def _end(self, envelope: Any, status: str, reason: str | None) -> Any:
+        self.envelope = envelope
         if self.seq == 0:  # Ctrl-C came at the very beginning
             self._say_started()
         for agent_id, started in self.under_way.items():  # in tasks that go on, or were just cancelled
