@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from llm_support import llm as llm
 from workflow_support import COUNTING, Ran, run
+
+from sema_runtime.workflow import memo
 
 pytestmark = pytest.mark.usefixtures("llm")
 
@@ -54,23 +57,38 @@ def test_the_log_has_them_in_order(tmp_path: Path) -> None:
     assert [one["segment"] for one in log(ran)] == [0] * 5 + [1]
 
 
+def test_a_folder_that_is_deleted_runs_all_again(tmp_path: Path) -> None:
+    run(tmp_path, FLOW, run_id="a")
+    shutil.rmtree(tmp_path / "a" / "memo")
+    assert again(tmp_path) == PROMPTS
+
+
+@pytest.mark.parametrize("quick", [0.0, 60.0])
+def test_on_slow_disks_and_quick_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: float) -> None:
+    monkeypatch.setattr(memo, "QUICK", quick)
+    flow = FLOW.replace("(range 3)", "(range 40)")
+    assert len(run(tmp_path, flow, run_id="a").prompts()) == 41
+    assert len((tmp_path / "a" / "memo.jsonl").read_text().splitlines()) == 42
+    assert run(tmp_path, flow, run_id="a", resume=True).prompts() == []
+
+
 def test_files_that_a_power_failure_took_or_emptied_are_read_from_the_log(tmp_path: Path) -> None:
     ran = run(tmp_path, FLOW, run_id="a")
     folder = tmp_path / "a" / "memo"
-    before = folder.stat()
     memo_of(ran, "<item 1>").unlink()
     memo_of(ran, "<item 0>").write_text("")
-    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))  # the file system doesn't know of a removal
+    earlier = (tmp_path / "a" / "memo.jsonl").stat().st_mtime - 1  # the file system doesn't know of a removal
+    os.utime(folder, (earlier, earlier))
     assert again(tmp_path) == []
 
 
 @pytest.mark.parametrize("damage", ['"<it', "{]\n", '"<item 0>"', "\x00\n"])
 def test_a_damaged_file_runs_its_leaf_again(tmp_path: Path, damage: str) -> None:
     ran = run(tmp_path, FLOW, run_id="a")
-    memo = memo_of(ran, "<item 0>")
-    memo.write_text(damage)
+    file = memo_of(ran, "<item 0>")
+    file.write_text(damage)
     assert again(tmp_path) == ["item 0"]
-    assert memo.read_text() == '"<item 0>"\n'
+    assert file.read_text() == '"<item 0>"\n'
 
 
 def test_without_the_log_empty_files_are_asked_again(tmp_path: Path) -> None:

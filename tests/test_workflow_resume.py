@@ -37,9 +37,16 @@ RESULT = '{:seed 0 :status :success :twice "<item 0>" :xs ("<item 0>" "<item 1>"
 # Killed
 
 
-@pytest.mark.parametrize("how", ["points", "resumed"])
-def test_killed_at_every_point(how: str) -> None:
-    done = subprocess.run([sys.executable, KILLS, how, "1"], capture_output=True, text=True, timeout=300)
+@pytest.mark.parametrize(("how", "slow"), [("points", ""), ("resumed", ""), ("points", "1")])
+def test_killed_at_every_point(how: str, slow: str) -> None:
+    """slow: on a disk that a thread waits for."""
+    done = subprocess.run(
+        [sys.executable, KILLS, how, "1"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "SLOW_DISK": slow},
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kills"] >= 100
 

@@ -4,6 +4,8 @@
     python tests/workflow_kills.py random N [LEAVES]       N times, after a random time, several times a run
     python tests/workflow_kills.py resumed [LEAVES]        at every fault point, again while it is resumed
 
+SLOW_DISK=1 in the environment: as on a disk that a thread waits for.
+
 Prints one JSON object: kills, runs, leaves; the exit status is 1 when a promise was broken, which is shown.
 """
 
@@ -21,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sema_runtime.workflow import faults, scope
+from sema_runtime.workflow import faults, memo, scope
 from semac.session import Session
 
 PROGRAM = """
@@ -201,6 +203,8 @@ class Killing:
 
 def main(arguments: list[str]) -> int:
     kind = arguments[0]
+    if os.environ.get("SLOW_DISK"):
+        memo.QUICK = 0.0
     numbers = [int(one) for one in arguments[1:]]
     count = numbers.pop(0) if kind == "random" else 0
     killing = Killing(numbers[0] if numbers else 2, 5 if kind == "random" else 1)

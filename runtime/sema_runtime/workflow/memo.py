@@ -1,7 +1,7 @@
 """What finished leaves and checkpoints gave: `memo/KEY.json`. That the file exists, whole, means that its leaf is done.
 
-`keep` returns when the disk has the value (in `memo.jsonl`). Where other tasks could go on meanwhile, a thread waits
-for the disk: once for all that came while it was waiting for what came before.
+`keep` returns when the disk has the value (in `memo.jsonl`). A quick disk is waited for on the spot. Is it slow, and
+could other tasks go on meanwhile, a thread waits: once for all that came while it was waiting before.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from threading import Lock
+from time import monotonic
 from typing import NamedTuple
 
 from sema_runtime.lib.file_access import write_all
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FOLDER = "memo"
 MOST = 100_000
 """Memos written in one run (the reference stops at 4096, and repeats the leaves beyond)."""
+QUICK = 0.002  # seconds: less than it takes to hand a wait to a thread and to get its answer, when there is much to do
 WAITING_BYTES = 64 << 20  # of values that can't be written now: kept in memory until they can
 
 
@@ -57,22 +59,26 @@ class Memos:
         self.unread = 0
         self.unreadable = ""
         self.working = False  # a thread
+        self.disk_takes = 0.0  # seconds, lately
         self.closed = False
 
     def find(self, key: str) -> Any:
         """The value kept under a key. MISSING: there is none, or it can't be read."""
+        missing = False
         try:
             with open(self._path(key), encoding="utf-8", newline="") as file:
                 text = file.read()
             if text.strip("\0"):
                 return self._value(text)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            pass
+        except FileNotFoundError:
+            missing = True
+        except (NotADirectoryError, IsADirectoryError):
+            pass  # something is in the way; the log may have it
         except UnicodeDecodeError:
             return self._value("")
         except OSError as error:
             return self._not_read(error.strerror or "unreadable")
-        logged = self.lost.find(key)  # a power failure leaves no file, an empty one, or zeros
+        logged = self.lost.find(key, missing)  # a power failure leaves no file, an empty one, or zeros
         return MISSING if logged is None else self._value(f"{logged}\n")
 
     def _value(self, text: str) -> Any:
@@ -102,8 +108,8 @@ class Memos:
             return
         from sema_runtime.tasks.background import others_may_run
 
-        if not others_may_run():
-            self.log.sync()
+        if self.disk_takes < QUICK or not others_may_run():
+            self._sync_here()
             return
         from sema_runtime.tasks import suspend
         from sema_runtime.tasks.scheduler import scheduler
@@ -117,6 +123,11 @@ class Memos:
             loop.run_in_executor(None, self._sync, loop)
         suspend(done)
 
+    def _sync_here(self) -> None:
+        began = monotonic()
+        self.log.sync()
+        self.disk_takes += 0.3 * (monotonic() - began - self.disk_takes)
+
     def _sync(self, loop: AbstractEventLoop) -> None:
         """In a thread: waits for the disk as long as somebody waits for it."""
         while True:
@@ -126,6 +137,7 @@ class Memos:
                     self.working = False
                     break
             self.log.sync()
+            self.disk_takes *= 0.9  # now and then it is tried whether the disk is quick again
             batch.reverse()
             with suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(_settle, loop, batch)

@@ -102,25 +102,23 @@ def entries(folder: str) -> Iterator[tuple[str, dict[str, Any], bytes]]:
 
 
 class Lost:
-    """The memos whose files a power failure took: by key, as the log has them.
+    """The memos whose files a power failure took or emptied: by key, as the log has them.
 
-    A log that is older than the last change in the folder of the memos says nothing: somebody has deleted memos, so
-    that their leaves run again.
+    A log that isn't newer than the last change in the folder of the memos says nothing of files that are missing:
+    somebody has deleted them, so that their leaves run again.
     """
 
     def __init__(self, folder: str, memos: str) -> None:
         self.path = os.path.join(folder, NAME)
         self.offsets: dict[bytes, int] | None = None  # of the lines, once they are needed
         try:
-            self.usable = os.stat(memos).st_mtime_ns <= os.stat(self.path).st_mtime_ns
-        except FileNotFoundError:  # the folder, which the power failure took too; or there is no log
-            self.usable = not os.path.isdir(memos) and os.path.isfile(self.path)
-        except OSError:
-            self.usable = False
+            self.has_missing = os.stat(memos).st_mtime_ns < os.stat(self.path).st_mtime_ns
+        except OSError:  # there is no log; or somebody has deleted the folder
+            self.has_missing = False
 
-    def find(self, key: str) -> str | None:
-        """The JSON of a value; None when the log doesn't have it."""
-        if not self.usable:
+    def find(self, key: str, is_missing: bool) -> str | None:
+        """The JSON of a value; None when the log doesn't have it, or isn't to be asked for a file that is missing."""
+        if is_missing and not self.has_missing:
             return None
         try:
             if self.offsets is None:
