@@ -147,7 +147,7 @@ def test_tools_of_agents_and_results_of_those_that_fail(tmp_path: Path) -> None:
         ),
         (
             "{:input {:detect [:email :ipv4] :actions {:email :redact :ipv4 :redact}}}",
-            '(step "to a@b.io at 10.0.0.1") (first (asked))',
+            '(step "to a@b.io at 10.0.0.1") (first prompts)',
             '{:status :success :value "to «redacted:email» at «redacted:ipv4»"}',
             [
                 "policy.redacted llm.input scripted/m input.detect.email email 1 request",

@@ -70,10 +70,11 @@ def error_of(root: Path, text: str, **settings: Any) -> str:
 
 
 # A model that gives the replies in order: texts, or maps with tool calls; nil stands for a failure. Each text costs 5
-# tokens. prompts: those that it was sent.
+# tokens. requests: what it was sent, prompts: the last message of each.
 MODEL = """
-(define replies (list)) (define prompts (list))
+(define replies (list)) (define requests (list)) (define prompts (list))
 (define (reply request)
+  (set! requests (append requests (list request)))
   (set! prompts (append prompts (list (:content (last (:messages request))))))
   (let ((next (first replies)))
     (set! replies (rest replies))
