@@ -79,8 +79,8 @@ def test_examples_say_how_to_run_them(path: Path) -> None:
 
 
 def test_tapes_hold_what_the_examples_ask(tmp_path: Path) -> None:
-    """Recorded anew, no tape differs, but in the order of what goes on side by side: none has calls that nobody makes any
-    more. (examples/tapes/record makes them.)"""
+    """Recorded anew, no tape differs, but in the order of what goes on side by side: none has calls that nobody makes
+    any more. (examples/tapes/record makes them.)"""
     for tape in sorted((FOLDER / "tapes").glob("*.jsonl")):
         if tape.stem == "rag":
             continue  # the last digits of its embeddings are the machine's: tests/test_local_embeddings.py
