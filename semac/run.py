@@ -102,8 +102,11 @@ def guarded(
             sys.stdout.flush()
             return 0
         except KeyboardInterrupt:  # tasks still waiting run their clean-up when they are dropped
+            from warnings import filterwarnings
+
             from semac.render import restore_terminal
 
+            filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)  # it was about to begin
             restore_terminal()
             print("Error: interrupted", file=sys.stderr)
             return 1
