@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 16
 LIMIT = 1 << 28  # bytes of one stream that may wait for a reader; a program that writes more is ended
+NAP = 1.0  # seconds to wait at once: a Ctrl-C that comes in the moment before a wait begins is noticed after it
 GRACE = 0.5  # seconds for the last output of a program that has ended, while others hold its streams open
 
 _running: set[Child] = set()
@@ -170,7 +171,9 @@ class Child:
 
     def ends_within(self, seconds: float | None) -> bool:
         """Waits until the program has ended and everybody has closed its streams. False when that takes longer."""
-        self.thread.join(seconds)
+        end = None if seconds is None else monotonic() + seconds
+        while self.thread.is_alive() and (end is None or monotonic() < end):
+            self.thread.join(NAP if end is None else max(0.0, min(NAP, end - monotonic())))
         return self.ended
 
     def wait(self) -> int:
