@@ -7,14 +7,16 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from semac.workflow_refused import Refused
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sema_runtime.workflow.recording import Recording
     from sema_runtime.workflow.scope import Settings
 
 KINDS = ("resume", "fork", "replay")
+
+
+class Refused(Exception):
+    """What keeps a workflow from being run: said to the user, who can mend it."""
 
 
 def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
@@ -91,6 +93,8 @@ def _recording(run_id: str, root: str) -> Recording:
 
 def told(recording: Recording) -> tuple[str, int]:
     """What a replay has found, and the exit status."""
+    from sema_runtime.workflow.render import many
+
     run, found = recording.run_id, recording.verdict
     if found is None:
         return f"replay of {run}: the program didn't come to the workflow {recording.workflow}", 1
@@ -98,11 +102,7 @@ def told(recording: Recording) -> tuple[str, int]:
         return f"replay of {run} differs: {found}", 1
     leaves = [leaf for leaf in recording.leaves if leaf.asked]
     steps = sum(bool(leaf.agent_id) for leaf in leaves)
-    counts = f"{_many(steps, 'step')}, {_many(len(leaves) - steps, 'checkpoint')}"
+    counts = f"{many(steps, 'step')}, {many(len(leaves) - steps, 'checkpoint')}"
     if recording.ended:
         return f"replay of {run}: the same, {counts}, status {recording.status}", 0
     return f"replay of {run}: the same as far as the run came, {counts}", 0
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -24,6 +24,7 @@ from sema_runtime.workflow.events import (
     RunEnded,
     RunStarted,
 )
+from sema_runtime.workflow.render import many
 from sema_runtime.workflow.run import Run
 from semac.tables import columns, cut, one_line
 
@@ -60,7 +61,7 @@ class Sums:
     def steps(self) -> str:
         number = self.done + self.failed
         failed = f" ({self.failed} failed)" if self.failed else ""
-        return f"{number} step{'' if number == 1 else 's'}{failed}"
+        return f"{many(number, 'step')}{failed}"
 
     def spent(self) -> str:
         if not self.tokens:

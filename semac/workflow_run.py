@@ -13,8 +13,7 @@ import click
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.workflow_again import Again
-from semac.workflow_earlier import taken_up, told
-from semac.workflow_refused import Refused
+from semac.workflow_earlier import Refused, taken_up, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from time import monotonic
 
 from sema_runtime.lib.files import checked
 from sema_runtime.lib.text_args import text_of
+from sema_runtime.tasks import NAP
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 16
 LIMIT = 1 << 28  # bytes of one stream that may wait for a reader; a program that writes more is ended
-NAP = 1.0  # seconds to wait at once: a Ctrl-C that comes in the moment before a wait begins is noticed after it
 GRACE = 0.5  # seconds for the last output of a program that has ended, while others hold its streams open
 
 _running: set[Child] = set()

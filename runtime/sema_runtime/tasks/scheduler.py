@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
 
+from sema_runtime.tasks import NAP
 from sema_runtime.tasks.promises import CANCELLED, PENDING, AsyncPromise, Cancelled, Deadlock
 from sema_runtime.tasks.strands import Strand, Task, TaskGreenlet, Waiter
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from sema_runtime.tasks.loops import Hiding
 
 BATCH = 64  # turns of tasks between two rounds of the asyncio loop
-NAP = 1.0  # seconds to sleep at once: a Ctrl-C that comes in the moment before a sleep begins is noticed after it
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.workflow import memo_log
-from sema_runtime.workflow.reading import open_run
+from sema_runtime.workflow.reading import found_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def code_version_of(root: str, run_id: str) -> str:
     """The code version of a run: with it the keys of an edited program are those of the steps that it left as they
     were. Raises RunNotFound, ValueError."""
-    metadata = open_run(root, run_id).metadata
+    metadata = found_run(root, run_id).metadata
     version = None if metadata is None else metadata.get("code_version")
     if not isinstance(version, str):
         raise ValueError(f"the metadata.json of {run_id} can't be read")
@@ -34,7 +34,7 @@ def place(text: str) -> Place:
 def finished_at(root: str, run_id: str, at: str) -> frozenset[str]:
     """The content keys of the leaves and checkpoints that a run had finished by an event, itself included. Raises
     ValueError for a place that isn't there, and for a run that doesn't say which of its results came first."""
-    run = open_run(root, run_id)
+    run = found_run(root, run_id)
     agents, keys = _until(run, place(at), at)
     try:
         for key, fields, _ in memo_log.entries(run.folder):

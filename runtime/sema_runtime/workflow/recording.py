@@ -52,8 +52,12 @@ class Leaf:
         return f"event {self.seq} of {segment_name(self.segment)}"
 
     def what(self) -> str:
-        phase = f" (phase {self.phase})" if self.phase else ""
-        return f"{'step' if self.agent_id else 'checkpoint'} {self.label}{phase}"
+        return f"{'step' if self.agent_id else 'checkpoint'} {self.label}{in_phase(self.phase)}"
+
+
+def in_phase(label: str) -> str:
+    """What a message says behind the name of something; "" before all phases."""
+    return f" (phase {label})" if label else ""
 
 
 class Recording:
@@ -169,7 +173,7 @@ class _Fold:
     def _started(self, segment: int, data: dict[str, Any]) -> None:
         agent_id = str(data.get("agent_id", ""))
         name, prompt = str(data.get("agent_name", "")), str(data.get("prompt", ""))
-        leaf = Leaf(segment, _number(data), self.phase, name, prompt, agent_id)
+        leaf = Leaf(segment, _count(data, "seq"), self.phase, name, prompt, agent_id)
         self.open[agent_id] = leaf
         self.made.leaves.append(leaf)
 
@@ -194,7 +198,9 @@ class _Fold:
 
     def _checkpoint(self, segment: int, data: dict[str, Any]) -> None:
         name, value = str(data.get("key", "")), str(data.get("value", ""))
-        leaf = Leaf(segment, _number(data), self.phase, name, "", "", str(data.get("content_key", "")), "ok", value)
+        leaf = Leaf(
+            segment, _count(data, "seq"), self.phase, name, "", "", str(data.get("content_key", "")), "ok", value
+        )
         self.made.leaves.append(leaf)
 
     def _requested(self, segment: int, data: dict[str, Any]) -> None:
@@ -205,10 +211,6 @@ class _Fold:
         key = self.requests.pop(str(data.get("approval_id")), None)
         if key is not None:
             self.made.approvals[key].append(granted)
-
-
-def _number(data: dict[str, Any]) -> int:
-    return _count(data, "seq")
 
 
 def _count(data: dict[str, Any], name: str) -> int:

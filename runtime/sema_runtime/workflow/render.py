@@ -117,6 +117,11 @@ def error_shown(message: str) -> str:
     return f"error: {_first(message, SHOWN_BYTES).decode()}\n… (truncated at {SHOWN_BYTES} bytes)"
 
 
+def many(count: int, noun: str) -> str:
+    """A number of things, in words."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def name_of(value: Any) -> str | None:
     """The text of a keyword or a string, None for anything else."""
     from sema_runtime.values.atoms import Keyword

@@ -14,6 +14,7 @@ from sema_runtime.values.maps import MISSING
 from sema_runtime.workflow import scope
 from sema_runtime.workflow.journal import Journal
 from sema_runtime.workflow.keys import Keys, args_fingerprint
+from sema_runtime.workflow.recording import in_phase
 from sema_runtime.workflow.render import pretty_json, prompt_shown
 from sema_runtime.workflow.run import Run
 
@@ -169,7 +170,7 @@ class ReplayedRun(Run):
         like = self.recording.like(self.phase, label)
         if like is None and not self.recording.ended:
             self.over()
-        phase = f" (phase {self.phase})" if self.phase else ""
+        phase = in_phase(self.phase)
         if like is None:
             self.differs(f"the program comes to step {label}{phase}, the run doesn't: {_around(shown, 0)}")
         if like.prompt == shown:
@@ -188,8 +189,7 @@ class ReplayedRun(Run):
         if leaf is None:
             if not self.recording.ended:
                 self.over()
-            phase = f" (phase {self.phase})" if self.phase else ""
-            self.differs(f"the program comes to checkpoint {name}{phase}, the run doesn't")
+            self.differs(f"the program comes to checkpoint {name}{in_phase(self.phase)}, the run doesn't")
         value = self.state[name] = self._value(leaf)
         return value
 

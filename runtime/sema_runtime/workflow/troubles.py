@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 
 from sema_runtime.values.errors import SemaError
+from sema_runtime.workflow.render import many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,18 +41,14 @@ def of(run: Run) -> list[str]:
     said = []
     memos, journal = run.memos, run.journal
     if memos.unkept:
-        count = _many(memos.unkept, "result")
+        count = many(memos.unkept, "result")
         said.append(f"{memos.trouble}: {count} could not be kept; a resumed run asks for what is missing again")
     if journal.unwritten:
-        said.append(f"{journal.trouble}: {_many(journal.unwritten, 'event')} could not be written")
+        said.append(f"{journal.trouble}: {many(journal.unwritten, 'event')} could not be written")
     if journal.full:
         said.append("the journal has reached its limit (SEMA_WORKFLOW_JOURNAL_MAX_BYTES): later events are not in it")
     said += [f"{why}: {name} could not be written" for name, why in run.unwritten.items()]
     if memos.unread:
-        count = _many(memos.unread, "kept result")
+        count = many(memos.unread, "kept result")
         said.append(f"{memos.unreadable}: {count} could not be read; what they were kept for ran again")
     return said
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
