@@ -42,6 +42,10 @@ class Biller:
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             body = json.loads((await received(reader)).body)
+            if "input" in body:
+                if await self.embed(writer, body["input"]):
+                    continue
+                return
             # the worst that a tokenizer does is a token for each byte
             prompt = self.random.randint(1, len(body["messages"][-1]["content"]))
             completion = self.random.randint(0, body["max_tokens"])
@@ -64,6 +68,22 @@ class Biller:
                 if fate < 0.3:
                     return
             await writer.drain()
+
+    async def embed(self, writer: asyncio.StreamWriter, texts: list[str]) -> bool:
+        """Whether the connection stays open."""
+        tokens, fate = self.random.randint(1, sum(map(len, texts))), self.random.random()
+        await asyncio.sleep(self.random.random() * 0.004)
+        if fate < 0.15:
+            writer.write(reply("{}", "500 Oops"))
+        else:
+            self.bill(tokens, 0)
+            if fate < 0.3:
+                return False
+            data = [{"index": i, "embedding": [1.0, 0.0]} for i in range(len(texts))]
+            usage = {"prompt_tokens": tokens}
+            writer.write(reply(json.dumps({"model": "e", "data": data, "usage": usage})))
+        await writer.drain()
+        return True
 
     async def stream(self, writer: asyncio.StreamWriter, prompt: int, completion: int, cut: bool) -> None:
         """The client may hang up in between; what was to be generated is billed all the same."""
@@ -118,6 +138,7 @@ def fan_out(dice: random.Random) -> str:
                 f"(llm/batch [{words} {words} {words}] {options})",
                 f"(llm/with-budget {{:max-cost-usd 0.3 :reserve #t}} (fn () (llm/complete {words} {options})))",
                 f"(llm/with-budget {{:max-tokens 300}} (fn () (llm/complete {words} {options})))",
+                f'(llm/embed (map (fn (i) "text") (range {dice.choice([5, 50, 300])})) {{:model "m"}})',
                 f"(async/timeout {dice.randint(1, 6)} (async (llm/complete {words} {options})))",
             ]
         )
@@ -260,3 +281,59 @@ def test_more_than_was_held() -> None:
     assert to_text(run(program)) == (
         '("long" "budget exceeded: the call may cost $0.2000, $0.1500 of $0.3500 are left — not sent")'
     )
+
+
+def test_a_server_that_hangs_up_on_a_used_connection_may_have_billed() -> None:
+    """What it was sent there isn't sent again under the same hold: the first request is charged, the next one held."""
+    asked = 0
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        for _ in range(2):
+            await received(reader)
+            asked += 1
+            if asked == 2:
+                return
+            writer.write(reply(json.dumps(answer(10, 10))))
+            await writer.drain()
+
+    with serving(handler) as url:
+        program = f"""(llm/configure :brief {{:api-key "k" :base-url "{url}" :default-model "m"}})
+          (llm/with-budget {{:max-tokens 1000 :reserve #t}} (fn ()
+            (llm/complete "hi" {{:max-tokens 50}})
+            (define attempts (begin (llm/complete "hi" {{:max-tokens 50}}) (count (:attempts (llm/last-call)))))
+            (list attempts (:tokens-spent (llm/budget-remaining)))))"""
+        attempts, spent = run(program)
+    assert (asked, attempts) == (3, 2)
+    assert spent > 10 + 10 + 50 + 10 + 10
+
+
+def test_embeddings_of_which_some_are_billed_without_an_answer() -> None:
+    """Nine requests, eight at once: the ninth comes when the first is answered, and then the server hangs up on all."""
+    billed = 0
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal billed
+        while True:
+            texts = json.loads((await received(reader)).body)["input"]
+            billed += len(texts)
+            places.append(len(places))
+            if places[-1] == 8:
+                ninth.set()
+            if places[-1]:
+                await ninth.wait()
+                return
+            data = [{"index": i, "embedding": [1.0]} for i in range(len(texts))]
+            writer.write(reply(json.dumps({"model": "e", "data": data, "usage": {"prompt_tokens": len(texts)}})))
+            await writer.drain()
+
+    places: list[int] = []
+    ninth = asyncio.Event()
+    with serving(handler) as url:
+        program = f"""(llm/configure :brief {{:api-key "k" :base-url "{url}" :default-model "m"}})
+          (llm/with-budget {{:max-tokens 200000 :reserve #t}} (fn ()
+            (try (llm/embed (map (fn (i) "t") (range {9 * 128})) {{:model "m"}}) (catch e nil))
+            (:tokens-spent (llm/budget-remaining))))"""
+        spent = run(program)
+    assert billed == 9 * 128
+    assert spent >= billed

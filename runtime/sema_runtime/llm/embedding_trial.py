@@ -63,12 +63,15 @@ class EndpointTrial:
         explain(error, Provider(one.provider, "embeddings", one.base_url, self._model, one.api_key), self._model)
 
     def _settle(self, error: BaseException) -> None:
-        """Counts and charges what was answered before the call failed."""
-        call = self.call
+        """Counts and charges what was answered before the call failed; all that was held, if more may be billed."""
+        call, hold = self.call, self.call.hold
         if self._used.prompt:
             usage.spent(call, self._used, self._model, self._endpoint.provider)
             usage.count(call)
+        if hold is not None and not reserve.is_free(error):
+            usage.forfeit(call, hold)
+        elif self._used.prompt:
             usage.charge(call, check=False)
-        elif call.hold is not None:
-            call.hold.failed(error)
-            call.hold = None
+        elif hold is not None:
+            hold.release()
+        call.hold = None

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from sema_runtime.llm import reserve
 from sema_runtime.llm.errors import ProviderError, config_error, network_error
 from sema_runtime.net import http
 from sema_runtime.net.failures import Failure
@@ -77,7 +78,8 @@ def encode(body: Any) -> bytes:
 
 def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> http.Request:
     given = {"content-type": "application/json", **headers}
-    return http.Request("POST", url, list(given.items()), encode(body), timeout_ms, redirects=0, repeatable=True)
+    once = reserve.needed()  # who hangs up without a word may bill all the same: that is another attempt, held anew
+    return http.Request("POST", url, list(given.items()), encode(body), timeout_ms, redirects=0, repeatable=not once)
 
 
 def _turn() -> asyncio.Semaphore:

@@ -91,6 +91,6 @@ class Trial:
         if self._hold is None:
             usage.charge(call, check=False)
         elif used.total:
-            self._hold.forfeit()
+            usage.forfeit(call, self._hold)
         else:
             self._hold.release()

@@ -9,6 +9,10 @@ from sema_runtime.llm import budget, pricing
 from sema_runtime.llm.calls import Call
 from sema_runtime.llm.messages import Reply, Usage
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.llm.reserve import Hold
+
 
 @dataclass(slots=True)
 class Counted:
@@ -104,6 +108,15 @@ def charge(call: Call, check: bool = True) -> None:
     used = call.usage or Usage()
     hold, call.hold = call.hold, None
     budget.charge(used.total, call.cost_usd, call.model, hold, check)
+
+
+def forfeit(call: Call, hold: Hold) -> None:
+    """Charges all that was held for a measured call that broke off: the server may bill it. An ordinary frame, for
+    which nothing was held, is charged what is known."""
+    frame = budget.current()
+    if not frame.reserve:
+        frame.charge((call.usage or Usage()).total, call.cost_usd)
+    hold.forfeit()
 
 
 def track(call: Call) -> None:

@@ -135,7 +135,7 @@ class Transport(httpx.AsyncBaseTransport):
             try:
                 return await self._exchanged(origin, exchanges, request, limits["read"])
             except Failure as failure:
-                if failure.kind != "broken" or not request.extensions.get("repeatable"):
+                if failure.kind != "broken" or exchanges.heard or not request.extensions.get("repeatable"):
                     raise  # else the server hung up on what was idle just when it was used again
         exchanges = Exchanges(await _connected(origin, limits["connect"]))
         return await self._exchanged(origin, exchanges, request, limits["read"])

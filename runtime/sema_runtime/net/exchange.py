@@ -29,7 +29,7 @@ class Exchanges:
     def __init__(self, link: Link) -> None:
         self.link = link
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD)
-        self._silent = True  # nothing has come for this request
+        self.heard = False  # whether anything has come for this request
 
     async def send(self, method: str, target: bytes, headers: Headers, body: bytes | AsyncIterable[bytes]) -> None:
         """Stops early when the server answers before it has taken everything."""
@@ -70,9 +70,9 @@ class Exchanges:
         try:
             while (event := http.next_event()) is h11.NEED_DATA:
                 data = await self.link.read()
-                if not data and self._silent:
+                if not data and not self.heard:
                     raise Broken("Server disconnected without sending a response.")
-                self._silent = False
+                self.heard = True
                 http.receive_data(data)
         except h11.RemoteProtocolError as error:
             raise Broken(str(error)) from error
@@ -93,7 +93,7 @@ class Exchanges:
 
     def go_on(self) -> None:
         self._http.start_next_cycle()
-        self._silent = True
+        self.heard = False
 
 
 async def _pieces_of(body: bytes | AsyncIterable[bytes]) -> AsyncIterator[bytes]:
