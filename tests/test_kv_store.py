@@ -304,3 +304,22 @@ def test_stores_outside_of_the_allowed_folders(monkeypatch: pytest.MonkeyPatch) 
     os.symlink("../s.json", "inside/s.json")
     assert outcome('(kv/set "s" "a" 2)') == refused.format("kv/set", "inside/s.json")
     assert os.listdir() == ["inside"]
+
+
+def test_programs_that_change_one_file_at_once_lose_nothing() -> None:
+    program = """(kv/open "s" "s.json") (display "ready\\n") (read-line)
+      (for-each (fn (i) (kv/set "s" (string-append (last (sys/args)) (number->string i)) i)) (range 25))"""
+    Path("p.sema").write_text(program)
+    command = [sys.executable, "-m", "semac", "p.sema"]
+    pipe = subprocess.PIPE
+    writers = [subprocess.Popen([*command, name], stdin=pipe, stdout=pipe, text=True) for name in "abcd"]
+    for one in writers:
+        assert one.stdout is not None and one.stdout.readline() == "ready\n"
+    for one in writers:
+        assert one.stdin is not None
+        one.stdin.write("go\n")
+        one.stdin.flush()
+    assert [one.wait(60) for one in writers] == [0] * 4
+    for one in writers:
+        one.communicate()
+    assert len(json.loads(Path("s.json").read_text())) == 100

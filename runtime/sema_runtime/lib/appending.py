@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LOCK_TRIES, LOCK_PAUSE = 100, 0.002  # then it is written without: the system appends in one go in any case
+LOCK_SECONDS, LOCK_PAUSE = 0.2, 0.002  # then it is written without: the system appends in one go in any case
 
 
 def append_to(path: str, lines: bytes, wanted: Callable[[], bool] | None = None) -> None:
@@ -55,23 +55,30 @@ def append_line(descriptor: int, line: bytes, locked: bool) -> None:
         raise
 
 
-def lock(descriptor: int) -> bool:
-    """Locks a file against other writers until it is closed; whether that could be done in a short time."""
+def lock(descriptor: int, seconds: float = LOCK_SECONDS, check: Callable[[], None] | None = None) -> bool:
+    """Locks a file or folder against other writers until it is closed; whether that could be done in that time.
+
+    check: called while waiting; what it raises ends that.
+    """
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
         return False
-    from time import sleep
+    from time import monotonic, sleep
 
-    for _ in range(LOCK_TRIES):
+    until = monotonic() + seconds
+    while True:
         try:
             flock(descriptor, LOCK_EX | LOCK_NB)
             return True
         except BlockingIOError:
-            sleep(LOCK_PAUSE)
+            if monotonic() > until:
+                return False
         except OSError:
             return False
-    return False
+        if check is not None:
+            check()
+        sleep(LOCK_PAUSE)
 
 
 def wait_for_writer(descriptor: int) -> None:

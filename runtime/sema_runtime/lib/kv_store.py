@@ -1,7 +1,8 @@
 """Key-value stores: one JSON file each, written anew on every change and then kept by the disk.
 
 A change is first in the file and then in memory. Handles on the same file share a store; what another program has
-written into the file since is read before the next change, so that only the keys that both change can be lost.
+written into the file since is read before the next change. Programs take turns: each locks the file's folder while it
+changes the file, which is replaced, and a lock file beside it would stay.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.appending import lock
 from sema_runtime.lib.file_access import failed
 from sema_runtime.lib.input_files import path_of
 from sema_runtime.lib.replacing import Replacement, remove_leftovers
@@ -22,10 +24,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sema_runtime.tasks.background import Work
+
     Version = tuple[int, int, int] | None  # of a file: what changes when it is written; None when it is missing
 
 MAX_BYTES = 64 << 20  # of the file
 MAX_ITEMS = 1_000_000
+LOCK_SECONDS = 10.0  # then another program is taken to have stopped in its turn
 SPLIT_HINT = "split the data across multiple kv stores"
 
 stores: dict[str, Store] = {}
@@ -72,9 +77,19 @@ class Store:
             return None
         return info.st_ino, info.st_size, info.st_mtime_ns
 
-    def change(self, function: str, key: str, text: str | None) -> bool:
+    def change(self, function: str, key: str, text: str | None, work: Work) -> bool:
         """Gives a key that JSON text, or deletes it when there is none. Whether the key was there before."""
         check_path(function, self.path)
+        folder = _opened_folder(self.target)
+        if folder is None:
+            return self._change(function, key, text)
+        try:
+            lock(folder, LOCK_SECONDS, work.check)
+            return self._change(function, key, text)
+        finally:
+            os.close(folder)
+
+    def _change(self, function: str, key: str, text: str | None) -> bool:
         if self.version_on_disk() not in (self.version, None):
             self.load(function)
         existed = key in self.entries
@@ -104,6 +119,14 @@ class Store:
             self.version = self.version_on_disk()
         except OSError as error:
             raise failed(function, self.path, error) from None
+
+
+def _opened_folder(path: str) -> int | None:
+    """The folder of a file; None where it can't be opened, which writing tells."""
+    try:
+        return os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
 
 
 def _too_large(function: str, what: str, size: int) -> SemaError:
@@ -173,7 +196,7 @@ def kv_set(store: Any, key: Any, value: Any) -> Any:
     size = len(text.encode())
     if size > MAX_BYTES:
         raise _too_large("kv/set", f"value for key '{name}' on kv store '{store}'", size)
-    found.lane.run(lambda _: found.change("kv/set", name, text))
+    found.lane.run(lambda work: found.change("kv/set", name, text, work))
     return value
 
 
@@ -187,7 +210,7 @@ def kv_delete(store: Any, key: Any) -> bool:
     (kv/delete "settings" "retries") => #f
     """
     found, name = store_of(store), text_of(key)
-    return found.lane.run(lambda _: found.change("kv/delete", name, None))
+    return found.lane.run(lambda work: found.change("kv/delete", name, None, work))
 
 
 @builtin("kv/keys", returns="list[string]")

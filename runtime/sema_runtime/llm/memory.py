@@ -81,9 +81,9 @@ class Thread:
         self._check(function)
         text = compact(value)
 
-        def change(_: Work) -> None:
+        def change(work: Work) -> None:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            self.facts.change(function, key, text)
+            self.facts.change(function, key, text, work)
 
         try:
             self.facts.lane.run(change)
