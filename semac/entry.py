@@ -51,4 +51,9 @@ def main_compile() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        # A Ctrl-C that came while some library evaluated a text, as namedtuple does, has Python end `python -m ...` by
+        # SIGINT, though it was handled long ago; it forgets that when a text is evaluated again.
+        exec("")

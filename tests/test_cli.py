@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -195,10 +194,16 @@ def test_ctrl_c_ends_a_program_with_status_1() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "go\n"
-        time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 1
         assert process.stderr.read() == "Error: interrupted\n"
+
+
+def test_ctrl_c_while_python_evaluates_a_text() -> None:
+    """As an import of ours may do in the moment it comes."""
+    program = '(py/from "builtins" exec) (exec "import signal; signal.raise_signal(signal.SIGINT)")'
+    done = sema("-e", program)
+    assert (done.returncode, done.stderr) == (1, "Error: interrupted\n")
 
 
 def test_a_plain_program_loads_no_heavy_modules(tmp_path: Path) -> None:
