@@ -8,14 +8,17 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from child_support import Witness
 from hypothesis import HealthCheck, settings
 
-# A busy machine is no finding.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# A busy machine is no finding. The examples are the same every time, unless one wants to look for new ones.
+PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", **PATIENT, derandomize=True, database=None)
+settings.register_profile("random", **PATIENT, print_blob=True)
+settings.load_profile("random" if os.environ.get("SEMA_TEST_RANDOM") else "same")
 
 os.environ["SEMA_USAGE"] = "off"  # what tests spend doesn't belong into anybody's ledger
 
