@@ -22,7 +22,7 @@ FIELDS_SHOWN = ("kind", "key", "role", "model", "stop_reason")
 
 def main(args: list[str]) -> int:
     """`sema cassette ARGS`."""
-    return standalone(cassette_command, args, [])
+    return standalone(cassette_command, args)
 
 
 @click.group("sema cassette", context_settings=SETTINGS)

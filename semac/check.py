@@ -21,9 +21,21 @@ from sema_runtime.values.maps import Map, program_key
 from semac import ir
 from semac.analyze import Analyzer, LateDefinition, Unit, defined_names
 from semac.driver import analyzed
+from semac.importer import decode
+from semac.run import read_source
 from semac.scope import Scope
 
 USAGE = "Usage: sema check FILE... [--json]"
+HELP = f"""{USAGE}
+
+  Report what is wrong with programs, without running them: text that can't be
+  read, malformed forms, unbound names, wrong numbers of arguments.
+
+Options:
+  --json      A list of objects: file, line, column, code, message, hint.
+  -h, --help  Show this message.
+
+  Status: 0 nothing found, 1 something, or a file can't be read; 2 wrong usage."""
 
 
 class Finding:
@@ -56,6 +68,9 @@ _JSON_REST = ("end_line", "end_column", "code", "message", "hint", "note")
 
 def main(args: Sequence[str]) -> int:
     """Runs `sema check ARGS`; returns 0 when nothing was found, 1 when something was, 2 for wrong usage."""
+    if "--help" in args or "-h" in args:
+        print(HELP)
+        return 0
     files = [arg for arg in args if arg != "--json"]
     unknown = next((arg for arg in files if arg.startswith("-")), None)
     if unknown is not None or not files:
@@ -68,13 +83,13 @@ def main(args: Sequence[str]) -> int:
         return 2
     findings: list[Finding] = []
     for file in files:
-        try:
-            with open(file, encoding="utf-8") as source:
-                text = source.read()
-        except OSError:
-            print(f"Error: file not found: {file}", file=sys.stderr)
+        source = read_source(file, "file not found: {}")
+        if source is None:
             return 1
-        findings += check_text(text, file)
+        try:
+            findings += check_text(decode(source, file), file)
+        except ReaderError as error:
+            findings.append(_unreadable(error, file))
     if "--json" in args:
         print(json.dumps([finding.as_json() for finding in findings], ensure_ascii=False, indent=2))
     else:
@@ -89,12 +104,16 @@ def check_text(text: str, file: str = "<input>") -> list[Finding]:
 
     forms, errors, _ = read_recovering(text)
     if errors:
-        return [Finding(file, error.span, "reader", error.message, error.hint) for error in errors]
+        return [_unreadable(error, file) for error in errors]
     try:
         findings = check_forms(forms, file)
     except RecursionError:
         findings = [Finding(file, None, "syntax", "expression nested too deeply", "split it with define or let")]
     return sorted(findings, key=lambda finding: (finding.line, finding.column))
+
+
+def _unreadable(error: ReaderError, file: str) -> Finding:
+    return Finding(file, error.span, "reader", error.message, error.hint)
 
 
 def check_forms(forms: List, file: str) -> list[Finding]:

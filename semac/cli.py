@@ -53,7 +53,7 @@ def main(args: Sequence[str]) -> int:
         return standalone(top, before, script)
     name = before[at]
     if at:
-        status = standalone(top, [*before[:at], "--setup-only"], [])
+        status = standalone(top, [*before[:at], "--setup-only"])
         if status:
             return status
     return run_command(name, [*before[at + 1 :], *(["--", *script] if len(before) < len(args) else [])])
@@ -93,16 +93,28 @@ def run_command(name: str, args: list[str]) -> int:
     return guarded(run) or status
 
 
-def standalone(command: click.Command, args: list[str], script: list[str], name: str = "sema") -> int:
-    """Runs a click command; wrong usage gives 2."""
+def standalone(command: click.Command, args: list[str], script: Sequence[str] = ()) -> int:
+    """Runs a click command whose name is all of what is typed, `sema workflow run`; wrong usage gives 2."""
+    name = command.name or ""
     try:
         result = command.main(args, name, standalone_mode=False, obj=script)
     except click.ClickException as error:
-        error.show()
+        _misplaced(error, name).show()
         return error.exit_code
     except click.Abort:
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _misplaced(error: click.ClickException, name: str) -> click.ClickException:
+    """What is told of an error: of an option of `sema` behind a command, where it belongs."""
+    if name == "sema" or not isinstance(error, click.NoSuchOption):
+        return error
+    option = error.option_name
+    if option not in WITH_VALUE and option != "--no-llm":
+        return error
+    moved = name.replace("sema", f"sema {option} ..." if option in WITH_VALUE else f"sema {option}", 1)
+    return click.UsageError(f"{option} stands before the command: {moved}", error.ctx)
 
 
 def _listing() -> str:
@@ -118,6 +130,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.command(
+    "sema",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOG.format(commands=_listing()),
     options_metavar="[OPTIONS]",

@@ -14,12 +14,12 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 def ast_main(args: list[str]) -> int:
     """`sema ast ARGS`."""
-    return standalone(ast_command, args, [])
+    return standalone(ast_command, args)
 
 
 def eval_main(args: list[str]) -> int:
     """`sema eval ARGS`."""
-    return standalone(eval_command, args, [])
+    return standalone(eval_command, args)
 
 
 @click.command("sema ast", context_settings=SETTINGS)

@@ -16,7 +16,7 @@ DUMPS = ("expanded", "ir", "ast", "py")
 
 def main(args: list[str]) -> int:
     """`sema compile ARGS`."""
-    return standalone(compile_command, args, [])
+    return standalone(compile_command, args)
 
 
 @click.command("sema compile", context_settings=SETTINGS)
@@ -38,7 +38,7 @@ def compile_command(source: str, output: str | None, check: bool, dump: str | No
     """
     if os.path.isdir(source):
         if dump is not None or output == "-":
-            return failed("a folder can only be compiled to files")
+            return failed("a folder is compiled to files: -o FOLDER, without --dump")
         status = 0
         for path in sema_files(source):
             below = os.path.relpath(path, source)

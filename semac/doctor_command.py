@@ -20,7 +20,7 @@ ANSWER_SHOWN = 60
 
 def main(args: list[str]) -> int:
     """`sema doctor ARGS`."""
-    return standalone(doctor_command, args, [])
+    return standalone(doctor_command, args)
 
 
 @click.command("sema doctor", context_settings=SETTINGS)

@@ -28,10 +28,10 @@ def main(args: list[str]) -> int:
     if args and not args[0].startswith("-") and args[0] not in commands.commands:
         print(f"Error: {NO_SERVER.format(args[0])}", file=sys.stderr)
         return 2
-    return standalone(commands, args, [], "sema mcp")
+    return standalone(commands, args)
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("sema mcp", invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Log in to MCP servers, log out, list them."""

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from sema_runtime.values.conditions import Described, describe
 from sema_runtime.values.tracebacks import Frame
+from semac.run import flush_output
 
 MOST_FRAMES = 30  # of a longer trace the outermost and innermost halves are shown
 RED, BLUE, GRAY, YELLOW = "38;2;224;92;92", "38;2;110;160;220", "38;2;140;140;140", "38;2;220;180;90"
@@ -41,7 +42,7 @@ def show_error(
 ) -> None:
     """Writes an error to stderr, after what was printed; before it Python's traceback if SEMA_TRACEBACK is set."""
     restore_terminal()
-    sys.stdout.flush()
+    flush_output()
     if os.environ.get("SEMA_TRACEBACK"):
         import traceback
 

@@ -99,8 +99,7 @@ def guarded(
     try:
         try:
             action()
-            sys.stdout.flush()
-            return 0
+            return _flushed()
         except KeyboardInterrupt:  # tasks still waiting run their clean-up when they are dropped
             from warnings import filterwarnings
 
@@ -111,8 +110,7 @@ def guarded(
             print("Error: interrupted", file=sys.stderr)
             return 1
         except SystemExit as exit_:
-            sys.stdout.flush()
-            return exit_status(exit_.code)
+            return _flushed() or exit_status(exit_.code)
         except BrokenPipeError:
             return _pipe_closed()
         except BaseException as error:
@@ -128,6 +126,28 @@ def guarded(
         return _pipe_closed()
 
 
+def _flushed() -> int:
+    problem = flush_output()
+    if problem:
+        print(f"Error: {problem}", file=sys.stderr)
+    return 1 if problem else 0
+
+
+def flush_output() -> str:
+    """Writes what was printed. What is wrong, when there is no room for it: nothing is written then from here on.
+
+    Raises BrokenPipeError where nobody reads.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _write_nowhere()
+        return f"cannot write to stdout: {error.strerror}"
+    return ""
+
+
 def exit_status(code: object) -> int:
     """The status of a SystemExit, as Python counts it."""
     if code is None:
@@ -139,5 +159,9 @@ def exit_status(code: object) -> int:
 
 
 def _pipe_closed() -> int:
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115  keeps the flush at exit from failing again
+    _write_nowhere()
     return 1
+
+
+def _write_nowhere() -> None:
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115  keeps the flush at exit from failing again

@@ -18,7 +18,7 @@ from semac.usage_sums import GROUPS, LAST_MOMENT, Sums, Usage, end_of, start_of,
 
 def main(args: list[str]) -> int:
     """`sema usage ARGS`."""
-    return standalone(usage_command, args, [])
+    return standalone(usage_command, args)
 
 
 @click.command("sema usage", context_settings=SETTINGS)

@@ -29,22 +29,22 @@ actor_option = click.option(
 
 def list_main(args: list[str]) -> int:
     """`sema workflow approvals ARGS`."""
-    return standalone(list_command, args, [], "sema workflow approvals")
+    return standalone(list_command, args)
 
 
 def approve_main(args: list[str]) -> int:
     """`sema workflow approve ARGS`."""
-    return standalone(approve_command, args, [], "sema workflow approve")
+    return standalone(approve_command, args)
 
 
 def reject_main(args: list[str]) -> int:
     """`sema workflow reject ARGS`."""
-    return standalone(reject_command, args, [], "sema workflow reject")
+    return standalone(reject_command, args)
 
 
 def keygen_main(args: list[str]) -> int:
     """`sema workflow approval-keygen ARGS`."""
-    return standalone(keygen_command, args, [], "sema workflow approval-keygen")
+    return standalone(keygen_command, args)
 
 
 @click.command("sema workflow approvals", context_settings=SETTINGS)

@@ -27,12 +27,12 @@ as_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of 
 
 def list_main(args: list[str]) -> int:
     """`sema workflow list ARGS`."""
-    return standalone(list_command, args, [], "sema workflow list")
+    return standalone(list_command, args)
 
 
 def index_main(args: list[str]) -> int:
     """`sema workflow index ARGS`."""
-    return standalone(index_command, args, [], "sema workflow index")
+    return standalone(index_command, args)
 
 
 @click.command("sema workflow list", context_settings=SETTINGS)

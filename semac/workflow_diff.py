@@ -17,7 +17,7 @@ BRIEF = 100  # characters of a result that are shown where lines are not cut any
 
 def main(args: list[str]) -> int:
     """`sema workflow diff ARGS`."""
-    return standalone(diff_command, args, [], "sema workflow diff")
+    return standalone(diff_command, args)
 
 
 @click.command("sema workflow diff", context_settings=SETTINGS)

@@ -13,7 +13,7 @@ from semac.workflow_commands import failed, opened, root_of, run_dir
 
 def main(args: list[str]) -> int:
     """`sema workflow export ARGS`."""
-    return standalone(export_command, args, [], "sema workflow export")
+    return standalone(export_command, args)
 
 
 @click.command("sema workflow export", context_settings=SETTINGS)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def main(args: list[str]) -> int:
     """`sema workflow run ARGS`."""
-    return standalone(run_command, args, [], "sema workflow run")
+    return standalone(run_command, args)
 
 
-@click.command("run", context_settings=SETTINGS)
+@click.command("sema workflow run", context_settings=SETTINGS)
 @click.argument("file", metavar="FILE")
 @click.option("--args", "args_json", metavar="JSON", help="The program's *workflow-args*. [{}, or the earlier run's]")
 @click.option("--run-dir", metavar="DIR", help="Where runs are kept. [.sema/runs]")

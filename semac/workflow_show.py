@@ -36,7 +36,7 @@ NO_PHASE = "(before the first phase)"
 
 def main(args: list[str]) -> int:
     """`sema workflow show ARGS`."""
-    return standalone(show_command, args, [], "sema workflow show")
+    return standalone(show_command, args)
 
 
 @click.command("sema workflow show", context_settings=SETTINGS)

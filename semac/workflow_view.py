@@ -14,7 +14,7 @@ from semac.commands import SETTINGS
 
 def main(args: list[str]) -> int:
     """`sema workflow view ARGS`."""
-    return standalone(view_command, args, [], "sema workflow view")
+    return standalone(view_command, args)
 
 
 @click.command("sema workflow view", context_settings=SETTINGS)

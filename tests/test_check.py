@@ -101,3 +101,12 @@ def test_command_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert check.main(["--bogus", "x"]) == 2
     assert check.main([str(tmp_path / "missing.sema")]) == 1
     assert "file not found" in capsys.readouterr().err
+    assert check.main([str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"Error: cannot read '{tmp_path}': Is a directory\n"
+
+
+def test_a_file_that_is_no_text_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "latin.sema"
+    file.write_bytes(b'(println 1)\n"\xe9"')
+    assert check.main([str(file)]) == 1
+    assert capsys.readouterr().out == f"{file}:2:2: reader: {file} is not UTF-8 text\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -187,6 +188,49 @@ def test_a_closed_pipe_ends_the_program_quietly() -> None:
         process.stdout.close()
         assert process.wait(20) == 1
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("ast", "cassette", "cassette list", "check", "compile", "doctor", "eval", "mcp", "mcp login", "usage"),
+        *("workflow run", "workflow check", "workflow list", "workflow approve"),
+    ],
+)
+def test_help_of_a_command_says_what_is_typed(command: str) -> None:
+    done = sema(*command.split(), "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.match(rf"Usage: sema {command} [A-Z\[(]", done.stdout)
+
+
+def test_an_option_of_sema_behind_a_command_is_told_where_it_belongs() -> None:
+    for option, command, moved in (
+        (("--sandbox", "strict"), ("workflow", "run", "w.sema"), "sema --sandbox ... workflow run"),
+        (("--no-llm",), ("compile", "w.sema"), "sema --no-llm compile"),
+    ):
+        done = sema(*command, *option)
+        assert done.returncode == 2
+        assert done.stderr.endswith(f"Error: {option[0]} stands before the command: {moved}\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("-p", "1"), "Error: cannot write to stdout: No space left on device\n"),
+        (("-e", "(println 1) (exit 3)"), "Error: cannot write to stdout: No space left on device\n"),
+        (("doc", "map"), "Error: cannot write to stdout: No space left on device\n"),
+        (("-e", "(println 1) (car 5)"), "Error: expected list or vector, got int"),
+    ],
+)
+def test_a_full_disk_behind_stdout_is_told_once(args: tuple[str, ...], told: str) -> None:
+    environment = {name: value for name, value in ENV.items() if name != "PYTHONUNBUFFERED"}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*SEMA, *args], stdout=full, stderr=subprocess.PIPE, text=True, env=environment, timeout=60
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(told) and "Traceback" not in done.stderr and "ignored" not in done.stderr
 
 
 def test_ctrl_c_ends_a_program_with_status_1() -> None:
