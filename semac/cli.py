@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "usage": ("semac.usage_command", "main", "Sum up what calls to models used and cost."),
     "workflow": ("semac.workflow_command", "main", "Run workflows; watch, list and compare runs."),
 }
+NOT_YET = ("build", "completions", "dap", "disasm", "fmt", "lsp", "notebook", "pkg", "update", "web")  # the reference's
 WITH_VALUE = {
     *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),
     *("--embedding-model", "--embedding-provider", "--sandbox", "--allowed-paths"),
@@ -48,10 +49,16 @@ Examples:
 def main(args: Sequence[str]) -> int:
     """Runs `sema ARGS`; the exit status."""
     before, script = split_script(list(args))
-    at = command_at(before)
+    at = word_at(before)
     if at is None:
         return standalone(top, before, script)
     name = before[at]
+    if name not in COMMANDS:
+        problem = _no_command(name)
+        if problem is None:
+            return standalone(top, before, script)
+        click.echo(f"Error: {problem}", err=True)
+        return 2
     if at:
         status = standalone(top, [*before[:at], "--setup-only"])
         if status:
@@ -67,15 +74,27 @@ def split_script(args: list[str]) -> tuple[list[str], list[str]]:
     return args[:at], args[at + 1 :]
 
 
-def command_at(args: list[str]) -> int | None:
-    """Where the name of a subcommand stands: the first argument that is no option, if it is one."""
+def word_at(args: list[str]) -> int | None:
+    """Where the first argument stands that is no option: a file, or the name of a command."""
     index = 0
     while index < len(args):
         arg = args[index]
         if not arg.startswith("-") or arg == "-":
-            return index if arg in COMMANDS else None
+            return index
         index += 2 if arg in WITH_VALUE else 1
     return None
+
+
+def _no_command(word: str) -> str | None:
+    """What is wrong with a word that was meant as a command; None for a file, and for what is neither."""
+    from difflib import get_close_matches
+
+    if os.path.lexists(word):
+        return None
+    if word in NOT_YET:
+        return f"'sema {word}' is not available yet"
+    near = get_close_matches(word, COMMANDS, 1, 0.75)
+    return f"no such file or command '{word}'. Did you mean 'sema {near[0]}'?" if near else None
 
 
 def run_command(name: str, args: list[str]) -> int:

@@ -203,6 +203,18 @@ def test_help_of_a_command_says_what_is_typed(command: str) -> None:
     assert re.match(rf"Usage: sema {command} [A-Z\[(]", done.stdout)
 
 
+def test_a_word_that_is_nearly_a_command(tmp_path: Path) -> None:
+    done = sema("worflow", "run", "w.sema", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "Error: no such file or command 'worflow'. Did you mean 'sema workflow'?\n",
+    )
+    assert sema("fmt", "a.sema", cwd=tmp_path).stderr == "Error: 'sema fmt' is not available yet\n"
+    (tmp_path / "chekc").write_text('(display "a program")')
+    assert sema("chekc", cwd=tmp_path).stdout == "a program"
+    assert sema("nothing", cwd=tmp_path).stderr.startswith("Error: file not found: 'nothing' (not a file or command)\n")
+
+
 def test_an_option_of_sema_behind_a_command_is_told_where_it_belongs() -> None:
     for option, command, moved in (
         (("--sandbox", "strict"), ("workflow", "run", "w.sema"), "sema --sandbox ... workflow run"),
