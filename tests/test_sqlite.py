@@ -321,7 +321,7 @@ def test_a_database_replaced_while_it_works_finishes_that() -> None:
 
 
 def sema(source: str) -> subprocess.Popen[str]:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime"), os.getcwd()])}
     command = [sys.executable, "-m", "semac.entry", "-e", f'(begin (db/open-memory "m") {source})']
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -334,6 +334,20 @@ def test_ctrl_c_stops_a_statement(call: str) -> None:
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (1, "Error: interrupted\n")
+
+
+def test_ctrl_c_while_a_thread_begins() -> None:
+    """Its pool must know of it, or the program never ends."""
+    Path("often.py").write_text(
+        "import signal, threading\n"
+        "def start(self, start=threading.Thread.start):\n"
+        "    start(self)\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "threading.Thread.start = start\n"
+    )
+    process = sema('(async (async/sleep 60000)) (py/import "often") (db/query "m" "SELECT 1") (async/sleep 60000)')
     _, errors = process.communicate(timeout=20)
     assert (process.returncode, errors) == (1, "Error: interrupted\n")
 

@@ -48,13 +48,21 @@ def run(function: Callable[[Work], T], pool: ThreadPoolExecutor | None = None) -
     _watch_exit()
     _running.add(work)
     try:
-        result: T = here.suspend(here.loop().run_in_executor(pool, function, work))
+        result: T = here.suspend(_in_pool(pool, function, work))
     except BaseException:
         work.cancelled = True
         raise
     finally:
         _running.discard(work)
     return result
+
+
+async def _in_pool(pool: ThreadPoolExecutor | None, function: Callable[[Work], T], work: Work) -> T:
+    """The result of function(work), done by a thread. Started from the loop, since Ctrl-C isn't raised there: it would
+    leave a new thread behind that its pool doesn't know, and that Python waits for in vain when the program ends."""
+    from asyncio import get_running_loop
+
+    return await get_running_loop().run_in_executor(pool, function, work)
 
 
 _running: set[Work] = set()  # what somebody waits for
