@@ -43,6 +43,7 @@ Examples:
   sema -e '(map abs [-1 2])'     evaluate, print the value unless it is nil
   sema -l lib.sema -p '(f 3)'    load a file first, print the value
   sema --sandbox strict p.sema   run without access to files, network, processes
+  sema doc guide                 the language on one page, for coding agents too
 """
 
 

@@ -1,4 +1,4 @@
-"""`sema doc`: documentation of one name, full-text search, search by name."""
+"""`sema doc`: documentation of one name, full-text search, search by name, the guide."""
 
 from __future__ import annotations
 
@@ -11,11 +11,24 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sema_runtime.catalogue_index import INDEX
-from semac.doc_entries import Entry, all_entries, lookup
+from sema_runtime.hints import DIALECTS
+from semac.doc_entries import FOLDER, Entry, all_entries, lookup
 from semac.doc_examples import split_examples
 from semac.special_forms_doc import FORMS, VALUES
 
 USAGE = "Usage: sema doc [--pager | --no-pager] SYMBOL | show SYMBOL | search QUERY... [-n N] | apropos PATTERN"
+HELP = f"""{USAGE}
+       sema doc guide
+
+  Show or search the documentation of functions, special forms and macros.
+
+  SYMBOL         One entry: arguments, what it does, examples.
+  search QUERY   The entries that say something about some words; -n N of them.
+  apropos PART   The names that contain a text.
+  guide          The language on one page, for people and for coding agents.
+
+  --pager and --no-pager: through `less` or not. Status: 0, 1 not found, 2 wrong usage."""
+GUIDE = "guide"
 WEIGHTS = (("name", 4), ("params", 1), ("summary", 2), ("body", 1))  # how often a word of each part counts
 VOWEL = re.compile("[aeiouy]")
 DEFAULT_ROWS, MOST_ROWS, MOST_NAMES = 5, 25, 50
@@ -32,6 +45,9 @@ FILLERS = frozenset(
 def main(args: Sequence[str]) -> int:
     """Runs `sema doc ARGS`; returns the exit status: 0, 1 (not found), 2 (wrong usage)."""
     words = [arg for arg in args if arg not in ("--pager", "--no-pager")]
+    if words[:1] in (["--help"], ["-h"]):
+        print(HELP)
+        return 0
     try:
         command, limit, words = _parsed(words)
     except ValueError as error:
@@ -41,10 +57,15 @@ def main(args: Sequence[str]) -> int:
         text = search(" ".join(words), limit)
     elif command == "apropos":
         text = apropos(words[0])
+    elif words[0] == GUIDE:
+        text = guide()
     else:
         entry = lookup(words[0])
         if entry is None:
             print(f"Error: documentation not found: {words[0]}", file=sys.stderr)
+            advice = DIALECTS.get(words[0]) or ", ".join(related(words[0]))
+            if advice:
+                print(f"  related: {advice}", file=sys.stderr)
             return 1
         text = entry.text()
     _output(text, "--pager" if "--pager" in args else "--no-pager" if "--no-pager" in args else "")
@@ -70,6 +91,22 @@ def _parsed(words: list[str]) -> tuple[str, int, list[str]]:
     if not rest:
         raise ValueError("a query is required")
     return command, min(limit, MOST_ROWS), rest
+
+
+def guide() -> str:
+    """The language on one page."""
+    with open(os.path.join(FOLDER, "guide.md"), encoding="utf-8") as file:
+        return file.read().rstrip("\n")
+
+
+def related(name: str) -> list[str]:
+    """Up to three documented names for one that isn't: the one that is spelled almost so, those that share words."""
+    from difflib import get_close_matches
+
+    words = _stem_set(name)
+    near = get_close_matches(name, documented_names(), 1, 0.85)
+    sharing = [entry.name for entry in ranked(" ".join(words)) if words & _stem_set(entry.name)]
+    return list(dict.fromkeys([*near, *sharing]))[:3]
 
 
 def search(query: str, limit: int = DEFAULT_ROWS) -> str:

@@ -39,6 +39,23 @@ def test_unknown_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "no-such") == (1, "", "Error: documentation not found: no-such\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "related"),
+    [
+        ("group-by", "list/group-by"),
+        ("list/unqiue", "list/unique, list, list?"),
+        ("conj", "Sema uses 'cons' to prepend and 'append' to add to the end"),
+    ],
+)
+def test_an_unknown_name_leads_to_others(capsys: pytest.CaptureFixture[str], name: str, related: str) -> None:
+    assert run(capsys, name)[2] == f"Error: documentation not found: {name}\n  related: {related}\n"
+
+
+def test_guide(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "guide")[1].startswith("# Sema on one page\n")
+    assert "sema doc guide" in run(capsys, "--help")[1]
+
+
 @pytest.mark.parametrize("args", [[], ["a", "b"], ["search", "x", "-n"]])
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], args: list[str]) -> None:
     status, out, err = run(capsys, *args)

@@ -36,6 +36,7 @@ PAGES = (
     "workflow-tools.md",
     "workflows.md",
     "policies.md",
+    "../semac/guide.md",
 )
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
