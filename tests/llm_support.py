@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
@@ -10,7 +11,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +27,8 @@ SETTINGS = (
 )
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "semac-tests"
 AIMOCK = "@copilotkit/aimock@1.43.0"
+INSTALL_SECONDS = 240
+THIS_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"  # the same in all its processes
 
 
 @pytest.fixture
@@ -173,7 +176,18 @@ def serving(*answers: Answer | Callable[[Received], Answer]) -> Iterator[Server]
         server.stop()
 
 
+def closed_port() -> int:
+    """A port at which nobody listens, nor will: a socket that doesn't has it until the end of the tests."""
+    _taken.append(socket.socket())
+    _taken[-1].bind(("127.0.0.1", 0))
+    return int(_taken[-1].getsockname()[1])
+
+
+_taken: list[socket.socket] = []
+
+
 def free_port() -> int:
+    """A port for a program that can't choose one itself."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -246,17 +260,43 @@ def _aimock_cli() -> Path:
     """The mock server's script, installed into the user's cache folder on first use; skips when that can't be."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("aimock needs node and npm")
-    script = CACHE / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
-    if not script.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(CACHE), AIMOCK]
+    folder = CACHE / AIMOCK.rpartition("/")[2]
+    command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(folder), AIMOCK]
+    installed("aimock", folder, command)
+    return folder / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
+
+
+def installed(what: str, folder: Path, *commands: list[str]) -> None:
+    """Makes a folder with commands, unless that was done earlier; skips where they fail. Other processes of this run of
+    the tests, which may want the same, wait meanwhile, and don't try again what has failed."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{folder}.lock", "a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / "installed").exists():
+            return
+        lock.seek(0)
+        tried_by, _, problem = lock.read().partition(" ")
+        if tried_by != THIS_RUN:
+            problem = _problem_with(folder, commands)
+            lock.truncate(0)
+            lock.write(f"{THIS_RUN} {problem}")
+    if problem:
+        pytest.skip(f"{what} could not be installed: {problem}")
+
+
+def _problem_with(folder: Path, commands: Sequence[list[str]]) -> str:
+    """Why the folder could not be made; nothing when it was."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for command in commands:
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
         except subprocess.TimeoutExpired:
-            pytest.skip("aimock could not be installed: npm takes too long")
-        if done.returncode or not script.exists():
-            pytest.skip(f"aimock could not be installed: {done.stderr.strip()[-200:]}")
-    return script
+            return "it takes too long"
+        if done.returncode:
+            return done.stderr.strip()[-300:] or f"status {done.returncode}"
+    (folder / "installed").touch()
+    return ""
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llm_support import CACHE
+from llm_support import CACHE, installed
 
 from sema_runtime.llm import cassette
 from sema_runtime.mcp import servers
@@ -28,7 +28,6 @@ from semac.session import Session
 SERVERS = Path(__file__).parent / "data" / "mcp"
 FASTMCP = "fastmcp==4.1.2"
 EVERYTHING = "@modelcontextprotocol/server-everything@2026.8.31"
-INSTALL_SECONDS = 240
 
 
 @pytest.fixture
@@ -86,17 +85,14 @@ def started(name: str, *arguments: str, ports: int = 1) -> Iterator[list[str]]:
 def fastmcp_python() -> str:
     """A Python with fastmcp, in the tests' cache: its dependencies would slow ours down. Skips where there is none."""
     folder = CACHE / FASTMCP.replace("==", "-")
-    python = folder / "bin" / "python"
-    marker = folder / "installed"
-    if not marker.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        for command in (
-            [sys.executable, "-m", "venv", str(folder)],
-            [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", FASTMCP],
-        ):
-            _installed(command, "fastmcp")
-        marker.touch()
-    return str(python)
+    python = str(folder / "bin" / "python")
+    installed(
+        "fastmcp",
+        folder,
+        [sys.executable, "-m", "venv", str(folder)],
+        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", FASTMCP],
+    )
+    return python
 
 
 def everything() -> list[str]:
@@ -104,27 +100,10 @@ def everything() -> list[str]:
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("the example server needs node and npm")
     folder = CACHE / "mcp-everything"
+    options = ("--no-save", "--no-audit", "--no-fund", "--prefix", str(folder))
+    installed("the example server", folder, ["npm", "install", *options, EVERYTHING])
     script = folder / "node_modules" / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
-    if not script.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        options = ("--no-save", "--no-audit", "--no-fund", "--prefix", str(folder))
-        _installed(["npm", "install", *options, EVERYTHING], "the example server")
     return ["node", str(script)]
-
-
-def _installed(command: list[str], what: str) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"{what} could not be installed: it takes too long")
-    if done.returncode:
-        pytest.skip(f"{what} could not be installed: {done.stderr.strip()[-300:]}")
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def wait_for_port(port: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from llm_support import PROXIES as PROXIES
-from llm_support import free_port as free_port
+from llm_support import closed_port as closed_port
 from llm_support import run as run
 
 PATIENCE = 10  # seconds until something that should happen counts as not happening

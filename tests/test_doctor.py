@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llm_support import Answer, chat_reply, claude_reply, free_port, serving
+from llm_support import Answer, chat_reply, claude_reply, closed_port, serving
 from llm_support import llm as llm
 
 from semac import doctor_facts
@@ -205,7 +205,7 @@ def test_a_call_bypasses_tapes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SEMA_LLM_CASSETTE", str(tmp_path / "t.jsonl"))
-    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{free_port()}")
+    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{closed_port()}")
     status, out = doctor(capsys, "--call")
     assert status == 1 and "could not connect to" in out
     assert not (tmp_path / "t.jsonl").exists()

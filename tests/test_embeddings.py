@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llm_support import Answer, Received, Server, aimock, free_port, run, serving
+from llm_support import Answer, Received, Server, aimock, closed_port, run, serving
 from llm_support import llm as llm
 
 from sema_runtime import capabilities, tasks
@@ -503,7 +503,7 @@ def test_an_unknown_model_as_recorded() -> None:
 
 
 def test_no_server() -> None:
-    run(f'(llm/configure-embeddings :mine {{:base-url "http://127.0.0.1:{free_port()}/v1"}})')
+    run(f'(llm/configure-embeddings :mine {{:base-url "http://127.0.0.1:{closed_port()}/v1"}})')
     assert error_of('(llm/embed "a")').message.startswith("HTTP error: could not connect")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from net_support import PROXIES, Happening, answering, certified, free_port, received, reply, run, serving, stall
+from net_support import PROXIES, Happening, answering, certified, closed_port, received, reply, run, serving, stall
 
 from sema_runtime import capabilities
 from sema_runtime.lib import http_client
@@ -269,17 +269,18 @@ def test_connections_are_reused_and_stale_ones_replaced() -> None:
 
 def test_a_connection_that_ended_while_nobody_looked_is_not_used() -> None:
     """The server hangs up while the program computes; a POST can't be tried twice, so it must not be sent there."""
-    closed = Happening()
+    answered, closed = Happening(), Happening()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        body = (await received(reader)).body
-        writer.write(reply(body))
-        await writer.drain()
-        asyncio.get_running_loop().call_later(0.05, lambda: (writer.close(), closed.happens()))
-        await asyncio.sleep(0.1)
+        writer.write(reply((await received(reader)).body))
+        await asyncio.to_thread(answered.happened)
+        writer.close()
+        await writer.wait_closed()
+        closed.happens()
 
     with serving(handler) as url:
         assert run(f'(:body (http/post "{url}" "first"))') == "first"
+        answered.happens()
         assert closed.happened()
         assert run(f'(:body (http/post "{url}" "second"))') == "second"
 
@@ -317,7 +318,7 @@ def test_urls_that_lead_nowhere(url: str, reason: str) -> None:
 
 
 def test_passwords_are_not_shown() -> None:
-    port = free_port()
+    port = closed_port()
     error = failure(f'(http/post "http://me:secret@127.0.0.1:{port}/a@b" "x")')
     assert error.message == f"http POST http://me:***@127.0.0.1:{port}/a@b: could not connect (Connection refused)"
     assert error.display().startswith("I/O error: http POST ")

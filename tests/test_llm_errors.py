@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from llm_support import SLEPT, Answer, Server, chat_reply, claude_reply, free_port, run, serving
+from llm_support import SLEPT, Answer, Server, chat_reply, claude_reply, closed_port, run, serving
 from llm_support import llm as llm
 
 from sema_runtime.values.errors import LlmError, SemaTypeError
@@ -35,7 +35,7 @@ def test_no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_keys_the_message_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    port = free_port()
+    port = closed_port()
     monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{port}")
     error = failure('(defagent a {}) (agent/run a "hi")')
     assert error.message.startswith(f"HTTP error: could not connect to http://127.0.0.1:{port}")
@@ -44,7 +44,7 @@ def test_without_keys_the_message_says_what_to_set(monkeypatch: pytest.MonkeyPat
 
 
 def test_unreachable_server() -> None:
-    url = f"http://127.0.0.1:{free_port()}"
+    url = f"http://127.0.0.1:{closed_port()}"
     configure(url)
     error = failure('(llm/complete "hi")')
     assert error.message == f"HTTP error: could not connect to {url} (Connection refused)"

@@ -15,7 +15,7 @@ import pytest
 from fault_wires import RESET, STALL, WIRES, Script, Scripted, Wire, streamed, whole
 from llm_support import SLEPT, run
 from llm_support import llm as llm
-from net_support import free_port, serving
+from net_support import closed_port, serving
 
 from sema_runtime.llm import calls, http, usage
 from sema_runtime.llm.errors import ProviderError
@@ -153,7 +153,7 @@ def test_retry_after_a_date() -> None:
 
 
 def test_refused_connection(wire: Wire) -> None:
-    url = f"http://127.0.0.1:{free_port()}"
+    url = f"http://127.0.0.1:{closed_port()}"
     message = f"HTTP error: could not connect to {url} (Connection refused)"
     check(asked(wire, url, CALL), wire, message, 4)
     SLEPT.clear()

@@ -19,7 +19,7 @@ import pytest
 from fault_wires import STALL, WIRES, Scripted, streamed, whole
 from llm_support import SLEPT, chat_reply, run
 from llm_support import llm as llm
-from net_support import certified, free_port, received, reply, serving, stall
+from net_support import certified, closed_port, received, reply, serving, stall
 from test_llm_faults import CALL, HEARD, STREAM, asked, charged, check, fault, journal
 
 from sema_runtime.net import client
@@ -151,7 +151,7 @@ def test_a_proxy_that_connects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_host_that_needs_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{closed_port()}")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with fault(OPENAI, [whole(OPENAI.whole)]) as (url, _):
         assert asked(OPENAI, url, CALL).value == "Hello world"
@@ -159,7 +159,7 @@ def test_a_host_that_needs_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_that_is_not_there(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALL_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("ALL_PROXY", f"http://127.0.0.1:{closed_port()}")
     url = f"{scheme}://api.invalid"
     check_both(url, f"HTTP error: could not connect to {url} (Connection refused)", "the proxy in ALL_PROXY")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llm_support import free_port
 from mcp_support import (
     Asked,
     Told,
@@ -21,7 +22,6 @@ from mcp_support import (
     environment,
     everything,
     fastmcp_python,
-    free_port,
     greeting,
     http_server,
     mcp,

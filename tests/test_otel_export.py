@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llm_support import free_port, run
+from llm_support import closed_port, run
 from llm_support import llm as llm
 from otel_support import Collector, read
 from otel_support import collector as collector
@@ -265,7 +265,7 @@ def sema(path: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "http/json", "grpc"])
 def test_nobody_listens(tmp_path: Path, protocol: str) -> None:
-    url = f"http://127.0.0.1:{free_port()}"
+    url = f"http://127.0.0.1:{closed_port()}"
     done = sema(program(tmp_path), OTEL_EXPORTER_OTLP_ENDPOINT=url, OTEL_EXPORTER_OTLP_PROTOCOL=protocol, **HASTE)
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert 1 <= done.stderr.count("\n") <= 2

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from net_support import PROXIES, Happening, certified, free_port, received, reply, run, serving, stall
+from net_support import PROXIES, Happening, certified, closed_port, received, reply, run, serving, stall
 from websocket_support import echo, goodbye, shown, talking
 from websockets.asyncio.server import ServerConnection
 
@@ -272,7 +272,7 @@ def test_calls_that_cant_succeed(arguments: str, message: str) -> None:
 
 
 def test_nobody_listens() -> None:
-    url = f"ws://me:secret@127.0.0.1:{free_port()}/"
+    url = f"ws://me:secret@127.0.0.1:{closed_port()}/"
     message = failure(f'(ws/connect "{url}")').message
     assert message == f"ws/connect {url.replace('secret', '***')}: could not connect (Connection refused)"
 
