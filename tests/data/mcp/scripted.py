@@ -8,11 +8,13 @@ import threading
 import time
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else ""
-NAMES = ["echo", "texts", "image", "structured", "fail", "refuse", "noise", "ask", "hang", "seen", "slow"]
+NAMES = ["echo", "texts", "image", "structured", "fail", "refuse", "noise", "ask", "hang", "seen", "turn"]
 PAGES = [NAMES[:5], NAMES[5:9], NAMES[9:]]
 seen = []
 replies = {}
 replied = threading.Condition()
+turns = []
+turned = threading.Condition()
 writing = threading.Lock()
 out = sys.stdout.buffer
 
@@ -70,12 +72,15 @@ def call(number, name, given):
         answer(number, text(json.dumps([ask("a", "ping"), ask(7, "roots/list"), ask(8, "sampling/createMessage")])))
     elif name == "seen":
         answer(number, text(json.dumps(seen)))
-    elif name == "slow":
-        time.sleep(given["ms"] / 1000)
-        answer(number, text(str(given["ms"])))
+    elif name == "turn":  # waits until so many others have been answered
+        with turned:
+            turned.wait_for(lambda: len(turns) == given["turn"])
+            answer(number, text(str(given["turn"])))
+            turns.append(number)
+            turned.notify_all()
     elif name == "chatty":  # says something now and then, and answers late
-        for _ in range(6):
-            time.sleep(0.1)
+        for _ in range(5):
+            time.sleep(0.4)
             send({"jsonrpc": "2.0", "method": "notifications/message", "params": {}})
         answer(number, text("done"))
     elif name == "big":
