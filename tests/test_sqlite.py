@@ -167,6 +167,13 @@ def test_an_error_shows_the_statement() -> None:
     assert describe(caught.value).note == "in INSERT INTO nowhere VALUES (1)"
 
 
+@pytest.mark.parametrize("sql", ["SELECT ?, ?", "SELECT :a, :b"])
+def test_parameters_in_a_list_are_told_where_they_belong(sql: str) -> None:
+    with pytest.raises(SemaError) as caught:
+        run(f'(db/open-memory "m") (db/query "m" "{sql}" [1 2])')
+    assert "apply db/query handle sql values" in (describe(caught.value).hint or "")
+
+
 def test_too_many_rows_or_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     run('(db/open-memory "m")')
     series = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 4) SELECT 'abc' AS s FROM c"

@@ -35,6 +35,8 @@ MAX_BYTES = 512 << 20  # of text and blobs in one result
 ROWS_AT_ONCE = 1000
 IN_MEMORY = ("", ":memory:")  # what SQLite takes for a database without a file of the program's
 NAME_SIGNS = (":", "@", "$", *(f"?{digit}" for digit in range(10)))  # in statements that may name a parameter
+WRONG_NUMBER = "Wrong number of parameters"
+ONE_BY_ONE = "values stand one by one behind the statement; those of a list are given by (apply db/query handle sql values)"
 FOLDER_PRAGMAS = ("temp_store_directory", "data_store_directory")
 
 databases: dict[str, Database] = {}
@@ -120,7 +122,9 @@ class Database:
         refused, self.refused = self.refused, None
         if refused is not None:
             raise capabilities.PathDenied(function, refused) from None
-        raise SemaError(f"{function}: {_reason(error)}", note=f"in {shortened(sql)}") from None
+        reason = _reason(error)
+        hint = ONE_BY_ONE if reason.startswith(WRONG_NUMBER) else None
+        raise SemaError(f"{function}: {reason}", hint=hint, note=f"in {shortened(sql)}") from None
 
     def close(self) -> None:
         """Closes the file behind whatever is still being done."""
@@ -384,12 +388,12 @@ def _statement(function: str, sql: Any, parameters: tuple[Any, ...]) -> tuple[st
     text, order = unnamed(text)
     needed = max(order, default=-1) + 1
     if needed != len(values):
-        raise SemaError(f"{function}: {_wrong_number(len(values), needed)}")
+        raise SemaError(f"{function}: {_wrong_number(len(values), needed)}", hint=ONE_BY_ONE)
     return text, [values[index] for index in order]
 
 
 def _wrong_number(given: int, needed: int) -> str:
-    return f"Wrong number of parameters passed to query. Got {given}, needed {needed}"
+    return f"{WRONG_NUMBER} passed to query. Got {given}, needed {needed}"
 
 
 def _cell(value: Any) -> Any:
