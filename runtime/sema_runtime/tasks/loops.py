@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 
 from greenlet import getcurrent  # type: ignore[import-untyped]
 
+from sema_runtime.tasks import interrupts
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 
@@ -40,9 +41,8 @@ def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     """Has Ctrl-C stop the loop between two callbacks: raised inside of one, it would leave connections half handled, or
     be lost, since libraries catch what callbacks raise.
 
-    In a task, which runs code of the program, it is raised at once, too. A handler of somebody else's is left alone; it
-    may become `interrupt` meanwhile. Signals wake the loop: one that comes in the moment before it begins to wait would
-    else be noticed after the wait.
+    In a task, which runs code of the program, it is raised at once, too. Signals wake the loop: one that comes in the
+    moment before it begins to wait would else be noticed after the wait.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -53,38 +53,23 @@ def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:
         stops.append(loop.call_soon_threadsafe(loop.stop))
         if getcurrent() is not hub:
-            signal.default_int_handler(number, frame)
+            interrupts.raised(number, frame)
 
-    _running.append(stop)
-    ours = is_unhandled(signal.SIGINT)
-    before = signal.signal(signal.SIGINT, interrupt) if ours else None
     socket = getattr(loop, "_csock", None)  # the end of asyncio's own pipe that wakes the loop
-    woken = -1 if socket is None else signal.set_wakeup_fd(socket.fileno(), warn_on_full_buffer=False)
-    try:
-        yield
-    finally:
-        if socket is not None:
-            signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-        if ours and signal.getsignal(signal.SIGINT) is interrupt:
-            signal.signal(signal.SIGINT, before)
-        _running.remove(stop)
-        for handle in stops:
-            handle.cancel()  # it would stop the loop's next run
+    with interrupts.handled():
+        interrupts.stops.append(stop)
+        woken = -1 if socket is None else signal.set_wakeup_fd(socket.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            with interrupts.held():
+                if socket is not None:
+                    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+                interrupts.stops.remove(stop)
+                for handle in stops:
+                    handle.cancel()  # it would stop the loop's next run
     if stops:
         raise KeyboardInterrupt
-
-
-_running: list[Callable[[int, Any], None]] = []  # what stops the loops that run, the innermost last
-
-
-def interrupt(number: int, frame: Any) -> None:
-    """What Ctrl-C does where nobody else handles it: it stops the loop that runs, or is raised at once without one."""
-    (_running[-1] if _running else signal.default_int_handler)(number, frame)
-
-
-def is_unhandled(number: int) -> bool:
-    """Whether nothing but Python, or a running loop of ours, handles a signal."""
-    return signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL, interrupt)
 
 
 class Hiding:
@@ -115,7 +100,7 @@ _swap_task: Any = getattr(asyncio.tasks, "_swap_current_task", None)  # since Py
 def _close_at_exit(loop: asyncio.AbstractEventLoop) -> None:
     """Closes the loop. Ctrl-C from now on ends the process at once: raised here, it would be shown as an error."""
     with suppress(KeyboardInterrupt):
-        if threading.current_thread() is threading.main_thread() and is_unhandled(signal.SIGINT):
+        if threading.current_thread() is threading.main_thread() and interrupts.is_unhandled(signal.SIGINT):
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     close(loop)
 

@@ -14,7 +14,7 @@ from contextvars import copy_context
 import uvicorn
 
 from sema_runtime.tasks.hosted import HostedScheduler
-from sema_runtime.tasks.loops import interrupt, is_unhandled
+from sema_runtime.tasks.interrupts import interrupt, is_unhandled
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application

@@ -111,7 +111,7 @@ class Memos:
         if self.disk_takes < QUICK or not others_may_run():
             self._sync_here()
             return
-        from sema_runtime.tasks import suspend
+        from sema_runtime.tasks import interrupts, suspend
         from sema_runtime.tasks.scheduler import scheduler
 
         loop = scheduler().loop()
@@ -121,7 +121,12 @@ class Memos:
             starts, self.working = not self.working, True
         if starts:
             loop.run_in_executor(None, self._sync, loop)
-        suspend(done)
+        try:
+            with interrupts.released():
+                suspend(done)
+        except BaseException:  # Ctrl-C, a task that is cancelled: what is written counts nevertheless
+            self.log.sync()
+            raise
 
     def _sync_here(self) -> None:
         began = monotonic()

@@ -8,6 +8,7 @@ from contextlib import suppress
 from threading import RLock
 
 from sema_runtime.llm import guard, usage
+from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
 from sema_runtime.values.errors import SemaError
@@ -64,7 +65,9 @@ class Run:
         self.state: dict[str, Any] = {}  # of checkpoints
         self.replayed = 0  # leaves whose value was kept
         self.agents: dict[str, int] = {}  # by label: how many were started
-        self.under_way: dict[str, float] = {}  # when leaves were started, by agent id
+        self.under_way: dict[
+            str, tuple[float, usage.Tally]
+        ] = {}  # when leaves were started, what they use, by agent id
         self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
         self.phase = ""
         self.phase_seq: int | None = None
@@ -85,7 +88,7 @@ class Run:
     def emit(self, *made: tuple[Any, ...]) -> int:
         """Writes events, given as (class, fields behind seq and ts...), at once; the seq of the first. After the end
         of the run nothing is written any more."""
-        with self.lock:
+        with interrupts.held(), self.lock:
             first = self.seq
             if self.ended or os.getpid() != self.process:  # in a child that was forked
                 return first
@@ -126,32 +129,17 @@ class Run:
     # The whole run
 
     def whole(self, body: Thunk) -> Any:
-        """The envelope of the run, whatever the body does; only what ends the program or the task goes on."""
+        """The envelope of the run, whatever the body does; only what ends the program or the task goes on. Ctrl-C comes
+        while the body runs, or waits until the run has ended."""
         from greenlet import getcurrent  # type: ignore[import-untyped]
 
         self.owner = getcurrent()
-        status, reason = "success", None
-        outside: BaseException | None = None
+        envelope, status, reason, outside = self._outcome(body)
         try:
-            self._begin()
-            gate = self._connect_servers()
-            if gate is not None:
-                envelope, status, reason = gate
-                return self._end(envelope, status, reason)
-            envelope = _success(self._body(body))
-        except scope.Stop as stop:
-            envelope, status, reason = stop.envelope, stop.status, stop.reason
-        except troubles.Unwritable:
-            raise
-        except Exception as error:
-            envelope, status, reason = failure(shown(error)), "failed", BODY_FAILED
-            self.error = error
-        except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
-            outside, status, reason = error, "failed", _word(error)
-            envelope = failure(reason)
-            self.interrupted = isinstance(error, KeyboardInterrupt)
-        finally:
-            self._close_servers()
+            with interrupts.released():
+                self._close_servers()
+        except BaseException as error:
+            outside = outside or error
         if self.policies and status == "success" and not _is_failure(envelope):
             from sema_runtime.workflow import policy
 
@@ -164,6 +152,23 @@ class Run:
         if outside is not None:
             raise outside
         return envelope
+
+    def _outcome(self, body: Thunk) -> tuple[Any, str, str | None, BaseException | None]:
+        """Runs it: envelope, status, reason, and what goes on when the run has ended. Raises Unwritable."""
+        try:
+            self._begin()
+            with interrupts.released():
+                return self._connect_servers() or (_success(self._body(body)), "success", None, None)
+        except scope.Stop as stop:
+            return stop.envelope, stop.status, stop.reason, None
+        except troubles.Unwritable:
+            raise
+        except Exception as error:
+            self.error = error
+            return failure(shown(error)), "failed", BODY_FAILED, None
+        except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
+            self.interrupted = isinstance(error, KeyboardInterrupt)
+            return failure(_word(error)), "failed", _word(error), error
 
     def _begin(self) -> None:
         """Writes what stands at the beginning. Raises Unwritable when that can't be done."""
@@ -200,9 +205,9 @@ class Run:
         self.envelope = envelope
         if self.seq == 0:  # Ctrl-C came at the very beginning
             self._say_started()
-        for agent_id, started in self.under_way.items():  # in tasks that go on, or were just cancelled
-            said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
-            self.emit((events.AgentResult, agent_id, "failed", said, self.since(started), ""))
+        said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
+        for agent_id, (started, tally) in [*self.under_way.items()]:  # in tasks that go on, or were just cancelled
+            self._result(agent_id, "failed", said, self.since(started), tally)
         self.close_phase(status)
         self.emit((events.RunEnded, status, reason, self.since(self.started)))
         self._write("result.json", pretty_json(envelope), "result")
@@ -231,11 +236,12 @@ class Run:
         except OSError as error:  # as for the journal: what can't be written down doesn't stop the run
             self.unwritten[name] = error.strerror or str(error)
 
-    def _connect_servers(self) -> tuple[Any, str, str] | None:
-        """Not None: how the run ends before its body."""
+    def _connect_servers(self) -> tuple[Any, str, str, None] | None:
+        """Not None: how the run ends before its body, as `_outcome`."""
         from sema_runtime.workflow import servers
 
-        return servers.connect(self)
+        gate = servers.connect(self)
+        return None if gate is None else (*gate, None)
 
     def _close_servers(self) -> None:
         handles, self.servers = self.servers, dict.fromkeys(self.servers)
@@ -247,14 +253,16 @@ class Run:
     # Phases
 
     def open_phase(self, label: str) -> None:
-        self.close_phase("success")
-        self.phase_seq = self.emit((events.PhaseStarted, label))
-        self.phase = label
+        with interrupts.held():
+            self.close_phase("success")
+            self.phase_seq = self.emit((events.PhaseStarted, label))
+            self.phase = label
 
     def close_phase(self, status: str) -> None:
-        if self.phase_seq is not None:
-            self.emit((events.PhaseEnded, self.phase, status, self.since(self.started)))
-        self.phase, self.phase_seq = "", None
+        with interrupts.held():
+            if self.phase_seq is not None:
+                self.emit((events.PhaseEnded, self.phase, status, self.since(self.started)))
+            self.phase, self.phase_seq = "", None
 
     # Leaves
 
@@ -278,29 +286,25 @@ class Run:
         if self.spend.over:
             self.spend.refusals += 1
             return None
-        agent_id = self._new_agent(label)
-        self.under_way[agent_id] = started = time.monotonic()  # from here on it gets a result, whatever comes
-        self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
-        tally = usage.Tally()
-        inside = scope.leaf.set(agent_id), usage.tally.set(tally)
-        failed: BaseException | None = None
-        value = None
-        try:
-            value = thunk()
-        except BaseException as error:
-            failed = error
-        finally:
+        with interrupts.held():
+            agent_id = self._new_agent(label)
+            started, tally = self.under_way[agent_id] = time.monotonic(), usage.Tally()
+            self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
+            inside = scope.leaf.set(agent_id), usage.tally.set(tally)
+            value, failed = _called(thunk)
             scope.leaf.reset(inside[0])
             usage.tally.reset(inside[1])
-        took = self.since(started)
-        if tally.calls:
-            self.spend.charge(tally.tokens, tally.cost_usd)
-        if failed is None:
-            rendering = Rendering(value)
-            self._keep(key, rendering, "agent_id", agent_id)
-            self._result(agent_id, "ok", rendering.shown(), took, tally)
-            return value
-        self._result(agent_id, "failed", error_shown(shown(failed)), took, tally)
+            took = self.since(started)
+            if tally.calls:
+                self.spend.charge(tally.tokens, tally.cost_usd)
+            if failed is None:
+                rendering = Rendering(value)
+                try:
+                    self._keep(key, rendering, "agent_id", agent_id)
+                finally:
+                    self._result(agent_id, "ok", rendering.shown(), took, tally)
+                return value
+            self._result(agent_id, "failed", error_shown(shown(failed)), took, tally)
         if self.spend.refused(failed):
             self.spend.refusals += 1
             return None  # as every leaf from now on
@@ -356,11 +360,16 @@ class Run:
                 self.state[name] = kept
                 return kept
         value = thunk()
-        self.state[name] = value
-        rendering = Rendering(value)
-        if not self.spend.refusals:  # else it may hold the nils of steps that a resumed run, with more to spend, asks
-            self._keep(key, rendering, "checkpoint", name)
-        self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
+        with interrupts.held():
+            self.state[name] = value
+            rendering = Rendering(value)
+            try:
+                if (
+                    not self.spend.refusals
+                ):  # else it may hold the nils of steps that a resumed run, with more to spend,
+                    self._keep(key, rendering, "checkpoint", name)  # asks
+            finally:
+                self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
         return value
 
 
@@ -368,14 +377,24 @@ def start(workflow: str, doc: str, meta: Any, body: Thunk) -> Any:
     """Runs a workflow in this task: its envelope. Raises SemaError when its directory can't be used."""
     outer = scope.active.get()
     settings = scope.settings.get() or scope.Settings.from_environment()
-    run = _made(workflow, doc, meta, settings, outer)
-    inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None)
+    with interrupts.handled(), interrupts.held():
+        run = _made(workflow, doc, meta, settings, outer)
+        inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None)
+        try:
+            return run.whole(body)
+        finally:
+            scope.active.reset(inside[0])
+            scope.leaf.reset(inside[1])
+            usage.tally.reset(inside[2])
+
+
+def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
+    """The value of a call or what it raises, Ctrl-C too, which is held before and after it."""
     try:
-        return run.whole(body)
-    finally:
-        scope.active.reset(inside[0])
-        scope.leaf.reset(inside[1])
-        usage.tally.reset(inside[2])
+        with interrupts.released():
+            return thunk(), None
+    except BaseException as error:
+        return None, error
 
 
 def _made(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None) -> Run:

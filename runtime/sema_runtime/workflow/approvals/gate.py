@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import Map
@@ -64,7 +65,8 @@ def approval(run: Run, key: str, reason: str, subject_digest: str, preview: str 
         "reason": reason,
         "preview": preview,
     }
-    request = _request(run, about, settings)
+    with interrupts.held():
+        request = _request(run, about, settings)
     decision = files.decision(run.directory, request.approval_id)
     if decision is None:
         decision = _decide(run, request, settings)
@@ -192,8 +194,9 @@ def _applied(run: Run, request: Request, decision: Decision) -> bool:
     if decision.decision == REJECT:
         run.record(events.ApprovalRejected, **about, actor=decision.actor, reason=decision.reason or "")
         raise _paused(run, request, REJECT)
-    run.record(events.ApprovalGranted, **about, actor=decision.actor, provenance=decision.provenance)
-    run.record(events.ApprovalApplied, **about)
+    with interrupts.held():
+        run.record(events.ApprovalGranted, **about, actor=decision.actor, provenance=decision.provenance)
+        run.record(events.ApprovalApplied, **about)
     return True
 
 
