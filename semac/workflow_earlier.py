@@ -95,12 +95,12 @@ def told(recording: Recording) -> tuple[str, int]:
     """What a replay has found, and the exit status."""
     from sema_runtime.workflow.render import many
 
-    run, found = recording.run_id, recording.verdict
-    if found is None:
-        return f"replay of {run}: the program didn't come to the workflow {recording.workflow}", 1
-    if found:
-        return f"replay of {run} differs: {found}", 1
-    leaves = [leaf for leaf in recording.leaves if leaf.asked]
+    run, found = recording.run_id, recording.outcome()
+    if recording.verdict is None:
+        return f"replay of {run}: {found.difference}", 1
+    if found.difference:
+        return f"replay of {run} differs: {found.difference}", 1
+    leaves = [*recording.replayed_leaves()]
     steps = sum(bool(leaf.agent_id) for leaf in leaves)
     counts = f"{many(steps, 'step')}, {many(len(leaves) - steps, 'checkpoint')}"
     if recording.ended:

@@ -291,6 +291,8 @@ def _replayed(file: str, source: bytes, recording: Recording) -> int:
     from semac.run import guarded
 
     failed = guarded(run, file, prefix=f"Error replaying workflow {file}:")
+    for problem in recording.all_problems():
+        print(f"warning: {recording.folder}: {problem}", file=sys.stderr)
     said, status = told(recording)
     print(said, file=sys.stderr)
     return failed or status

@@ -19,6 +19,7 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 from sema_runtime.workflow import reading
 from sema_runtime.workflow.reading import open_run
+from sema_runtime.workflow.recording import Replayed
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -108,7 +109,9 @@ def test_replayed(tmp_path: Path) -> None:
         session, flow = function(text)
         if new:
             await workflow.start(flow, n, root=str(tmp_path), run_id="a")
-        return await workflow.replayed(flow, n, root=str(tmp_path), run_id="a"), list(session.run("prompts"))
+        found = await workflow.replayed(flow, n, root=str(tmp_path), run_id="a")
+        assert found.problems == ()
+        return found.difference, list(session.run("prompts"))
 
     assert asyncio.run(main(REPLAYED, 2, new=True)) == ("", ["item 0", "item 1"])
     assert asyncio.run(main(REPLAYED, 2)) == ("", [])
@@ -117,6 +120,17 @@ def test_replayed(tmp_path: Path) -> None:
     other, prompts = asyncio.run(main(REPLAYED.replace("item ", "thing "), 2))
     assert other.startswith("step step (phase A) asks something else (event 2 of events.jsonl)")
     assert prompts == []
+
+
+def test_a_replay_says_what_is_wrong_with_its_recording(tmp_path: Path) -> None:
+    async def main() -> Replayed:
+        _, flow = function(REPLAYED)
+        await workflow.start(flow, 2, root=str(tmp_path), run_id="a")
+        with (tmp_path / "a" / "events.jsonl").open("a") as journal:
+            journal.write("{damaged\n")
+        return await workflow.replayed(flow, 2, root=str(tmp_path), run_id="a")
+
+    assert asyncio.run(main()) == Replayed("", ("events.jsonl: 1 damaged line, skipped",))
 
 
 def test_forked(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -108,7 +109,7 @@ def test_the_same_program(recorded: Path) -> None:
         ("(define final", '(llm/complete "aside") (define final',
          "the program asks a model outside of a step: what it said is in no journal\n"),
         ("(define final", '(defworkflow inner "" {} 1) (define final',
-         "workflow inner runs inside of demo: what it did is in a run of its own\n"),
+         "the program comes to workflow inner (phase Judge), the run doesn't\n"),
         ("defworkflow demo", "defworkflow other", "the run is one of the workflow demo, the program runs other\n"),
     ],
 )  # fmt: skip
@@ -202,3 +203,74 @@ def test_a_fork_at_an_event_has_what_was_finished_by_then(recorded: Path, tmp_pa
     assert sema(recorded, "demo.sema", "--fork", fork, "--at", "3").err == (
         f"error: --at can't tell which results of {fork} came first: it has no memo.jsonl; fork it without --at\n"
     )
+
+
+# Runs inside of runs
+
+NESTED = PROGRAM.replace(
+    "(define r (defworkflow demo",
+    """(define (inner n) (:value (defworkflow inner "" {} (phase "I") (checkpoint :c n) (step (str "inner " n)))))
+(define r (defworkflow demo""",
+).replace(
+    "(define final ",
+    """(define both (parallel (list (fn () (inner 1)) (fn () (inner 2)))))
+  (define final """,
+)
+TOLD = "replay of {}: the same, 6 steps, 4 checkpoints, status success\n"
+
+
+@pytest.fixture(scope="module")
+def nested(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a run that had two runs inside, and its id."""
+    folder = tmp_path_factory.mktemp("nested")
+    (folder / "demo.sema").write_text(NESTED)
+    assert sema(folder, "demo.sema", "-q").status == 0
+    (outer,) = (one.parent.name for one in (folder / ".sema" / "runs").glob("*/nested.jsonl"))
+    return folder, outer
+
+
+def test_runs_inside_are_replayed(nested: tuple[Path, str], tmp_path: Path) -> None:
+    folder, outer = nested
+    before = files(folder)
+    assert sema(folder, "demo.sema", "--replay", outer) == (0, FINAL + "\n", TOLD.format(outer))
+    first = json.loads((folder / ".sema/runs" / outer / "nested.jsonl").read_text().splitlines()[0])["run_id"]
+    for old, new, said in (
+        ("inner \" n", "INNER \" n",
+         f"in {first}, a run of inner: step step (phase I) asks something else (event 3 of events.jsonl)\n"
+         "  the run:     inner 1\n  the program: INNER 1\n"),
+        ("(list (fn () (inner 1)) (fn () (inner 2)))", "(list (fn () (inner 1)))", "the run came to workflow inner"),
+        ("(step (str \"inner \" n))", "1", f"in {first}, a run of inner: the run came to step step (phase I)"),
+    ):  # fmt: skip
+        (tmp_path / "edited.sema").write_text(NESTED.replace(old, new, 1))
+        done = sema(folder, str(tmp_path / "edited.sema"), "--replay", outer)
+        assert done.err.startswith(f"replay of {outer} differs: {said}")
+        assert done.status == 1
+    assert files(folder) == before
+
+
+def test_runs_inside_go_on_with_the_one_around_them(nested: tuple[Path, str]) -> None:
+    """Or are forked with it: nothing is asked again. The runs inside of a resumed run stay those that they were."""
+    folder, outer = nested
+    calls, runs = asked(folder), len(os.listdir(folder / ".sema" / "runs"))
+    done = sema(folder, "demo.sema", "--resume", outer)
+    assert (done.status, done.out) == (0, FINAL + "\n")
+    assert asked(folder) == calls + 1  # the step that had failed
+    assert len(os.listdir(folder / ".sema" / "runs")) == runs
+    done = sema(folder, "demo.sema", "--fork", outer)
+    assert (done.status, done.out) == (0, FINAL + "\n")
+    assert asked(folder) == calls + 2
+    assert len(os.listdir(folder / ".sema" / "runs")) == runs + 3
+    assert sema(folder, "demo.sema", "--replay", outer) == (0, FINAL + "\n", TOLD.format(outer))
+
+
+def test_a_damaged_recording(recorded: Path, tmp_path: Path) -> None:
+    run_id = id_of(recorded)
+    shutil.copytree(recorded, tmp_path, dirs_exist_ok=True)
+    journal = tmp_path / ".sema" / "runs" / run_id / "events.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    at = next(at for at, line in enumerate(lines) if b"run.ended" in line)
+    journal.write_bytes(b"".join([*lines[:1], b"{damaged\n", *lines[1:at], lines[at]]))
+    done = sema(tmp_path, "demo.sema", "--replay", run_id)
+    assert (done.status, done.out) == (0, FINAL + "\n")
+    warning = f"warning: .sema/runs/{run_id}: events.jsonl: 1 damaged line, skipped\n"
+    assert done.err == f"{warning}replay of {run_id}: the same, 4 steps, 2 checkpoints, status success\n"

@@ -56,6 +56,8 @@ PROGRAMS = {
         (approval :send {:reason "It is sent" :subject a}) (step "two"))""",
     "policy": """(defpolicy p {:models {:allow ["counting/*"]} :output {:detect [:email] :actions {:email :audit}}})
         (defworkflow w "" {:policy p} (step "one"))""",
+    "nested": """(define (inner n) (defworkflow inner "" {} (phase "I") (step (str "inner " n))))
+        (defworkflow w "" {} (step "one") (:value (inner 1)))""",
     "tasks": """(defworkflow w "" {} (define t (async (step "slow"))) (define a (step "quick")) (list a (await t)))""",
 }
 WHERE = os.path.dirname(run.__file__) + os.sep

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.workflow.handle import Handle
+    from sema_runtime.workflow.recording import Replayed
 
 
 def start(
@@ -73,9 +74,10 @@ def start(
     )
 
 
-async def replayed(function: Callable[..., Any], /, *arguments: Any, run_id: str, root: str | None = None) -> str:
-    """The first place where function(*arguments) would differ from a run that was recorded, in words; "" when there is
-    none. Steps give what they gave, no model is asked, nothing is written. Raises RunNotFound, ValueError.
+async def replayed(function: Callable[..., Any], /, *arguments: Any, run_id: str, root: str | None = None) -> Replayed:
+    """Runs function(*arguments) against the recording of a run. `difference` is the first place where it would differ
+    from it, in words, "" when there is none. Steps give what they gave, no model is asked, nothing is written. Raises
+    RunNotFound, ValueError.
     """
     from contextlib import suppress
     from dataclasses import replace
@@ -93,6 +95,4 @@ async def replayed(function: Callable[..., Any], /, *arguments: Any, run_id: str
             function(*arguments)
 
     await Handle(ending, (), settings)
-    if recording.verdict is None:
-        return f"the function didn't come to the workflow {recording.workflow}"
-    return recording.verdict
+    return recording.outcome()

@@ -43,6 +43,16 @@ def _write(path: str, data: bytes, point: str) -> None:
         faults.passed(f"{point}.sync.after")
 
 
+def open_lines(path: str) -> int:
+    """The descriptor of a file of lines, to which lines are added; made if it isn't there. A line in which a process
+    died is ended. Raises OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        write_all(descriptor, b"\n")
+    return descriptor
+
+
 def sync_data(descriptor: int) -> None:
     """Waits until the disk has the contents of a file. Raises OSError."""
     getattr(os, "fdatasync", os.fsync)(descriptor)

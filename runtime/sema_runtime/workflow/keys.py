@@ -84,6 +84,10 @@ class Keys:
     def checkpoint(self, phase: str, key: str) -> str:
         return self._next(hashed("checkpoint", self.code_version, self.args, phase, key))
 
+    def nested(self, phase: str, workflow: str) -> str:
+        """The key of a run inside of the run."""
+        return self._next(hashed("run", self.code_version, self.args, phase, workflow))
+
     def _next(self, base: str) -> str:
         ordinal = self.seen.get(base, 0)
         self.seen[base] = ordinal + 1

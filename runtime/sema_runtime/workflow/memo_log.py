@@ -74,10 +74,7 @@ class MemoLog:
 
     def _opened(self) -> int:
         if self.descriptor is None:
-            self.descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-            size = os.fstat(self.descriptor).st_size
-            if size and os.pread(self.descriptor, 1, size - 1) != b"\n":
-                write_all(self.descriptor, b"\n")  # ends a line that a process died in
+            self.descriptor = files.open_lines(self.path)
             files.sync_folder(self.folder, "memo")
         return self.descriptor
 

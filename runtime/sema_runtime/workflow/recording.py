@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING
-from sema_runtime.workflow import memo_log
+from sema_runtime.workflow import memo_log, nested
 from sema_runtime.workflow.journal import segment_name
 from sema_runtime.workflow.memo import Memos
-from sema_runtime.workflow.reading import open_run
+from sema_runtime.workflow.reading import RunNotFound, open_run
 from sema_runtime.workflow.render import Rendering
 from sema_runtime.workflow.run import OVER_BUDGET
 
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 
 GONE = ("error: cancelled", "error: interrupted", "error: the run ended before this step")
 """What a leaf says that was under way when its run ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay has found. difference: the first one, in words, "" when there is none. problems: what is wrong with
+    the recording, like damaged lines: what stood in them was compared with nothing."""
+
+    difference: str
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -62,11 +71,12 @@ def in_phase(label: str) -> str:
 
 class Recording:
     """run_id, workflow, phases, leaves in their order. ended: whether the run came to its end; if not, it waits for
-    somebody, or was broken off. Raises RunNotFound and
-    ValueError as `open_run`."""
+    somebody, or was broken off. problems: what is wrong with its directory. nested: the runs inside of it. Raises
+    RunNotFound and ValueError as `open_run`."""
 
     def __init__(self, root: str, run_id: str) -> None:
         run = open_run(root, run_id)
+        self.root = root
         self.run_id, self.folder, self.workflow = run_id, run.folder, run.workflow
         self.last = len(run.segments) - 1
         self.args_json = run.args_json
@@ -78,6 +88,9 @@ class Recording:
         self.over_budget = run.reason == OVER_BUDGET
         self.names: set[str] = set()  # of all events
         self.result = run.result
+        self.problems = run.problems()
+        self.nested = nested.of(run.folder)
+        self.inside: list[Recording] = []  # those of nested runs that the replay came to
         self.memos = Memos(run.folder)
         self.phases: list[str] = []
         self.leaves: list[Leaf] = []
@@ -90,6 +103,38 @@ class Recording:
                 self.others[leaf.phase, leaf.label, leaf.prompt].append(leaf)
         self.verdict: str | None = None  # of the replay, "" when it is the same
         self.stopped = False  # the replay, by what the program came to
+
+    def run_inside(self, key: str) -> Recording | None:
+        """The recording of a run inside of this one; None when there is none. Raises ValueError when it can't be read.
+        """
+        one = self.nested.pop(key, None)
+        if one is None:
+            return None
+        try:
+            found = Recording(self.root, one.run_id)
+        except (RunNotFound, ValueError, OSError) as error:
+            raise ValueError(f"workflow {one.workflow}: its run can't be read: {error}") from None
+        self.inside.append(found)
+        return found
+
+    def outcome(self) -> Replayed:
+        """What the replay has found."""
+        found = self.verdict
+        if found is None:
+            found = f"the program didn't come to the workflow {self.workflow}"
+        return Replayed(found, tuple(self.all_problems()))
+
+    def all_problems(self) -> Iterator[str]:
+        """Also of the runs inside, with their names."""
+        yield from self.problems
+        for one in self.inside:
+            yield from (f"{one.run_id}: {problem}" for problem in one.all_problems())
+
+    def replayed_leaves(self) -> Iterator[Leaf]:
+        """Those that the replay came to, in nested runs, too."""
+        yield from (leaf for leaf in self.leaves if leaf.asked)
+        for one in self.inside:
+            yield from one.replayed_leaves()
 
     def find(self, key: str, phase: str, label: str, prompt: str) -> Leaf | None:
         """The leaf that a replay comes to."""

@@ -69,26 +69,24 @@ class ReplayedRun(Run):
     """The run of a recording once more. Raises Over when the recording was replayed already."""
 
     def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None) -> None:
-        recording = settings.recording
-        assert recording is not None
-        if recording.verdict is not None:
+        assert settings.recording is not None
+        self.top = settings.recording  # where it is noted how the replay ends
+        if self.top.verdict is not None:
             raise Over
-        self.recording: Recording = recording
+        recording = self.recording = self.top if outer is None else _inside(outer, workflow)
         self.opened = 0  # phases
         super().__init__(workflow, doc, meta, settings, (recording.run_id, Unwritten(recording.folder)), outer)
         self.owner = None if outer is None else outer.owner
         self.strand: Strand | None = None  # in which the body runs
         self.keys = Keys(recording.code_version, args_fingerprint(recording.args_json))
         self.emitted |= recording.names
-        if outer is not None:
-            self.differs(f"workflow {workflow} runs inside of {outer.workflow}: what it did is in a run of its own")
         if workflow != recording.workflow:
             self.differs(f"the run is one of the workflow {recording.workflow}, the program runs {workflow}")
 
     def differs(self, said: str) -> NoReturn:
         """Ends the replay: here is the first difference. Raises Differs."""
-        if self.recording.verdict is None:
-            self.recording.verdict = said
+        if self.top.verdict is None:
+            self.top.verdict = said if self.outer is None else f"in {self.run_id}, a run of {self.workflow}: {said}"
         self._stop(Differs())
 
     def over(self) -> NoReturn:
@@ -101,7 +99,7 @@ class ReplayedRun(Run):
 
         from sema_runtime.tasks.promises import Cancelled
 
-        self.recording.stopped = True
+        self.top.stopped = True
         if self.owner in (None, getcurrent()):
             raise stop
         if self.strand is not None and self.strand.waiter is not None:
@@ -110,7 +108,7 @@ class ReplayedRun(Run):
 
     def _go_on(self) -> None:
         """What comes after the end of the replay, in other tasks or in the body, ends too."""
-        if self.recording.stopped:
+        if self.top.stopped:
             self._stop(Over())
 
     def whole(self, body: Thunk) -> Any:
@@ -124,11 +122,27 @@ class ReplayedRun(Run):
             envelope = super().whole(body)
         finally:
             calls.observers.remove(watch)
-        if self.recording.verdict is None:
-            self.recording.verdict = "" if self.recording.stopped else self._difference_at_end(envelope)
-        if self.recording.stopped:
+        said = "" if self.top.stopped else self._difference_at_end(envelope)
+        if said and self.outer is not None:
+            self.differs(said)
+        if self.outer is None and self.top.verdict is None:
+            self.top.verdict = said
+        if self.top.stopped:
             raise Over  # what follows in the program would miss the result
         return envelope
+
+    def run_inside(self, workflow: str) -> Recording:
+        """What a workflow inside of this one is compared with."""
+        self._go_on()
+        try:
+            found = self.recording.run_inside(self.keys.nested(self.phase, workflow))
+        except ValueError as error:
+            self.differs(str(error))
+        if found is None:
+            if not self.recording.ended:
+                self.over()
+            self.differs(f"the program comes to workflow {workflow}{in_phase(self.phase)}, the run doesn't")
+        return found
 
     def open_phase(self, label: str) -> None:
         self._go_on()
@@ -220,12 +234,20 @@ class ReplayedRun(Run):
             return "the program ends, the run went on" if any(recording.unasked()) else ""
         for leaf in recording.unasked():
             return f"the run came to {leaf.what()}, {leaf.place()}, the program doesn't"
+        for one in recording.nested.values():
+            if one.segment == recording.last:
+                return f"the run came to workflow {one.workflow}, its run {one.run_id}, the program doesn't"
         if self.opened < len(recording.phases):
             return f"the run opened phase {recording.phases[self.opened]}, the program doesn't"
         then, now = recording.result, json.loads(pretty_json(envelope))
         if then == now:
             return ""
         return _compared("the result differs", *(json.dumps(one, ensure_ascii=False) for one in (then, now)))
+
+
+def _inside(outer: Run, workflow: str) -> Recording:
+    assert isinstance(outer, ReplayedRun)
+    return outer.run_inside(workflow)
 
 
 class NoModel:

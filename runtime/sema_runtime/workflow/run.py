@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import replace
 from threading import RLock
 
 from sema_runtime.llm import guard, usage
@@ -13,7 +14,7 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING, HashMap, Map
-from sema_runtime.workflow import events, files, scope, troubles
+from sema_runtime.workflow import events, files, nested, scope, troubles
 from sema_runtime.workflow.journal import Journal, claim, claim_segment
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
@@ -62,6 +63,7 @@ class Run:
         self.approvals: Any = None  # what approvals.py keeps of this run
         self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
         self.spend = Spend(meta, settings)
+        self.nested = _nested_before(self.directory, settings)
         self.state: dict[str, Any] = {}  # of checkpoints
         self.replayed = 0  # leaves whose value was kept
         self.agents: dict[str, int] = {}  # by label: how many were started
@@ -403,8 +405,34 @@ def _made(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | N
 
         return ReplayedRun(workflow, doc, meta, settings, outer)
     if outer is not None:
-        settings = settings.inside()
-    return Run(workflow, doc, meta, settings, _claimed(settings), outer)
+        return _made_inside(workflow, doc, meta, settings.inside(), outer)
+    return Run(workflow, doc, meta, settings, _claimed(settings))
+
+
+def _made_inside(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run) -> Run:
+    """A run inside of another one: where that goes on or is a fork, the earlier one goes on or is forked, too."""
+    key = outer.keys.nested(outer.phase, workflow)
+    before = outer.nested.get(key)
+    claimed = None
+    if before is not None:
+        earlier = replace(settings, run_id=before, resume=True) if outer.resuming else replace(settings, fork=before)
+        with suppress(SemaError):  # it isn't there any more
+            settings, claimed = earlier, _claimed(earlier)
+    if claimed is None:
+        claimed = _claimed(settings)
+    run = Run(workflow, doc, meta, settings, claimed, outer)
+    nested.note(outer.directory, nested.Nested(key, outer.journal.number, run.run_id, workflow))
+    return run
+
+
+def _nested_before(folder: str, settings: Settings) -> dict[str, str]:
+    """The runs that the run had inside of it when it was run before, by their keys; or those that the one had of which
+    it is a fork."""
+    if settings.fork is not None and settings.fork_keys is None:
+        folder = os.path.join(settings.root, settings.fork)
+    elif not settings.resume:
+        return {}
+    return {key: one.run_id for key, one in nested.of(folder).items()}
 
 
 def _claimed(settings: Settings) -> tuple[str, Journal]:

@@ -1,0 +1,53 @@
+"""`nested.jsonl`: which runs a run had inside of it, one JSON object a line, so that they go on when it does.
+
+    {"key":"0f..._0","segment":0,"run_id":"wf_1763700000_1_42_1","workflow":"inner"}
+
+key: as that of a step. segment: the number of the journal's file. Who comes to a nested workflow again, in a resumed
+run, a fork or a replay, finds its earlier run here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sema_runtime.lib.file_access import write_all
+from sema_runtime.workflow import files
+
+NAME = "nested.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    key: str
+    segment: int
+    run_id: str
+    workflow: str
+
+
+def note(folder: str, one: Nested) -> None:
+    """Adds a run to those of another one, whose folder is given, before it begins. What can't be written is done
+    without: in a resumed run the nested one would begin anew."""
+    with suppress(OSError):
+        descriptor = files.open_lines(os.path.join(folder, NAME))
+        try:
+            fields = {"key": one.key, "segment": one.segment, "run_id": one.run_id, "workflow": one.workflow}
+            write_all(descriptor, f"{json.dumps(fields, ensure_ascii=False)}\n".encode("utf-8", "replace"))
+            files.sync_data(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def of(folder: str) -> dict[str, Nested]:
+    """The runs inside of a run by their keys, each as it was the last time. Damaged lines are left out."""
+    found = {}
+    with suppress(OSError), open(os.path.join(folder, NAME), "rb") as file:
+        for line in file:
+            try:
+                one = Nested(**json.loads(line))
+            except (ValueError, TypeError, RecursionError):
+                continue
+            found[one.key] = one
+    return found
