@@ -17,6 +17,7 @@ from sema_runtime.values.errors import ArityError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import Map
+from semac.defined import defined_names, inner_names, is_top_level
 from semac.ir import (
     Builtin,
     Call,
@@ -372,7 +373,7 @@ class Analyzer:
         """
         names: list[str] = []
         for form in forms:
-            names += inner_names(form, self)
+            names += inner_names(form)
         fresh = []
         for name in dict.fromkeys(names):
             if scope.find_in_function(name) is None:
@@ -452,93 +453,6 @@ class LateDefinition(Exception):
         self.reassigned = frozenset(reassigned)
 
 
-DEFINERS = frozenset(("define", "def", "defn", "defun"))
-
-
-def defined_names(form: Any) -> list[str]:
-    """Names that a top-level form defines, as far as can be seen without expanding macros."""
-    if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
-        return []
-    head, items = form.items[0].name, form.items
-    if head in DEFINERS and len(items) > 1:
-        return pattern_names(items[1]) if head in ("define", "def") else pattern_names(items[1])[:1]
-    if head in ("begin", "progn"):
-        return [name for inner in items[1:] for name in defined_names(inner)]
-    if head == "module" and len(items) > 2:
-        return [name for inner in items[3:] for name in defined_names(inner)]
-    if head == "define-values" and len(items) > 1:
-        return all_symbols(items[1])
-    if head in ("defmulti", "deftool", "defagent") and len(items) > 1 and type(items[1]) is Symbol:
-        return [items[1].name]
-    if head == "define-record-type":
-        return record_names(items)
-    return []
-
-
-def record_names(items: Any) -> list[str]:
-    """Names bound by (define-record-type tag (make field...) pred? (field getter)...)."""
-    names = [] if len(items) < 4 else [*all_symbols(items[2])[:1], *all_symbols(items[3])[:1]]
-    for field in items[4:]:
-        if type(field) is List:
-            names += [part.name for part in field.items[1:2] if type(part) is Symbol]
-    return names
-
-
-def pattern_names(target: Any) -> list[str]:
-    """Names bound by the target of a define: a symbol, a (name . params) list, a destructuring pattern."""
-    if type(target) is Symbol:
-        return [target.name]
-    if type(target) is List:
-        return [target.items[0].name] if target.items and type(target.items[0]) is Symbol else []
-    return all_symbols(target)
-
-
-def all_symbols(pattern: Any) -> list[str]:
-    """Every symbol in a pattern but `_`, `&` and `.`."""
-    if type(pattern) is Symbol:
-        return [] if pattern.name in ("_", "&", ".") else [pattern.name]
-    if type(pattern) in (tuple, List):
-        return [name for part in pattern for name in all_symbols(part)]
-    if type(pattern) is Map:
-        return [name for _, part in pattern.pairs() for name in all_symbols(part)]
-    return []
-
-
 def is_member(name: str) -> bool:
     """Whether a name is `.method` or `.-attribute`; `.5` and `...` are ordinary names."""
     return name[0] == "." and name[1:].removeprefix("-")[:1].isidentifier()
-
-
-def is_top_level(form: Any) -> bool:
-    """Whether a macro definition standing there, or in a `begin` there, serves the forms below."""
-    if type(form) is List and form.items and type(form.items[0]) is Symbol:
-        return form.items[0].name in ("defmacro", "define-syntax", "begin", "progn")
-    return False
-
-
-TRANSPARENT = frozenset(("begin", "progn", "if", "when", "unless", "cond", "try"))
-
-
-def inner_names(form: Any, analyzer: Analyzer) -> list[str]:
-    """Names that a body form defines in its scope: defines in it, or in parts of it that open no scope."""
-    if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
-        return []
-    head, items = form.items[0].name, form.items
-    if head in DEFINERS or head in ("define-values", "define-record-type", "defmulti", "deftool", "defagent"):
-        return defined_names(form)
-    if head not in TRANSPARENT:
-        return []
-    if head in ("if", "when", "unless") and len(items) > 1 and (items[1] is None or type(items[1]) is bool):
-        true = items[1] is True
-        if head == "if":
-            live = items[2:3] if true else items[3:4]
-        else:
-            live = items[2:] if true == (head == "when") else []
-        return [name for part in live for name in inner_names(part, analyzer)]
-    if head == "cond":
-        found = []
-        for clause in items[1:]:
-            if type(clause) is List and clause.items and clause.items[0] is not False and clause.items[0] is not None:
-                found += [name for part in clause.items for name in inner_names(part, analyzer)]
-        return found
-    return [name for part in items[1:] for name in inner_names(part, analyzer)]

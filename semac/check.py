@@ -19,7 +19,8 @@ from sema_runtime.values.errors import ArityError, ReaderError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, program_key
 from semac import ir
-from semac.analyze import Analyzer, LateDefinition, Unit, defined_names
+from semac.analyze import Analyzer, LateDefinition, Unit
+from semac.defined import defined_names
 from semac.driver import analyzed
 from semac.importer import decode
 from semac.run import read_source

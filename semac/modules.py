@@ -10,7 +10,7 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
-from semac.analyze import defined_names
+from semac.defined import defined_names
 
 
 class Interface:
