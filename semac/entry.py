@@ -10,6 +10,7 @@ def main() -> int:
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         open_closed_streams()
     sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size
+    sys.unraisablehook = unraisable
     args = sys.argv[1:]
     if len(args) == 1 and args[0].endswith(".sema"):
         from semac.run import run_file
@@ -42,6 +43,19 @@ def open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for as long as the program runs
+
+
+def unraisable(found: sys.UnraisableHookArgs) -> None:
+    """Sends a Ctrl-C again that came where nothing can be raised: in `__del__`, or in the callback of a weak reference,
+    of which imports make many. Python would show it and go on. Anything else is shown."""
+    if found.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(found)
+        return
+    import os
+    from _signal import SIGINT
+    from _thread import start_new_thread
+
+    start_new_thread(lambda: os.kill(os.getpid(), SIGINT), ())  # when this thread lets others run, it is somewhere else
 
 
 def main_compile() -> int:

@@ -255,6 +255,20 @@ def test_ctrl_c_ends_a_program_with_status_1() -> None:
         assert process.stderr.read() == "Error: interrupted\n"
 
 
+def test_ctrl_c_where_nothing_can_be_raised(tmp_path: Path) -> None:
+    """As in the callbacks that an import calls."""
+    (tmp_path / "lost.py").write_text(
+        "import signal\n"
+        "class Interrupting:\n"
+        "    def __del__(self):\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "Interrupting()\n"
+    )
+    (tmp_path / "w.sema").write_text('(py/import "lost") (sleep 60000)')
+    done = sema("w.sema", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "Error: interrupted\n")
+
+
 def test_ctrl_c_while_python_evaluates_a_text() -> None:
     """As an import of ours may do in the moment it comes."""
     program = '(py/from "builtins" exec) (exec "import signal; signal.raise_signal(signal.SIGINT)")'
