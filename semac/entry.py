@@ -52,8 +52,8 @@ def unraisable(found: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(found)
         return
     import os
-    from _signal import SIGINT
     from _thread import start_new_thread
+    from signal import SIGINT
 
     start_new_thread(lambda: os.kill(os.getpid(), SIGINT), ())  # when this thread lets others run, it is somewhere else
 
