@@ -28,6 +28,7 @@ class Relay:
         self.task: Task | None = None
         self.parked: Waiter | None = None
         self.on_news: Callable[[], object] | None = None
+        self.read = False  # whether a piece has come
 
     def begin(self) -> None:
         if self.task is None:
@@ -39,11 +40,18 @@ class Relay:
             self.scheduler.pump_soon()
 
     def _push(self, piece: str) -> None:
+        from sema_runtime.llm import reserve
+
+        if not self.read:
+            self.read = True
+            reserve.gets_on(self.context, True)
         self.pieces.append(piece)
         self._tell()
         if len(self.pieces) >= AHEAD:
             self.parked = self.scheduler.waiter()
+            reserve.gets_on(self.context, False)
             self.scheduler.wait(self.parked)
+            reserve.gets_on(self.context, True)
 
     def _tell(self) -> None:
         told, self.on_news = self.on_news, None
@@ -54,7 +62,10 @@ class Relay:
         """The next piece that is there; None when there is none now."""
         if not self.pieces:
             return None
+        from sema_runtime.llm import reserve
+
         piece = self.pieces.popleft()
+        reserve.read_from(self.context)
         if self.parked is not None and not self.pieces:
             self.parked.wake()
             self.parked = None
@@ -80,6 +91,9 @@ class Relay:
         self.work = _nothing
         if self.task is None or not self.scheduler.cancel(self.promise):
             return False
+        from sema_runtime.llm import reserve
+
+        reserve.gets_on(self.context, True)  # to its end
         self.scheduler.pump_soon()
         return True
 

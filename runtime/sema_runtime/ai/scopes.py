@@ -67,6 +67,16 @@ class Spending:
         return f"<spent ${self.spent_usd:.4f}, {self.spent_tokens} tokens>"
 
 
+class BudgetScope(Scope[Spending]):
+    """What is spent in it counts for the reserving budgets around the place where it is entered."""
+
+    def __enter__(self) -> Spending:
+        if self._token is None:
+            outer = self._variable.get()
+            self._value.outer = () if outer is None else outer.around()
+        return super().__enter__()
+
+
 def budget(
     max_usd: float | None = None,
     max_tokens: int | None = None,
@@ -83,8 +93,10 @@ def budget(
 
     if max_usd is None and max_tokens is None:
         raise ValueError("a budget needs max_usd or max_tokens")
+    if max_usd is not None and max_usd != max_usd:
+        raise ValueError("max_usd is NaN, which limits nothing")
     frame = frames.inner(max_usd, max_tokens, on_stream == "pre-gate", reserve)
-    return Scope(frames.scope, frame, Spending(frame))
+    return BudgetScope(frames.scope, frame, Spending(frame))
 
 
 def cache(ttl: float = 3600) -> Scope[None]:

@@ -58,7 +58,10 @@ def llm_set_budget(usd: Any) -> None:
     """
     from sema_runtime.llm import budget
 
-    budget.set_limit(number_of(usd))
+    limit = number_of(usd)
+    if limit != limit:
+        raise SemaError("llm/set-budget: expected a number of USD, got NaN")
+    budget.set_limit(limit)
 
 
 @builtin("llm/clear-budget", returns="nil")

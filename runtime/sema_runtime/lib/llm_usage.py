@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.llm_scopes import number_of
 from sema_runtime.values.atoms import keyword, symbol
-from sema_runtime.values.errors import type_error
+from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -87,7 +88,11 @@ def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
 
     if not isinstance(pattern, str):
         type_error("string", pattern)
-    pricing.set_price(pattern, pricing.Price(number_of(input_price), number_of(output_price)))
+    prices = pricing.Price(number_of(input_price), number_of(output_price))
+    for price in prices:
+        if not 0 <= price < inf:
+            raise SemaError(f"llm/set-pricing: expected USD per million tokens, 0 or more, got {price:g}")
+    pricing.set_price(pattern, prices)
 
 
 @builtin("llm/pricing-status", returns="map")

@@ -11,6 +11,7 @@ from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.messages import Reply, Request
 from sema_runtime.llm.providers import Provider, registry
 from sema_runtime.llm.trial import Trial
+from sema_runtime.values.errors import LlmError
 
 
 def batch(requests: list[Request]) -> list[str]:
@@ -22,13 +23,19 @@ def batch(requests: list[Request]) -> list[str]:
     if guard is not None:
         requests = [guard.request(provider.name, one.model or provider.default_model, one) for one in requests]
     calls = [Call("chat", request) for request in requests]
-    if provider.wire == "sema":
-        for call in calls:
-            _ask_function(provider, call)
-    else:
-        tasks.suspend(_ask_all(provider, calls))
-    texts = [_counted(call) for call in calls]
-    return texts if guard is None else [guard.reply_text(call) for call in calls]
+    try:
+        if provider.wire == "sema":
+            for call in calls:
+                _ask_function(provider, call)
+        else:
+            tasks.suspend(_ask_all(provider, calls))
+    except BaseException:
+        _count(calls)
+        raise
+    failure = _count(calls)
+    if failure is not None:
+        raise failure
+    return [_text(call) if guard is None else guard.reply_text(call) for call in calls]
 
 
 def _ask_function(provider: Provider, call: Call) -> None:
@@ -65,12 +72,23 @@ def _settle(call: Call, reply: Reply) -> None:
         call.charged = True
 
 
-def _counted(call: Call) -> str:
-    """A call's text. Raises its error, or LlmError when it overspent the budget."""
-    if call.error is not None:
-        raise call.error
-    usage.count(call)
-    if not call.charged:
-        usage.charge(call)
+def _count(calls: list[Call]) -> BaseException | None:
+    """Counts and charges every call that was answered, whatever became of the others; the error of the first, by its
+    position, that failed or overspent the budget."""
+    failure: BaseException | None = None
+    for call in calls:
+        if call.reply is None:
+            failure = failure or call.error
+            continue
+        usage.count(call)
+        try:
+            if not call.charged:
+                usage.charge(call)
+        except LlmError as error:
+            failure = failure or error
+    return failure
+
+
+def _text(call: Call) -> str:
     assert call.reply is not None
     return call.reply.content

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, inf
+from threading import RLock
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
@@ -66,7 +67,8 @@ class Frame:
         return self.charged() if self.reserve else self.outer
 
     def limit_units(self) -> int | None:
-        return None if self.max_cost_usd is None else floor(self.max_cost_usd * UNITS)
+        limit = self.max_cost_usd
+        return None if limit is None or limit == inf else floor(limit * UNITS)
 
     def charge(self, tokens: int, cost_usd: float | None) -> None:
         self.spent_tokens += tokens
@@ -80,6 +82,7 @@ def units(usd: float) -> int:
     return ceil(usd * UNITS - 0.001)
 
 
+lock = RLock()  # around every change of a frame: programs in Python may use one from several threads
 scope: ContextVar[Frame | None] = ContextVar("budget", default=None)
 _base = Frame()
 _warned = False
@@ -98,8 +101,12 @@ def inner(max_cost_usd: float | None, max_tokens: int | None, pre_gate: bool, re
 
 
 def set_limit(usd: float) -> None:
-    """A limit from now on: counting starts at 0."""
+    """A limit from now on: counting starts at 0. What runs in a reserving budget can't lift that one: it gets an
+    ordinary budget beside it, for the rest of the task."""
     frame = current()
+    if frame.reserve:
+        scope.set(inner(usd, None, frame.pre_gate, False))
+        return
     frame.max_cost_usd = usd
     frame.spent_usd = 0.0
     frame.spent_units = 0
@@ -107,20 +114,25 @@ def set_limit(usd: float) -> None:
 
 def clear() -> None:
     frame = current()
-    frame.max_cost_usd = None
-    frame.max_tokens = None
+    if not frame.reserve:
+        frame.max_cost_usd = None
+        frame.max_tokens = None
 
 
 def charge(tokens: int, cost_usd: float | None, model: str, hold: Hold | None = None, check: bool = True) -> None:
     """Charges one call and settles what was held for it. Raises LlmError when an ordinary frame's limit is exceeded
     (tokens are checked first), unless check is False: an error is on its way already."""
     frame = current()
-    for one in frame.charged():
-        one.charge(tokens, cost_usd)
-        if cost_usd is None and tokens and one.max_cost_usd is not None:
-            _warn_unpriced(model)
-    if hold is not None:
-        hold.release()
+    with lock:
+        for one in frame.charged():
+            if hold is not None and one.reserve:
+                one.charge(*hold.at_least(tokens, cost_usd))
+            else:
+                one.charge(tokens, cost_usd)
+                if cost_usd is None and tokens and one.max_cost_usd is not None:
+                    _warn_unpriced(model)
+        if hold is not None:
+            hold.release()
     if check and not frame.reserve:
         _check(frame)
 

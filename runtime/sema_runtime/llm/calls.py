@@ -67,6 +67,7 @@ class Call:
     error: BaseException | None = None
     hold: Any = None  # of the attempt that succeeded: what a reserving budget keeps back for it
     charged: bool = False  # to the budget, before it is counted
+    unsaid: Usage | None = None  # our guess, of an answer for which the provider has said no usage
     spans: Any = None  # what an observer keeps of it
 
     @property
@@ -115,6 +116,9 @@ class observed:
         call = self.call
         call.ended = time_ns()
         call.error = error
+        if call.hold is not None:  # something went wrong behind an answer that was paid for
+            call.hold.forfeit()
+            call.hold = None
         _last.set(call)
         for observer in reversed(observers):
             observer.ended(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from time import time_ns
 
 from sema_runtime.llm import estimate, reserve, usage
@@ -17,26 +18,46 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+@dataclass(slots=True)
+class Told:
+    """What the providers said that a call used. wholly: whether they did so for all that may be billed."""
+
+    usage: Usage = field(default_factory=Usage)
+    wholly: bool = True
+
+    def add(self, used: Usage) -> None:
+        self.usage.prompt += used.prompt
+        self.wholly = self.wholly and used.prompt > 0
+
+    def failed(self, error: BaseException) -> None:
+        """Of a request that was given up, or wasn't answered."""
+        used = error.used if isinstance(error, ProviderError) else None
+        if used is not None and used.prompt:
+            self.add(used)
+        elif not reserve.is_free(error):
+            self.wholly = False
+
+
 class EndpointTrial:
     """`with EndpointTrial(call, endpoint, model, texts, used):` around the requests of one call.
 
     Holds back what the texts may cost while a reserving budget is in force (a token is at least one byte of text);
-    raises LlmError when there is no room. used: grows with each answer, and is charged when the call fails after all.
+    raises LlmError when there is no room. told: grows with each answer, and is charged when the call fails after all.
     """
 
-    __slots__ = ("_attempt", "_endpoint", "_model", "_token", "_used", "call")
+    __slots__ = ("_attempt", "_endpoint", "_model", "_need", "_token", "_told", "call")
 
-    def __init__(
-        self, call: Call, endpoint: Embedder | Ranker, model: str, texts: list[str], used: Usage | None = None
-    ) -> None:
+    def __init__(self, call: Call, endpoint: Embedder | Ranker, model: str, texts: list[str], told: Told) -> None:
         self.call = call
         self._endpoint = endpoint
         self._model = model
-        self._used = used or Usage()
+        self._told = told
         self._token: Any = None
+        self._need: estimate.Need | None = None
         if reserve.needed():
             tokens = sum(estimate.text_bytes(text) + estimate.PER_MESSAGE for text in texts)
-            call.hold = reserve.take(estimate.need(model, endpoint.provider, tokens, 0))
+            self._need = estimate.of_texts(endpoint.provider, model, tokens)
+            call.hold = reserve.take(self._need)
         if call.hold is not None and endpoint.function is not None:
             self._token = reserve.act_on_behalf_of(call.hold)
         self._attempt = call.begin_attempt(endpoint.provider, model)
@@ -48,6 +69,10 @@ class EndpointTrial:
         self._attempt.ended = time_ns()
         if self._token is not None:
             reserve.stop_acting(self._token)
+        if self._need is not None and self.call.hold is not None:
+            told = self._told.usage
+            all_of_it = not self._told.wholly and self._endpoint.function is None
+            self.call.hold.least(self._need, Usage(self._need.prompt_tokens) if all_of_it and error is None else told)
         if error is None:
             return
         self._attempt.error = error
@@ -64,13 +89,13 @@ class EndpointTrial:
 
     def _settle(self, error: BaseException) -> None:
         """Counts and charges what was answered before the call failed; all that was held, if more may be billed."""
-        call, hold = self.call, self.call.hold
-        if self._used.prompt:
-            usage.spent(call, self._used, self._model, self._endpoint.provider)
+        call, hold, used = self.call, self.call.hold, self._told.usage
+        if used.prompt:
+            usage.spent(call, used, self._model, self._endpoint.provider)
             usage.count(call)
-        if hold is not None and not reserve.is_free(error):
+        if hold is not None and not (reserve.is_free(error) and self._told.wholly):
             usage.forfeit(call, hold)
-        elif self._used.prompt:
+        elif used.prompt:
             usage.charge(call, check=False)
         elif hold is not None:
             hold.release()

@@ -14,7 +14,7 @@ from sema_runtime.llm import cassette, usage
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.embedding_providers import Embedder
-from sema_runtime.llm.embedding_trial import EndpointTrial
+from sema_runtime.llm.embedding_trial import EndpointTrial, Told
 from sema_runtime.llm.messages import Reply, Usage
 from sema_runtime.llm.providers import registry
 from sema_runtime.llm.vectors import packed, unpacked
@@ -42,12 +42,12 @@ class Answers:
     """What has come so far. embeddings: by the place of their text. model: as the provider calls it."""
 
     embeddings: list[bytes]
-    usage: Usage = field(default_factory=Usage)
+    told: Told = field(default_factory=Told)
     model: str = ""
 
     def add(self, start: int, embeddings: list[bytes], used: Usage, model: str) -> None:
         self.embeddings[start : start + len(embeddings)] = embeddings
-        self.usage.prompt += used.prompt
+        self.told.add(used)
         self.model = model
 
 
@@ -109,9 +109,9 @@ def _asked(call: Call, request: EmbedRequest) -> list[bytes]:
     embedder = registry().require_embedder()
     model = request.model or embedder.model
     answers = Answers([b""] * len(request.texts))
-    with EndpointTrial(call, embedder, model, request.texts, answers.usage):
+    with EndpointTrial(call, embedder, model, request.texts, answers.told):
         _fill(embedder, request, model, answers)
-    usage.measure(call, Reply("", answers.model or model, answers.usage, provider=embedder.provider))
+    usage.measure(call, Reply("", answers.model or model, answers.told.usage, provider=embedder.provider))
     if embedder.wire == "local":
         call.cost_usd = 0.0
     return answers.embeddings
@@ -146,7 +146,9 @@ async def _fill_from_server(embedder: Embedder, request: EmbedRequest, model: st
     finally:
         for one in asked:
             one.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
+        for error in await asyncio.gather(*asked, return_exceptions=True):
+            if error is not None:
+                answers.told.failed(error)
     wire_embeddings.check_lengths(answers.embeddings)
 
 

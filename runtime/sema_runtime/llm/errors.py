@@ -12,13 +12,18 @@ from __future__ import annotations
 
 from sema_runtime.values.errors import LlmError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.llm.messages import Usage
+
 RATE_LIMIT_MS = 5000
+LOST = frozenset((408, 502, 504, 520, 522, 524))  # says who stands before the server, which may be at work all the same
 
 
 class ProviderError(LlmError):
     """status: of the HTTP reply, 0 without one. retryable: whether the same request may succeed later.
     wait_ms: how long to wait before that, when the server said so. maybe_billed: the request was sent, and no usable
-    answer came back.
+    answer came back. used: what the server says the request used, for all that.
 
     A caught one has :provider, :model, :status (of an HTTP reply) and :hint besides what all conditions have; who was
     asked is added by `concerning`."""
@@ -38,6 +43,7 @@ class ProviderError(LlmError):
         self.retryable = retryable
         self.wait_ms = wait_ms
         self.maybe_billed = maybe_billed
+        self.used: Usage | None = None
         if status:
             self.fields["status"] = status
 
@@ -73,7 +79,10 @@ def network_error(reason: str, hint: str | None = None, maybe_billed: bool = Fal
 
 
 def api_error(status: int, message: str, hint: str | None = None) -> ProviderError:
-    return ProviderError(f"API error: {status} - {message}", status=status, retryable=status >= 500, hint=hint)
+    """The server said no; or, with a status of success, something that is no answer."""
+    maybe_billed = 200 <= status < 300 or status in LOST
+    text = f"API error: {status} - {message}"
+    return ProviderError(text, status=status, retryable=status >= 500, hint=hint, maybe_billed=maybe_billed)
 
 
 def rate_limited(wait_ms: int | None = None, said: str = "") -> ProviderError:

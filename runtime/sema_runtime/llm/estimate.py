@@ -11,14 +11,19 @@ import json
 from typing import NamedTuple
 
 from sema_runtime.llm import pricing
-from sema_runtime.llm.messages import Request, Usage
+from sema_runtime.llm.messages import Reply, Request, Usage, tokens
 from sema_runtime.llm.providers import Provider
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PER_CALL = 64  # tokens that servers add around a prompt
 PER_MESSAGE = 16
 PER_TOOL = 64
 FOR_TOOLS = 600  # the instructions that come with any tool
 PER_IMAGE = 6000
+MOST_EXCESS = 100.0  # a model shall not be out of use because a server has miscounted once
 
 _excess: dict[str, float] = {}  # model → how much more than its bound was reported, 1.2 for a fifth
 
@@ -48,7 +53,15 @@ class Need(NamedTuple):
 def of_request(provider: Provider, request: Request, model: str) -> Need:
     """For one attempt at a completion. A model that Ollama serves costs nothing, unless it was given a price."""
     found = need(model, provider.name, prompt_bound(request), reply_bound(provider, request))
+    if provider.wire != "sema" and request.max_tokens < 1:
+        found = found._replace(reply_tokens=-1)  # servers understand that as "no limit"
     return found._replace(cost_usd=0.0) if found.cost_usd is None and provider.wire == "ollama" else found
+
+
+def of_texts(provider: str, model: str, tokens: int) -> Need:
+    """For texts that are embedded or ranked. Models on this machine cost nothing, unless they were given a price."""
+    found = need(model, provider, tokens, 0)
+    return found._replace(cost_usd=0.0) if found.cost_usd is None and provider in ("local", "ollama") else found
 
 
 def need(model: str, provider: str, prompt_tokens: int, reply_tokens: int) -> Need:
@@ -63,8 +76,13 @@ def prompt_bound(request: Request) -> int:
         total += PER_MESSAGE + text_bytes(message.content) + PER_IMAGE * len(message.images)
         for call in message.tool_calls:
             total += PER_MESSAGE + text_bytes(call.name) + _json_bytes(call.arguments)
+        total += sum(text_bytes(call.id) + text_bytes(call.thought_signature or "") for call in message.tool_calls)
+        total += text_bytes(message.tool_call_id or "") + text_bytes(message.tool_name or "")
     for tool in request.tools:
-        total += PER_TOOL + text_bytes(tool.name) + text_bytes(tool.description) + _json_bytes(tool.parameters)
+        size = _schema_bytes(tool.parameters, request.strict_tools)
+        total += PER_TOOL + text_bytes(tool.name) + text_bytes(tool.description) + size
+    if request.answer_schema is not None:
+        total += FOR_TOOLS + _schema_bytes(request.answer_schema, True)
     return total + FOR_TOOLS * bool(request.tools)
 
 
@@ -73,15 +91,35 @@ def reply_bound(provider: Provider, request: Request) -> int:
     if provider.wire == "anthropic":
         from sema_runtime.llm.wire_anthropic import THINKING_BUDGETS
 
-        return request.max_tokens + (THINKING_BUDGETS.get(request.reasoning_effort or "") or 0)
-    return request.max_tokens
+        return tokens(request.max_tokens) + THINKING_BUDGETS.get((request.reasoning_effort or "").lower(), 0)
+    return tokens(request.max_tokens)
 
 
 def learn(need: Need, used: Usage) -> None:
     """Compares what was reported with what was expected at most."""
     excess = max(used.prompt / max(1, need.prompt_tokens), used.completion / max(1, need.reply_tokens))
     if excess > 1.0:
-        _excess[need.model] = _excess.get(need.model, 1.0) * excess
+        _excess[need.model] = min(_excess.get(need.model, 1.0) * excess, MOST_EXCESS)
+
+
+def billed(need: Need, reply: Reply, wire: str) -> Usage:
+    """The most that an answer may have cost: what was said of it, where nothing was said what was expected at most. A
+    provider that is a function of the program has said everything."""
+    used = reply.usage
+    prompt, completion = used.prompt, used.completion
+    if wire == "anthropic":
+        prompt += used.cache_read + used.cache_creation
+    if wire != "sema":
+        prompt = prompt or need.prompt_tokens
+        if not completion and (reply.content or reply.tool_calls or not used.total):
+            completion = need.reply_tokens
+    return Usage(prompt, completion)
+
+
+def likely_usage(request: Request, reply: Reply) -> Usage:
+    """A likely usage, of an answer for which the provider has said none."""
+    made = reply.content + "".join(call.name + json.dumps(call.arguments) for call in reply.tool_calls)
+    return Usage(likely_prompt(request), text_tokens(made))
 
 
 def likely_prompt(request: Request) -> int:
@@ -97,6 +135,13 @@ def text_tokens(text: str) -> int:
 def text_bytes(text: str) -> int:
     """In UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _schema_bytes(schema: dict[str, Any], held: bool) -> int:
+    """held: as providers get it that hold a model to it."""
+    from sema_runtime.llm.native import strict
+
+    return max(_json_bytes(schema), _json_bytes(strict(schema)) if held else 0)
 
 
 def _json_bytes(value: object) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.llm.errors import api_error, parse_error
 from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
-from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage, tokens
 from sema_runtime.llm.providers import Provider
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import PolicyDenied
@@ -103,11 +103,7 @@ def usage_of(usage: Any) -> Usage:
     if not is_map(usage):
         return Usage()
     names = ("prompt-tokens", "completion-tokens", "cache-read-tokens", "cache-creation-tokens")
-    return Usage(*(_count(usage.get(name)) for name in names))
-
-
-def _count(value: Any) -> int:
-    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
+    return Usage(*(tokens(usage.get(name)) for name in names))
 
 
 def _calls(calls: Any) -> list[ToolCall]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ROLES = ("system", "user", "assistant", "tool")
+MOST_TOKENS = 1 << 53  # that a reply can claim to have used
 
 
 @dataclass(slots=True, frozen=True)
@@ -132,6 +133,24 @@ class Usage:
     @property
     def total(self) -> int:
         return self.prompt + self.completion
+
+    def at_least(self, other: Usage) -> Usage:
+        """The larger of each count: a stream tells them several times, not always all of them."""
+        return Usage(
+            max(self.prompt, other.prompt),
+            max(self.completion, other.completion),
+            max(self.cache_read, other.cache_read),
+            max(self.cache_creation, other.cache_creation),
+        )
+
+
+def tokens(value: Any) -> int:
+    """A number of tokens as providers write it, also as `12.0` or "12"; 0 for what is none."""
+    if isinstance(value, str) and len(value) < 20 and value.isascii() and value.isdecimal():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        return 0  # also for NaN
+    return -int(-min(value, MOST_TOKENS) // 1)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from sema_runtime.llm import guard as guards
 from sema_runtime.llm import usage
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.embedding_providers import Ranker
-from sema_runtime.llm.embedding_trial import EndpointTrial
+from sema_runtime.llm.embedding_trial import EndpointTrial, Told
 from sema_runtime.llm.messages import Reply, Usage
 from sema_runtime.llm.providers import registry
 
@@ -44,13 +44,19 @@ def rerank(request: RerankRequest) -> Ranked:
         ranker = registry().require_ranker(request.provider)
         model = request.model or ranker.model
         queries = [request.query] * len(request.documents)  # each is read beside it
-        with EndpointTrial(call, ranker, model, request.documents + queries):
-            request.results, used = _asked(ranker, request, model)
+        told = Told()
+        with EndpointTrial(call, ranker, model, request.documents + queries, told):
+            try:
+                request.results, used = _asked(ranker, request, model)
+            except BaseException as error:
+                told.failed(error)
+                raise
+            told.add(used)
         usage.measure(call, Reply("", model, used, provider=ranker.provider))
         if used.prompt:
             usage.track(call)
         elif call.hold is not None:
-            call.hold.release()
+            usage.charge(call)
     return request.results
 
 

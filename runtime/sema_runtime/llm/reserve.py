@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 
-from sema_runtime.llm import budget
+from sema_runtime.llm import budget, pricing
 from sema_runtime.llm.budget import UNITS, BudgetError, Frame, units
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.values.errors import LlmError
@@ -22,22 +22,43 @@ from sema_runtime.values.errors import LlmError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+    from contextvars import Context
 
     from sema_runtime.llm.estimate import Need
+    from sema_runtime.llm.messages import Usage
 
 
 @dataclass(slots=True, eq=False)
 class Hold:
-    """What one call may use, held in frames. waiting: how many calls made on its behalf wait for room themselves."""
+    """What one call may use, held in frames. waiting: how many calls made on its behalf wait for room themselves;
+    going_on: it gets on meanwhile, for all that."""
 
     frames: tuple[Frame, ...]
     tokens: int
     units: int
     waiting: int = 0
+    going_on: bool = False
     live: bool = True
+    least_tokens: int = 0
+    least_usd: float | None = None
+
+    def least(self, need: Need, used: Usage) -> None:
+        """Tells what the call is charged with at least, at the price of the model that was asked for: the one that
+        answered may have another name, and no price."""
+        self.least_tokens = used.total
+        self.least_usd = pricing.cost(need.model, need.provider, used.prompt, used.completion)
+
+    def at_least(self, tokens: int, cost_usd: float | None) -> tuple[int, float | None]:
+        least = self.least_usd
+        usd = cost_usd if least is None else max(cost_usd or 0.0, least)
+        return max(tokens, self.least_tokens), usd
 
     def release(self) -> None:
         """Gives back what is held; others that wait for it go on."""
+        with budget.lock:
+            self._release()
+
+    def _release(self) -> None:
         if self.live:
             self.live = False
             for frame in self.frames:
@@ -53,10 +74,11 @@ class Hold:
 
     def forfeit(self) -> None:
         """Charges what is held: the call was sent, and nobody said what it cost."""
-        if self.live:
-            for frame in self.frames:
-                frame.charge(self.tokens, self.units / UNITS)
-            self.release()
+        with budget.lock:
+            if self.live:
+                for frame in self.frames:
+                    frame.charge(*self.at_least(self.tokens, self.units / UNITS))
+                self._release()
 
 
 def is_free(error: BaseException) -> bool:
@@ -98,7 +120,7 @@ class Queue:
 
     def moving(self) -> bool:
         """Whether some call will end by itself, without another one getting room first."""
-        return any(not hold.waiting for hold in self.holds)
+        return any(hold.going_on or not hold.waiting for hold in self.holds)
 
     def _answer(self, one: Waiting, hold: Hold | None, error: LlmError | None) -> None:
         self.waiting.remove(one)
@@ -161,36 +183,38 @@ def _at_once(need: Need) -> tuple[Hold | None, tuple[Frame, ...] | None]:
     frames = budget.current().around()
     if not frames:
         return None, None
-    queue = _queue_of(frames)
-    behalf = _behalf.get()
-    error = _hopeless(need, frames)
-    if error is not None:
-        raise error
-    crowded = not behalf and any(one.frames[0] is frames[0] for one in queue.waiting)
-    if not crowded and _fits(need, frames):
-        return _held(need, frames, queue), None
+    with budget.lock:
+        queue = _queue_of(frames)
+        error = _hopeless(need, frames)
+        if error is not None:
+            raise error
+        crowded = not _served() and any(one.frames[0] is frames[0] for one in queue.waiting)
+        if not crowded and _fits(need, frames):
+            return _held(need, frames, queue), None
     return None, frames
 
 
 async def _when_there_is_room(frames: tuple[Frame, ...], need: Need) -> Hold:
     from asyncio import get_running_loop
 
-    queue = _queue_of(frames)
-    one = Waiting(need, frames, _behalf.get(), get_running_loop().create_future())
-    queue.waiting.append(one)
-    for hold in one.behalf:
-        hold.waiting += 1
-    queue.serve()
+    one = Waiting(need, frames, _served(), get_running_loop().create_future())
+    with budget.lock:
+        queue = _queue_of(frames)
+        queue.waiting.append(one)
+        for hold in one.behalf:
+            hold.waiting += 1
+        queue.serve()
     try:
         return await one.room
     except BaseException:
-        if one.room.done() and not one.room.cancelled() and one.room.exception() is None:
-            one.room.result().release()  # cancelled just when there was room
-        elif one in queue.waiting:  # cancelled
-            queue.waiting.remove(one)
-            for hold in one.behalf:
-                hold.waiting -= 1
-            queue.serve()
+        with budget.lock:
+            if one.room.done() and not one.room.cancelled() and one.room.exception() is None:
+                one.room.result().release()  # cancelled just when there was room
+            elif one in queue.waiting:  # cancelled
+                queue.waiting.remove(one)
+                for hold in one.behalf:
+                    hold.waiting -= 1
+                queue.serve()
         raise
 
 
@@ -201,6 +225,25 @@ def act_on_behalf_of(hold: Hold) -> Token[tuple[Hold, ...]]:
 
 def stop_acting(token: Token[tuple[Hold, ...]]) -> None:
     _behalf.reset(token)
+
+
+def _served() -> tuple[Hold, ...]:
+    return tuple(hold for hold in _behalf.get() if hold.live)
+
+
+def read_from(context: Context) -> None:
+    """The calls made here serve the stream whose work has that context, as it waits, sooner or later, to be read."""
+    if held := context.get(_behalf):
+        _behalf.set(held)
+
+
+def gets_on(context: Context, going_on: bool) -> None:
+    """Tells whether the stream whose work has that context gets on without being read."""
+    with budget.lock:
+        for hold in context.get(_behalf) or ():
+            hold.going_on = going_on
+            if hold.live and not going_on:
+                _queue_of(hold.frames).serve()
 
 
 def _queue_of(frames: tuple[Frame, ...]) -> Queue:
@@ -233,6 +276,13 @@ def _fits(need: Need, frames: tuple[Frame, ...]) -> bool:
 def _hopeless(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
     """Why a call can't be made even when nothing else is under way; None when it can."""
     cost = units(need.cost_usd or 0.0)
+    if need.reply_tokens < 0:
+        return BudgetError(
+            "the call's :max-tokens is no limit: a :reserve budget can't hold for it — not sent",
+            frames[0],
+            "usd" if frames[0].max_tokens is None else "tokens",
+            "give a :max-tokens of 1 or more",
+        )
     for frame in frames:
         limit = frame.limit_units()
         if limit is not None and need.cost_usd is None:

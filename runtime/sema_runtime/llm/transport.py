@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib import import_module
@@ -55,23 +56,63 @@ async def send_async(provider: Provider, request: Request, model: str) -> Reply:
             answer = await http.post(
                 url, wire.headers(provider), wire.body(provider, request, False), request.timeout_ms
             )
-            if answer.status != 400 or not wire.learn(provider, request, answer.text):
+            if answer.status != 400 or used_by(wire, answer.text) or not wire.learn(provider, request, answer.text):
                 break
-        if not 200 <= answer.status < 300:
-            raise wire_error(provider, answer)
-        reply: Reply = replies.checked(replies.read(wire.parse, answer.text, request), model)
+        try:
+            if not 200 <= answer.status < 300:
+                raise wire_error(provider, answer)
+            reply: Reply = replies.checked(replies.read(wire.parse, answer.text, request), model)
+        except ProviderError as error:
+            error.used = used_by(wire, answer.text)
+            error.maybe_billed = error.maybe_billed or answer.status < 300  # whatever code it has inside
+            raise
     reply.provider = provider.name
     return tool_names.restored(reply, names)
 
 
+def used_by(wire: Any, text: str) -> Usage | None:
+    """What the reply to a request that failed says it used, all the same."""
+    if '"usage' not in text and "_count" not in text:
+        return None
+    try:
+        used: Usage = wire.usage_in(json.loads(text))
+    except replies.MALFORMED:
+        return None
+    return used if used.total else None
+
+
 class Whole:
     """A reply that came in one piece, as a stream's reader."""
+
+    began = True
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
 
     def so_far(self) -> tuple[str, Usage]:
         return self._reply.content, self._reply.usage
+
+
+class Reading:
+    """What a stream has brought. began: whether that is anything but an error."""
+
+    def __init__(self, wire: Any, request: Request) -> None:
+        self.reader = wire.StreamReader(request)
+        self.so_far: Callable[[], tuple[str, Usage]] = self.reader.so_far
+        self.began = False
+        self._mender = replies.Mender()
+
+    def texts(self, events: list[Event]) -> list[str]:
+        found = []
+        for event in events:
+            if text := self._mender.feed(replies.read(self.reader.feed, event)):
+                found.append(text)
+            self.began = True
+        return found
+
+    def end(self, model: str) -> tuple[Reply, str]:
+        """The whole reply, and a last piece of its text. Raises ProviderError when it isn't whole."""
+        return replies.checked(self.reader.reply(), model), self._mender.rest()
 
 
 def stream(
@@ -102,26 +143,23 @@ async def _texts(provider: Provider, request: Request, reading: Callable[[Any], 
     """The reply that a stream adds up to; its texts are given to pieces as they come."""
     source = await _open(provider, request)
     try:
-        reader = wire_of(provider).StreamReader(request)
+        read = Reading(wire_of(provider), request)
         splitter = wire_of(provider).splitter()
-        reading(reader)
-
-        mender = replies.Mender()
+        reading(read)
 
         def take_events(events: list[Event]) -> None:
-            texts = [text for event in events if (text := mender.feed(replies.read(reader.feed, event)))]
-            if texts:
+            if texts := read.texts(events):
                 pieces.give(texts)
 
         def take(piece: bytes) -> Awaitable[None] | bool:
             take_events(splitter.feed(piece))
-            return pieces.room() if pieces.crowded() else not reader.done
+            return pieces.room() if pieces.crowded() else not read.reader.done
 
         await source.pour(take)
-        if not reader.done:
+        if not read.reader.done:
             take_events(splitter.close())
-        finished = replies.checked(reader.reply(), request.model)
-        if rest := mender.rest():
+        finished, rest = read.end(request.model)
+        if rest:
             pieces.give([rest])
         return finished
     finally:
@@ -143,11 +181,15 @@ async def _open(provider: Provider, request: Request) -> http.ByteStream:
         if refusal is None:
             return source
         await source.close()
-        if refusal.status == 200:
-            raise parse_error(f"reply is not a stream: {refusal.text[:120]!r}")
         corrections += 1
-        if refusal.status != 400 or corrections > MAX_CORRECTIONS or not wire.learn(provider, request, refusal.text):
-            raise wire_error(provider, refusal)
+        used = used_by(wire, refusal.text)
+        over = used is not None or corrections > MAX_CORRECTIONS
+        if refusal.status != 400 or over or not wire.learn(provider, request, refusal.text):
+            error = wire_error(provider, refusal)
+            if refusal.status == 200:
+                error = parse_error(f"reply is not a stream: {refusal.text[:120]!r}")
+            error.used = used
+            raise error
 
 
 def wire_error(provider: Provider, answer: http.HttpReply) -> ProviderError:

@@ -7,8 +7,13 @@ from typing import Any
 
 from sema_runtime.llm import reserve, usage
 from sema_runtime.llm.calls import Call
+from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Reply, Usage
 from sema_runtime.llm.providers import Provider
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.llm.estimate import Need
 
 
 class Trial:
@@ -16,7 +21,7 @@ class Trial:
     what it may cost. `trial.won(reply)` keeps the hold until the reply is charged. Raises LlmError when the budget has
     no room for it. `opened` is the same for coroutines."""
 
-    __slots__ = ("_attempt", "_hold", "_need", "_reader", "_token", "call")
+    __slots__ = ("_attempt", "_hold", "_need", "_reader", "_token", "_wire", "call")
 
     def __init__(self, call: Call, provider: Provider, model: str) -> None:
         self._prepare(call, provider, model)
@@ -31,7 +36,8 @@ class Trial:
 
     def _prepare(self, call: Call, provider: Provider, model: str) -> None:
         self.call = call
-        self._need = None
+        self._wire = provider.wire
+        self._need: Need | None = None
         self._reader: Any = None
         self._token: Any = None
         if reserve.needed():
@@ -41,7 +47,7 @@ class Trial:
 
     def _begin(self, provider: Provider, model: str, hold: reserve.Hold | None) -> None:
         self._hold = hold
-        if hold is not None and provider.wire == "sema":
+        if hold is not None and (provider.wire == "sema" or self.call.streaming):  # which runs code of the program
             self._token = reserve.act_on_behalf_of(hold)
         self._attempt = self.call.begin_attempt(provider.name, model)
 
@@ -50,11 +56,17 @@ class Trial:
 
     def won(self, reply: Reply) -> Reply:
         """The reply, for which the hold is kept until `usage.charge`."""
-        self.call.hold, self._hold = self._hold, None
-        if self._need is not None:
+        call, need, hold = self.call, self._need, self._hold
+        call.hold, self._hold = hold, None
+        told = self._wire == "sema" or reply.usage.total > 0
+        if need is not None or not told:
             from sema_runtime.llm import estimate
 
-            estimate.learn(self._need, reply.usage)
+            if not told:
+                call.unsaid = estimate.likely_usage(call.asked, reply)
+            if need is not None and hold is not None:
+                estimate.learn(need, reply.usage)
+                hold.least(need, estimate.billed(need, reply, self._wire))
         return reply
 
     def reading(self, reader: Any) -> None:
@@ -70,7 +82,9 @@ class Trial:
         self._attempt.error = error
         if self._reader is not None:
             text, said = self._reader.so_far()
-            self._charge_broken(text, said, reserve.is_free(error))
+            self._charge_broken(text, said, reserve.is_free(error) and not self._reader.began)
+        elif isinstance(error, ProviderError) and error.used is not None:
+            self._charge_failed(error.used, error.maybe_billed)
         elif self._hold is not None:
             self._hold.failed(error)
 
@@ -88,9 +102,25 @@ class Trial:
         call.estimated = True
         usage.spent(call, used, attempt.model, attempt.provider)
         usage.count(call)
-        if self._hold is None:
+        self._settle(bool(used.total))
+
+    def _charge_failed(self, used: Usage, maybe_more: bool) -> None:
+        """Counts what the server said about a request that it hasn't answered."""
+        call, attempt = self.call, self._attempt
+        usage.spent(call, used, attempt.model, attempt.provider)
+        usage.count(call)
+        self._settle(maybe_more and not (used.prompt and used.completion))
+
+    def _settle(self, all_of_it: bool) -> None:
+        """Charges the call's usage to the budget, and where it was held, all that was held, if that may be billed."""
+        call, hold = self.call, self._hold
+        if hold is None:
             usage.charge(call, check=False)
-        elif used.total:
-            usage.forfeit(call, self._hold)
+            return
+        assert self._need is not None
+        hold.least(self._need, call.usage or Usage())
+        if all_of_it:
+            usage.forfeit(call, hold)
         else:
-            self._hold.release()
+            call.hold = hold
+            usage.charge(call, check=False)

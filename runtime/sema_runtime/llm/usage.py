@@ -96,18 +96,23 @@ def count(call: Call) -> None:
     if counting is not None:
         counting.add(used, call.model, call.cost_usd)
     total = session.usage
-    total.prompt += used.prompt
-    total.completion += used.completion
-    total.cache_read += used.cache_read
-    total.cache_creation += used.cache_creation
-    session.cost_usd += call.cost_usd or 0.0
+    with budget.lock:
+        total.prompt += used.prompt
+        total.completion += used.completion
+        total.cache_read += used.cache_read
+        total.cache_creation += used.cache_creation
+        session.cost_usd += call.cost_usd or 0.0
 
 
 def charge(call: Call, check: bool = True) -> None:
-    """Charges a measured call to the budget. Raises LlmError when that is now overspent, unless check is False."""
-    used = call.usage or Usage()
+    """Charges a measured call to the budget, with our guess if nobody said what it used. Raises LlmError when that is
+    now overspent, unless check is False."""
+    used, cost = call.usage or Usage(), call.cost_usd
+    if call.unsaid is not None:
+        used = call.unsaid
+        cost = pricing.cost(call.model, call.provider, used.prompt, used.completion)
     hold, call.hold = call.hold, None
-    budget.charge(used.total, call.cost_usd, call.model, hold, check)
+    budget.charge(used.total, cost, call.model, hold, check)
 
 
 def forfeit(call: Call, hold: Hold) -> None:
@@ -115,7 +120,8 @@ def forfeit(call: Call, hold: Hold) -> None:
     which nothing was held, is charged what is known."""
     frame = budget.current()
     if not frame.reserve:
-        frame.charge((call.usage or Usage()).total, call.cost_usd)
+        with budget.lock:
+            frame.charge((call.usage or Usage()).total, call.cost_usd)
     hold.forfeit()
 
 

@@ -126,11 +126,10 @@ def parse(text: str, request: Request) -> Reply:
     blocks = value.get("content")
     if not isinstance(blocks, list):
         raise parse_error("no content in response")
-    usage = value.get("usage")
     return Reply(
         content="\n".join(block.get("text") or "" for block in blocks if block.get("type") == "text"),
         model=value.get("model") or request.model,
-        usage=_usage(usage),
+        usage=usage_in(value),
         tool_calls=[
             ToolCall(block.get("id") or "", block.get("name") or "", arguments_of(block.get("input")))
             for block in blocks
@@ -140,7 +139,9 @@ def parse(text: str, request: Request) -> Reply:
     )
 
 
-def _usage(usage: Any) -> Usage:
+def usage_in(value: dict[str, Any]) -> Usage:
+    """What a reply, or an event of a stream, says it used."""
+    usage = value.get("usage")
     return Usage(
         count(usage, "input_tokens"),
         count(usage, "output_tokens"),
@@ -179,25 +180,15 @@ class StreamReader:
         elif kind == "message_start":
             message = value.get("message") or {}
             self._model = message.get("model") or self._model
-            self._usage = _usage(message.get("usage"))
+            self._usage = usage_in(message)
         elif kind == "message_delta":
             self._stop = (value.get("delta") or {}).get("stop_reason") or self._stop
-            self._update(value.get("usage") or {})
+            self._usage = self._usage.at_least(usage_in(value))  # totals; those left out stay as at the start
         elif kind == "message_stop":
             self.done = True
         elif kind == "error":
             raise _stream_error(value.get("error") or {})
         return ""
-
-    def _update(self, told: dict[str, Any]) -> None:
-        """Counts at the end of a stream are totals; those left out stay as they were at the start."""
-        usage = self._usage
-        usage.completion = count(told, "output_tokens") or usage.completion
-        usage.prompt = count(told, "input_tokens") or usage.prompt
-        if told.get("cache_read_input_tokens") is not None:
-            usage.cache_read = count(told, "cache_read_input_tokens")
-        if told.get("cache_creation_input_tokens") is not None:
-            usage.cache_creation = count(told, "cache_creation_input_tokens")
 
     def _delta(self, index: int, delta: dict[str, Any]) -> str:
         if index in self._calls:
@@ -216,7 +207,7 @@ class StreamReader:
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self.done and self._stop is None:
-            raise network_error("the stream ended before the reply was complete")
+            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
         calls = [
             ToolCall(call["id"], call["name"], arguments_of(call["json"] or self._inputs[index]))
             for index, call in sorted(self._calls.items())

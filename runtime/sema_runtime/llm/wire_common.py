@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
-from sema_runtime.llm.messages import Image, Message, Request
+from sema_runtime.llm.messages import Image, Message, Request, tokens
 from sema_runtime.net.sse import Event, SseParser
 
 TYPE_CHECKING = False
@@ -65,10 +65,10 @@ def arguments_text(arguments: Any) -> str:
 
 
 def count(usage: Any, *path: str) -> int:
-    """The token count at a path of a usage object, 0 where it is absent."""
+    """The token count at a path of a usage object, 0 where it is absent. Some servers write it as `12.0` or "12"."""
     for key in path:
         usage = usage.get(key) if isinstance(usage, dict) else None
-    return max(0, usage) if type(usage) is int else 0
+    return tokens(usage)
 
 
 def picture_type(image: Image) -> str:

@@ -11,11 +11,13 @@ It is also the wire of providers that don't chat: asked for a completion, it say
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from math import isfinite
 
 from sema_runtime.llm import http
 from sema_runtime.llm.embedding_providers import Embedder, Ranker
-from sema_runtime.llm.errors import api_error, config_error, parse_error
+from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error
 from sema_runtime.llm.messages import Request, Usage
 from sema_runtime.llm.providers import Provider
 from sema_runtime.llm.vectors import packed
@@ -42,11 +44,12 @@ async def embed(
     """(one embedding for each text, tokens, the model's name as the provider gives it). Raises ProviderError."""
     body = _body(embedder.wire, texts, model)
     reply = await _ask(embedder, PATHS[embedder.wire], body, timeout_ms)
-    found = _embeddings(embedder.wire, reply)
-    if len(found) != len(texts):
-        raise parse_error(f"{len(found)} embeddings came for {len(texts)} texts")
-    embeddings = [_packed(index, numbers) for index, numbers in enumerate(found)]
-    check_lengths(embeddings)
+    with _told(reply):
+        found = _embeddings(embedder.wire, reply)
+        if len(found) != len(texts):
+            raise parse_error(f"{len(found)} embeddings came for {len(texts)} texts")
+        embeddings = [_packed(index, numbers) for index, numbers in enumerate(found)]
+        check_lengths(embeddings)
     name = reply.get("model")
     return embeddings, _usage(reply), name if isinstance(name, str) and name else model
 
@@ -59,10 +62,11 @@ async def rank(
     if top is not None:
         body[ranker.top_field] = top
     reply = await _ask(ranker, "/rerank", body, timeout_ms)
-    results = reply.get(ranker.results_field)
-    if not isinstance(results, list):
-        raise parse_error(f"missing {ranker.results_field} in rerank response")
-    return [_ranked(one, len(documents)) for one in results], _usage(reply)
+    with _told(reply):
+        results = reply.get(ranker.results_field)
+        if not isinstance(results, list):
+            raise parse_error(f"missing {ranker.results_field} in rerank response")
+        return [_ranked(one, len(documents)) for one in results], _usage(reply)
 
 
 def _body(wire: str, texts: list[str], model: str) -> dict[str, Any]:
@@ -78,8 +82,21 @@ async def _ask(endpoint: Embedder | Ranker, path: str, body: dict[str, Any], tim
     headers = {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
     answer = await http.post(endpoint.base_url + path, headers, body, timeout_ms)
     if not 200 <= answer.status < 300:
-        raise api_error(answer.status, _error_text(answer.text))
+        error = api_error(answer.status, _error_text(answer.text))
+        with suppress(ProviderError):
+            error.used = _usage(decode(answer.text))
+        raise error
     return decode(answer.text)
+
+
+@contextmanager
+def _told(reply: dict[str, Any]) -> Iterator[None]:
+    """Around the reading of a reply: an error says what the provider said that it used."""
+    try:
+        yield
+    except ProviderError as error:
+        error.used = _usage(reply)
+        raise
 
 
 def _error_text(body: str) -> str:
@@ -147,8 +164,5 @@ def _ranked(result: Any, documents: int) -> tuple[int, float]:
 
 def _usage(reply: dict[str, Any]) -> Usage:
     """Cohere counts under `meta`, OpenAI and most others under `usage`."""
-    return Usage(
-        prompt=count(reply, "usage", "prompt_tokens")
-        or count(reply, "usage", "total_tokens")
-        or count(reply, "meta", "billed_units", "input_tokens")
-    )
+    usage = max(count(reply, "usage", "prompt_tokens"), count(reply, "usage", "total_tokens"))
+    return Usage(prompt=usage or count(reply, "meta", "billed_units", "input_tokens"))

@@ -125,7 +125,7 @@ def parse(text: str, request: Request) -> Reply:
             "raise :max-tokens or lower :reasoning-effort",
         )
     return Reply(
-        content, value.get("modelVersion") or request.model, _usage(value), calls, "tool_use" if calls else "stop"
+        content, value.get("modelVersion") or request.model, usage_in(value), calls, "tool_use" if calls else "stop"
     )
 
 
@@ -152,12 +152,14 @@ def _calls(parts: list[dict[str, Any]], first: int) -> list[ToolCall]:
     ]
 
 
-def _usage(value: dict[str, Any]) -> Usage:
-    """Thinking is counted apart from the answer here, and paid for like it."""
+def usage_in(value: dict[str, Any]) -> Usage:
+    """What a reply says it used. Thinking is counted apart from the answer here, and paid for like it."""
     used = value.get("usageMetadata")
+    prompt = count(used, "promptTokenCount")
+    made = count(used, "candidatesTokenCount") + count(used, "thoughtsTokenCount")
     return Usage(
-        count(used, "promptTokenCount"),
-        count(used, "candidatesTokenCount") + count(used, "thoughtsTokenCount"),
+        prompt,
+        max(made, count(used, "totalTokenCount") - prompt),
         count(used, "cachedContentTokenCount"),
     )
 
@@ -171,7 +173,7 @@ class StreamReader:
         self._first_call = calls_so_far(request)
         self._text: list[str] = []
         self._calls: list[ToolCall] = []
-        self._usage: dict[str, Any] = {}
+        self._usage = Usage()
         self._finished = False
 
     def feed(self, event: Event) -> str:
@@ -184,7 +186,7 @@ class StreamReader:
             self._finished = True
         self._model = value.get("modelVersion") or self._model
         if "usageMetadata" in value:
-            self._usage = value
+            self._usage = self._usage.at_least(usage_in(value))
         if not parts:
             return ""
         self._calls += _calls(parts, self._first_call + len(self._calls))
@@ -195,11 +197,11 @@ class StreamReader:
     def so_far(self) -> tuple[str, Usage]:
         """What a broken stream has brought: text with the calls' arguments, and the usage the provider told, if any."""
         arguments = [arguments_text(call.arguments) for call in self._calls]
-        return "".join(self._text + arguments), _usage(self._usage)
+        return "".join(self._text + arguments), self._usage
 
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self._finished:
-            raise network_error("the stream ended before the reply was complete")
+            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
         stop = "tool_use" if self._calls else "stop"
-        return Reply("".join(self._text), self._model, _usage(self._usage), self._calls, stop)
+        return Reply("".join(self._text), self._model, self._usage, self._calls, stop)

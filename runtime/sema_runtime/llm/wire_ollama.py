@@ -95,7 +95,7 @@ def parse(text: str, request: Request) -> Reply:
     return Reply(
         content=message.get("content") or "",
         model=value.get("model") or request.model,
-        usage=_usage(value),
+        usage=usage_in(value),
         tool_calls=calls,
         stop_reason=_stop(value, calls),
     )
@@ -113,7 +113,7 @@ def _calls(message: dict[str, Any], first: int) -> list[ToolCall]:
     ]
 
 
-def _usage(value: dict[str, Any]) -> Usage:
+def usage_in(value: dict[str, Any]) -> Usage:
     return Usage(count(value, "prompt_eval_count"), count(value, "eval_count"))
 
 
@@ -152,11 +152,11 @@ class StreamReader:
     def so_far(self) -> tuple[str, Usage]:
         """What a broken stream has brought: text with the calls' arguments, and the usage the provider told, if any."""
         arguments = [arguments_text(call.arguments) for call in self._calls]
-        return "".join(self._text + arguments), _usage(self._last)
+        return "".join(self._text + arguments), usage_in(self._last)
 
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self.done:
-            raise network_error("the stream ended before the reply was complete")
+            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
         model = self._last.get("model") or self._model
-        return Reply("".join(self._text), model, _usage(self._last), self._calls, _stop(self._last, self._calls))
+        return Reply("".join(self._text), model, usage_in(self._last), self._calls, _stop(self._last, self._calls))

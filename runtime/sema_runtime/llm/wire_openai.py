@@ -177,7 +177,7 @@ def parse(text: str, request: Request) -> Reply:
     return Reply(
         content=_text(message.get("content")) or _text(message.get("refusal")),
         model=value.get("model") or request.model,
-        usage=_usage(value.get("usage")),
+        usage=usage_in(value),
         tool_calls=calls,
         stop_reason=choices[0].get("finish_reason"),
     )
@@ -190,10 +190,15 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _usage(usage: Any) -> Usage:
+def usage_in(value: dict[str, Any]) -> Usage:
+    """What a reply says it used. Some (xAI, Gemini's endpoint of this kind) leave thinking out of the completion, but
+    not out of the total."""
+    groq = value.get("x_groq")
+    usage = value.get("usage") or (groq.get("usage") if isinstance(groq, dict) else None)
+    prompt = count(usage, "prompt_tokens")
     return Usage(
-        count(usage, "prompt_tokens"),
-        count(usage, "completion_tokens"),
+        prompt,
+        max(count(usage, "completion_tokens"), count(usage, "total_tokens") - prompt),
         count(usage, "prompt_tokens_details", "cached_tokens"),
         count(usage, "prompt_tokens_details", "cache_write_tokens"),
     )
@@ -219,9 +224,8 @@ class StreamReader:
         if value.get("error"):
             raise _inner_error(value["error"])
         self._model = value.get("model") or self._model
-        usage = value.get("usage") or (value.get("x_groq") or {}).get("usage")
-        if usage:
-            self._usage = _usage(usage)
+        if value.get("usage") or value.get("x_groq"):
+            self._usage = self._usage.at_least(usage_in(value))
         choices = value.get("choices")
         if not choices or choices[0].get("index"):
             return ""
@@ -249,7 +253,7 @@ class StreamReader:
     def reply(self) -> Reply:
         """Raises a network error when the stream was cut before the reply's end."""
         if not self.done and self._stop is None:
-            raise network_error("the stream ended before the reply was complete")
+            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
         calls = [
             ToolCall(call["id"], call["name"], arguments_of(call["arguments"]))
             for _, call in sorted(self._calls.items())

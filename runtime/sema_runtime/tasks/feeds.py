@@ -65,6 +65,8 @@ class Feed:
 
                 work.cancel()
                 finish(_ended(work))
+            elif not work.cancelled():
+                work.exception()  # is seen, or asyncio complains: what take has raised came first
             raise
 
     def _wake(self) -> None:
