@@ -282,6 +282,7 @@ def test_replays_and_forks_of_damaged_runs(tmp_path: Path, run: Path, monkeypatc
     for name, status in (("empty", 1), ("event", 0), ("memos", 0)):
         done = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "-q", "--replay", name)
         assert done.status == status, done.err
-        assert done.err.startswith(f"replay of {name}")
+        warned = "warning: runs/event: events.jsonl: 1 damaged line, skipped\n" if name == "event" else ""
+        assert done.err.startswith(f"{warned}replay of {name}")
     assert calls(tmp_path) == ["one", "two"]
     assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == before

@@ -59,6 +59,25 @@ def test_the_run_of_another_program(tmp_path: Path, run: Path) -> None:
     readable(tmp_path / "runs", tmp_path / "out")
 
 
+def test_a_program_with_several_workflows(tmp_path: Path) -> None:
+    """The one whose run is resumed goes on; the others, and the same once more, are new runs."""
+    text = (
+        PROVIDER
+        + """
+        (define (two n) (defworkflow two "" {} (step (str "two " n)) (if (env "FAIL") (error "no") 1)))
+        (list (defworkflow one "" {} (step "one")) (two 1) (two 2))"""
+    )
+    assert flow(tmp_path, text, "-q", FAIL="1").status == 0
+    runs = sorted((tmp_path / "runs").iterdir())
+    assert calls(tmp_path) == ["one", "two 1", "two 2"]
+    done = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "-q", "--resume", runs[1].name)
+    assert done.status == 0, done.err
+    assert calls(tmp_path)[3:] == ["one", "two 2"]
+    assert [len([*run.glob("events*")]) for run in runs] == [1, 2, 1]
+    assert json.loads((runs[1] / "result.json").read_text())["status"] == "success"
+    assert len([*(tmp_path / "runs").iterdir()]) == 5
+
+
 def test_another_folder_of_runs(tmp_path: Path, run: Path) -> None:
     done = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "elsewhere", "--resume", run.name)
     assert done.status == 1

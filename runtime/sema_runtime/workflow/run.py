@@ -406,7 +406,26 @@ def _made(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | N
         return ReplayedRun(workflow, doc, meta, settings, outer)
     if outer is not None:
         return _made_inside(workflow, doc, meta, settings.inside(), outer)
+    if settings.resume and not _is_the_one(workflow, settings):
+        settings = settings.inside()
     return Run(workflow, doc, meta, settings, _claimed(settings))
+
+
+def _is_the_one(workflow: str, settings: Settings) -> bool:
+    """Whether this is what shall be gone on with. A program that runs several workflows, or one several times, goes on
+    with the first one of the name; the others are new runs. Another program's workflow goes on with any run."""
+    run_id = settings.run_id or ""
+    if run_id in settings.taken:
+        return False
+    if settings.code_version:
+        from sema_runtime.workflow.reading import RunNotFound, found_run
+
+        with suppress(RunNotFound, ValueError):
+            known = found_run(settings.root, run_id).metadata or {}
+            if known.get("code_version") == settings.code_version and known.get("workflow") != workflow:
+                return False
+    settings.taken.add(run_id)
+    return True
 
 
 def _made_inside(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run) -> Run:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 TYPE_CHECKING = False
@@ -29,7 +29,8 @@ class Settings:
     """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run with whose results
     a new one begins; fork_keys: the names of those it takes, None for all. recording: of a run that is replayed
     instead. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta map. watchers:
-    told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may open a browser."""
+    told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may open a browser.
+    taken: the runs that were gone on with."""
 
     root: str = ROOT
     run_id: str | None = None
@@ -43,6 +44,7 @@ class Settings:
     max_usd: float | None = None
     watchers: tuple[Watcher, ...] = ()
     may_ask: bool = False
+    taken: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def from_environment(cls) -> Settings:
