@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from sema_runtime.lib.extras import extra_missing
+from sema_runtime.tasks import NAP
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -107,7 +108,7 @@ class Viewer:
 
     def wait(self) -> None:
         """Until the server has ended: for the main thread, which Ctrl-C ends with KeyboardInterrupt."""
-        while not self.ended.wait(3600):
+        while not self.ended.wait(NAP):
             pass
 
     def stop(self) -> None:
