@@ -44,6 +44,10 @@ NO_APPROVAL_IN = {  # heads of forms that run their parts apart from the body, a
 }
 NO_APPROVAL_IN_PREFIXED = ("async/", "term/with-", "workflow/step", "workflow/run", "workflow/checkpoint")
 APPROVAL_NEEDS = ("reason", "subject")
+STEP_OPTIONS = ("name", "schema", "tools", "agent", "policy")
+BUDGET_OPTIONS = ("tokens", "usd", "reserve")
+BUDGET_HINT = "{:budget {:tokens 50000 :usd 0.50}}"
+OTHER_OPTIONS = "others go into (workflow/step {:name … :prompt p} (fn () (llm/complete p {:model …})))"
 DEBUG_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
@@ -193,6 +197,7 @@ def _check_workflow(form: List, found: list[Diagnostic], unfinished: set[Any]) -
         )
     if type(meta) is Map:
         _check_servers(meta, span, found)
+        found += _check_budget(meta, span)
     _check_markers(body, found, unfinished)
 
 
@@ -280,6 +285,23 @@ def _server_problems(spec: Any) -> Iterator[tuple[str, str, str]]:
             yield WARNING, "W-MCP-TOOLS", ":tools should be a list of strings"
 
 
+def _check_budget(meta: Map, span: Any) -> Iterator[Diagnostic]:
+    """A `:budget` of a literal meta map that would limit nothing, without a word when the workflow runs."""
+    budget = _entry(meta, "budget")
+    if budget is None or type(budget) in (Symbol, List):  # absent, or an expression
+        return
+    if type(budget) is not Map:
+        yield Diagnostic(WARNING, span, "W-BUDGET", ":budget limits nothing: it should be a map", BUDGET_HINT)
+        return
+    for key, value in budget.items():
+        name = _name(key)
+        if name not in BUDGET_OPTIONS:
+            problem = f":budget has an unknown key{'' if name is None else f' :{name}'}, which limits nothing"
+            yield Diagnostic(WARNING, span, "W-BUDGET", problem, BUDGET_HINT)
+        elif name != "reserve" and type(value) not in (int, float, Symbol, List):
+            yield Diagnostic(WARNING, span, "W-BUDGET", f":budget limits nothing: :{name} is no number", BUDGET_HINT)
+
+
 def _check_markers(body: Sequence[Any], found: list[Diagnostic], unfinished: set[Any]) -> None:
     """`phase`, `step` and so on, wherever they stand in lists and vectors of the body.
 
@@ -327,6 +349,7 @@ def _check_step(items: Sequence[Any], span: Any) -> Iterator[Diagnostic]:
     if len(items) < 3 or type(items[2]) is not Map:
         return
     given = items[2].d
+    yield from _ignored_options(items[2], span)
     if keyword("name") in given and type(given[keyword("name")]) is not str:
         yield Diagnostic(WARNING, span, "W-STEP-NAME", "step :name should be a string")
     if keyword("tools") in given and type(given[keyword("tools")]) not in (List, tuple):
@@ -342,9 +365,31 @@ def _check_step(items: Sequence[Any], span: Any) -> Iterator[Diagnostic]:
             )
 
 
+def _ignored_options(options: Map, span: Any) -> Iterator[Diagnostic]:
+    """Options that a step doesn't look at. Those that an agent has are told elsewhere."""
+    known = (*STEP_OPTIONS, "model") if keyword("agent") in options.d else STEP_OPTIONS
+    for key in options.d:
+        name = _name(key)
+        if name is not None and name not in known:
+            hint = f"a step takes {', '.join(f':{known}' for known in STEP_OPTIONS)}; {OTHER_OPTIONS}"
+            yield Diagnostic(WARNING, span, "W-STEP-OPTION", f"step :{name} has no effect", hint)
+
+
 def _check_fan_out(items: Sequence[Any], span: Any) -> Iterator[Diagnostic]:
+    name = items[0].name
     if len(items) < 2:
-        yield Diagnostic(WARNING, span, "W-FANOUT-ARITY", f"{items[0].name} expects at least one argument")
+        yield Diagnostic(WARNING, span, "W-FANOUT-ARITY", f"{name} expects at least one argument")
+        return
+    functions = items[2:] if name == "pipeline" else [items[1], *_elements(items[1])]
+    if any(_head(form) == "step" for form in functions):
+        problem = f"{name} takes functions: this step is asked before {name} begins"
+        hint = "(fn (item) (step …))" if name == "pipeline" else "(parallel (list (fn () (step …)) (fn () (step …))))"
+        yield Diagnostic(WARNING, span, "W-FANOUT-STEP", problem, hint)
+
+
+def _elements(form: Any) -> Sequence[Any]:
+    """What a vector or a call of `list` holds."""
+    return form if type(form) is tuple else form.items[1:] if _head(form) == "list" else ()
 
 
 def _check_without(items: Sequence[Any], span: Any) -> Iterator[Diagnostic]:

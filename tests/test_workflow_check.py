@@ -19,6 +19,8 @@ UNDECLARED = "is opened but not declared in :phases (the dashboard won't show it
 SHAPE_HINT = '(defworkflow name "doc" {:phases [...]} body…)'
 MARKER_HINT = 'phase is a marker, not a wrapper: write (phase "x") then the body forms as siblings'
 STATUS_HINT = "e.g. {:status :success :result …}"
+NO_LIMIT = "W-BUDGET :budget limits nothing"
+EARLY = "W-FANOUT-STEP {0} takes functions: this step is asked before {0} begins"
 END = "{:status :success}"
 
 
@@ -41,6 +43,9 @@ def found(text: str) -> list[tuple[str, str, str]]:
         workflow('(phase "A")', '{:phases ["A"]}'),
         workflow('(phase "A")', "{:phases (:A)}"),
         workflow("(parallel thunks 3) (pipeline items f)"),
+        workflow('(parallel (list (fn () (step "p")))) (pipeline (list (step "p")) f)'),
+        workflow("1", "{:budget {:tokens limit :usd (half 3) :reserve #t}}"),
+        workflow("1", "{:budget budget}"),
         workflow('(approval :go {:reason "r" :subject 1}) (if ok (approval :b {:reason "r" :subject 2}))'),
         workflow("(approval :go options)"),
         workflow('(policy/without "because" (step "p"))'),
@@ -141,6 +146,18 @@ def test_nothing_to_find(text: str) -> None:
         ),
         (workflow("(parallel)"), ("warning", "2:3", "W-FANOUT-ARITY parallel expects at least one argument")),
         (workflow("(pipeline)"), ("warning", "2:3", "W-FANOUT-ARITY pipeline expects at least one argument")),
+        (workflow('(parallel (step "p"))'), ("warning", "2:3", EARLY.format("parallel"))),
+        (workflow('(parallel [f (step "p")] 2)'), ("warning", "2:3", EARLY.format("parallel"))),
+        (workflow('(parallel (list f (step "p")))'), ("warning", "2:3", EARLY.format("parallel"))),
+        (workflow('(pipeline items f (step "p"))'), ("warning", "2:3", EARLY.format("pipeline"))),
+        (workflow('(step "p" {:model "m"})'), ("warning", "2:3", "W-STEP-OPTION step :model has no effect")),
+        (workflow('(step "p" {:naem "m"})'), ("warning", "2:3", "W-STEP-OPTION step :naem has no effect")),
+        (workflow("1", "{:budget 5}"), ("warning", "1:1", f"{NO_LIMIT}: it should be a map")),
+        (workflow("1", "{:budget {:usd nil}}"), ("warning", "1:1", f"{NO_LIMIT}: :usd is no number")),
+        (
+            workflow("1", "{:budget {:max-usd 5}}"),
+            ("warning", "1:1", "W-BUDGET :budget has an unknown key :max-usd, which limits nothing"),
+        ),
         (
             workflow("(approval :go)"),
             ("error", "2:3", "E-APPROVAL-ARITY approval takes exactly 2 arguments (its key and its options), got 1"),
