@@ -25,6 +25,8 @@ os.environ["SEMA_USAGE"] = "off"  # what tests spend doesn't belong into anybody
 # Background jobs of a shell ignore Ctrl-C, and hand that on to the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # by nohup; we go on, but don't hand that on
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.fixture
