@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,26 +135,35 @@ def test_eval_stops_a_program_that_runs_too_long() -> None:
     assert done.stderr.startswith("Error: evaluation exceeded time budget")
 
 
+def eval_jsonl(timeout: int, programs: list[str]) -> list[dict[str, Any]]:
+    """The answers to programs, each of which may take timeout ms."""
+    lines = "".join(json.dumps({"id": number, "src": src}) + "\n" for number, src in enumerate(programs))
+    done = sema("eval", "--jsonl", "--timeout", str(timeout), text=lines)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == list(range(len(programs)))
+    return answers
+
+
 def test_eval_jsonl_answers_each_program_in_a_fresh_environment() -> None:
     programs = [
         '(define a 1) (println "x") a',
         "a",
         "(exit 3)",
-        "(let loop () (loop))",
         "(define (f n) (+ 1 (f n))) (f 1)",
         '(python/call "os" "_exit" 9)',
         "nil",
     ]
-    lines = "".join(json.dumps({"id": number, "src": src}) + "\n" for number, src in enumerate(programs))
-    done = sema("eval", "--jsonl", "--timeout", "500", text=lines)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["id"] for answer in answers] == list(range(len(programs)))
+    answers = eval_jsonl(50_000, programs)
     assert answers[0] == {"id": 0, "value": "1", "output": ["x"], "error": None}
     assert answers[1]["error"] == "Unbound variable: a"
     assert answers[2]["error"] is None
-    assert answers[3]["error"].startswith("evaluation exceeded time budget")
-    assert answers[4]["error"] == "stack overflow: maximum call depth exceeded"
-    assert answers[6] == {"id": 6, "value": None, "output": [], "error": None}
+    assert answers[3]["error"] == "stack overflow: maximum call depth exceeded"
+    assert answers[5] == {"id": 5, "value": None, "output": [], "error": None}
+
+
+def test_eval_jsonl_ends_programs_that_take_too_long() -> None:
+    for answer in eval_jsonl(200, ["(let loop () (loop))", "(let loop () (loop))"]):
+        assert answer["error"].startswith("evaluation exceeded time budget")
 
 
 def test_compile_writes_a_module_that_python_runs(program: Path) -> None:
