@@ -19,14 +19,14 @@ def archive_has(path: str) -> bool:
 
 def archive_member(path: str) -> bytes | None:
     """The bytes of a file inside an archive, None when path isn't inside of one. Raises OSError when it is missing."""
-    archive = _archive_of(path)
+    archive = archive_of(path)
     if archive is None or archive == path:
         return None
     opened = _opened(archive)
     return None if opened is None else opened.get_data(path)
 
 
-def _archive_of(path: str) -> str | None:
+def archive_of(path: str) -> str | None:
     """The file that path or one of its parents is."""
     while path and not os.path.isdir(path):
         if os.path.isfile(path):

@@ -1,8 +1,9 @@
 """Compiled modules on disk: `__pycache__/NAME.semac-VERSION.cpython-311.pyc`.
 
 A file is valid for one source text, one place of the source (tracebacks name it), the sources of the modules whose
-macros were used, and one compiler (a hash of semac's own sources). It is written under another name and renamed into
-place, so readers never see half a file; a folder that can't be written costs nothing but the compilation.
+macros were used, and one compiler (a hash of semac's own sources). Where size and times of the source are what they
+were, its text is; else its hash decides. The file is written under another name and renamed into place, so readers
+never see half of it; a folder that can't be written costs nothing but the compilation.
 
 In a sandbox nothing is read or written: stored code may use Python, and a program might write such a file itself. So it
 is where a run must execute the sources that were approved, and nothing else.
@@ -15,36 +16,46 @@ import _imp
 import marshal
 import os
 import sys
+import time
 from _thread import get_ident
 from types import CodeType
 
-MAGIC = b"SEMA\x02" + bootstrap.MAGIC_NUMBER
+MAGIC = b"SEMA\x03" + bootstrap.MAGIC_NUMBER
 VERSION = "1"  # of the file format
 HASH_KEY = 0x53454D41
 CLOCK_TICK = 0.02  # seconds by which a file's time may lag behind the clock
+COARSE_TICK = 2.02  # the same where times may be whole seconds, on some disks even ones
+OF_COMMANDS = ("cassette_", "doc", "eval_", "mcp_", "repl", "tape_", "usage_", "workflow_")  # files of semac
+TAG = f".semac-{VERSION}.{sys.implementation.cache_tag}"
+OPTIMIZATION = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""
 
 trusted = True  # whether stored code may stand for its source
 
 
 def cache_path(source_path: str) -> str | None:
     """Where the compiled form of a source file belongs; None when this interpreter keeps no bytecode."""
-    try:
-        folder = os.path.dirname(bootstrap.cache_from_source(source_path))
-    except NotImplementedError:
-        return None
-    stem = os.path.splitext(os.path.basename(source_path))[0]
-    optimization = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""
-    return os.path.join(folder, f"{stem}.semac-{VERSION}.{sys.implementation.cache_tag}{optimization}.pyc")
+    folder, name = os.path.split(source_path)
+    if sys.pycache_prefix is not None or sys.implementation.cache_tag is None:
+        try:
+            folder = os.path.dirname(bootstrap.cache_from_source(source_path))
+        except NotImplementedError:
+            return None
+    else:
+        folder = os.path.join(folder, "__pycache__")
+    return f"{folder}{os.sep}{os.path.splitext(name)[0]}{TAG}{OPTIMIZATION}.pyc"
 
 
-def load(source_path: str, source: bytes, filename: str) -> CodeType | None:
-    """The stored code of source, or None when there is none that is valid. filename: what the code calls its file."""
-    path = cache_path(source_path)
-    if path is None or not trusted or sandboxed():
+def load(kept: str | None, source_path: str, filename: str, source: bytes | None = None) -> CodeType | None:
+    """The code in the file kept, or None when there is none that is valid for the source file.
+
+    filename: what the code calls its file. source: the bytes of the source file, where they have been read already.
+    """
+    if kept is None or not trusted or sandboxed():
         return None
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(kept, "rb", buffering=0) as file:
             data = file.read()
+        facts = os.stat(source_path)
     except OSError:
         return None
     start = len(MAGIC) + 4
@@ -52,36 +63,60 @@ def load(source_path: str, source: bytes, filename: str) -> CodeType | None:
     if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : start] != _checksum(payload):
         return None
     try:
-        compiler, source_hash, made_for, macros, code = marshal.loads(payload)
+        compiler, known_stamp, source_hash, macros, code = marshal.loads(payload)
     except (ValueError, EOFError, TypeError):
         return None
-    if compiler != compiler_hash() or source_hash != digest(source) or made_for != filename:
+    if compiler != compiler_hash() or not isinstance(code, CodeType) or code.co_filename != filename:
+        return None
+    if source is not None:
+        if source_hash != digest(source):
+            return None
+    elif known_stamp != identity(facts) and source_hash != file_hash(source_path):
         return None
     if any(file_hash(macro_path) != known for macro_path, known in macros):
         return None
-    return code if isinstance(code, CodeType) else None
+    return code
 
 
-def store(source_path: str, source: bytes, code: CodeType, macro_files: dict[str, bytes]) -> bool:
-    """Keeps the code for the next start; false when that is impossible or unwanted.
+def store(
+    kept: str | None,
+    source: bytes,
+    code: CodeType,
+    macro_files: dict[str, bytes],
+    stamp: tuple[int, ...] | None = None,
+) -> bool:
+    """Keeps the code for the next start in the file kept; false when that is impossible or unwanted.
 
     macro_files: the files of the modules whose macros were used, and the hash that each had *before* compilation.
+    stamp: that of the source file before it was read, to tell next time without its text that it is the same.
     """
-    path = cache_path(source_path)
-    if path is None or sys.dont_write_bytecode or not trusted or sandboxed():
+    if kept is None or sys.dont_write_bytecode or not trusted or sandboxed():
         return False
     macros = tuple(sorted(macro_files.items()))
-    payload = marshal.dumps((compiler_hash(), digest(source), code.co_filename, macros, code))
-    scratch = f"{path}.{os.getpid()}.{get_ident()}"
+    payload = marshal.dumps((compiler_hash(), stamp, digest(source), macros, code))
+    scratch = f"{kept}.{os.getpid()}.{get_ident()}"
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
         with open(scratch, "xb") as file:
             file.write(MAGIC + _checksum(payload) + payload)
-        os.replace(scratch, path)
+        os.replace(scratch, kept)
     except OSError:
         _remove(scratch)
         return False
     return True
+
+
+def stamp(facts: os.stat_result) -> tuple[int, ...] | None:
+    """What will be different as soon as a file's contents or a folder's names are; None when the last change is so
+    recent that another one might have the same time."""
+    tick = CLOCK_TICK if facts.st_mtime_ns % 1_000_000_000 else COARSE_TICK
+    latest = max(facts.st_mtime_ns, facts.st_ctime_ns)
+    return identity(facts) if latest < time.time_ns() - tick * 1e9 else None
+
+
+def identity(facts: os.stat_result) -> tuple[int, ...]:
+    """The stamp that a file had if nothing was changed since it was made."""
+    return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
 
 
 def sandboxed() -> bool:
@@ -128,20 +163,22 @@ def compiler_hash() -> bytes:
         if os.path.basename(os.path.dirname(folder)) == "site-packages":  # installed: replaced as a whole
             _compiler = digest((_stamp(folder, os.stat(folder)) + sys.version).encode())
             return _compiler
-        found = [entry for part in (folder, os.path.join(folder, "forms")) for entry in _files(part)]
-        for entry in sys.path:
-            index = os.path.join(entry, "sema_runtime", "catalogue_index.py")
-            if os.path.exists(index):
-                found.append(_stamp(index, os.stat(index)))
-                break
+        import sema_runtime
+
+        index = os.path.join(os.path.dirname(os.path.abspath(sema_runtime.__file__)), "catalogue_index.py")
+        found = [*_files(folder), *_files(os.path.join(folder, "forms"))]
+        if os.path.exists(index):
+            found.append(_stamp(index, os.stat(index)))
         _compiler = digest("\n".join(sorted(found)).encode() + sys.version.encode())
     return _compiler
 
 
 def _files(folder: str) -> list[str]:
+    """The stamps of a folder's files, but not of those that are there for commands: each look costs 3 µs."""
     try:
         with os.scandir(folder) as entries:
-            return [_stamp(one.name, one.stat()) for one in entries if one.name.endswith((".py", ".sema"))]
+            files = [one for one in entries if one.name.endswith((".py", ".sema"))]
+            return [_stamp(one.name, one.stat()) for one in files if not one.name.startswith(OF_COMMANDS)]
     except OSError:  # semac inside a zip file: its path decides
         return [folder]
 

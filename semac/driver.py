@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
+from semac import cache
 from semac.analyze import Analyzer, LateDefinition, Unit
 
 if TYPE_CHECKING:
     from semac.shared_names import SharedNames
 
 A = TypeVar("A", bound=Analyzer)
+
+cache.compiler_hash()  # while the files are what was just loaded of them
 
 
 class CompiledUnit:

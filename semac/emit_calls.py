@@ -11,7 +11,7 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
 from sema_runtime.values.embedded import embed
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
-from sema_runtime.values.maps import PLAIN, HashMap, Map
+from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.numbers import Complex
 from semac import ir
 from semac.analyze import INTRINSICS
@@ -22,6 +22,7 @@ from semac.emit_names import VALUES
 from semac.emit_owned import owned_operation, read_owned
 from semac.emit_tests import KEYWORD_GET
 from semac.guards import merged
+from semac.ir_facts import has_plain_keys
 from semac.pyast import Loc, attribute, call, const, name
 from semac.types import MAP, only
 
@@ -32,6 +33,8 @@ ATOMS = (int, float, str, bool, bytes, type(None))
 LISTS = "sema_runtime.values.lists:"
 MAPS = "sema_runtime.values.maps:"
 CONDITION_FIELD = "sema_runtime.values.caught:condition_field"
+THROWN_FIELD = "sema_runtime.values.caught:thrown_field"
+VALUE = keyword("value")
 TAIL_CALL = "sema_runtime.values.functions:tail_call"
 
 
@@ -117,7 +120,9 @@ class Calls:
 
     def expr_runtime(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
         if node.path == KEYWORD_GET and type(node.args[0]) is ir.Ref and node.args[0].var in self.errors:
-            return self.caught_field(node)
+            return self.caught_field(CONDITION_FIELD, node.args[0], node)
+        if node.path == KEYWORD_GET and self.is_thrown_value(node.args[0]):
+            return self.caught_field(THROWN_FIELD, node.args[0].args[0], node)
         if node.path == KEYWORD_GET and self.is_owned(node.args[0]):
             return read_owned(self, node, "get", node.args[1:])
         if node.path == KEYWORD_GET and only(node.args[0].type, MAP):
@@ -128,20 +133,17 @@ class Calls:
         loc = self.loc(node)
         return call(self.runtime(node.path, loc), args, loc)
 
-    def caught_field(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
-        """`(:type e)` of a caught exception; for a thrown value the answer is at hand."""
+    def caught_field(self: Emitter, path: str, error: Any, node: Any) -> ast.expr:  # type: ignore[misc]
+        """`(:type e)` of a caught exception, or `(:code (:value e))`."""
+        args = self.exprs([error, node.args[1]])
         loc = self.loc(node)
-        error, key = self.exprs(node.args)
-        general = call(self.runtime(CONDITION_FIELD, loc), [error, key], loc)
-        field = node.args[1].value.name
-        if field not in ("type", "value"):
-            return general
-        thrown = self.runtime("sema_runtime.values.errors:Thrown", loc)
-        test = ast.Compare(call(name("type", loc), [error], loc), [ast.Is()], [thrown], **loc)
-        if field == "type":
-            return ast.IfExp(test, self.module.names.atom(keyword("user"), loc), general, **loc)
-        held = ast.Subscript(attribute(error, "args", loc), const(0, loc), ast.Load(), **loc)
-        return ast.IfExp(test, held, general, **loc)
+        return call(self.runtime(path, loc), args, loc)
+
+    def is_thrown_value(self: Emitter, node: Any) -> bool:  # type: ignore[misc]
+        """Whether a node is `(:value e)` of a caught exception."""
+        if type(node) is not ir.Runtime or node.path != KEYWORD_GET or type(node.args[0]) is not ir.Ref:
+            return False
+        return node.args[0].var in self.errors and node.args[1].value is VALUE
 
     # Collections and constants
 
@@ -155,7 +157,7 @@ class Calls:
         if node in self.module.unit.raw:
             return ast.Dict(list(keys), list(items), **loc)
         kind = self.runtime(MAPS + "Map", loc)
-        if all(type(key) is ir.Const and type(key.value) in PLAIN for key in node.keys):
+        if has_plain_keys(node):
             return call(kind, [ast.Dict(list(keys), list(items), **loc)], loc)
         pairs: list[ast.expr] = [ast.Tuple([k, v], ast.Load(), **loc) for k, v in zip(keys, items, strict=True)]
         literal = self.runtime("sema_runtime.values.map_keys:map_literal", loc)

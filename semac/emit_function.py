@@ -17,7 +17,7 @@ from semac.emit_match import Matches
 from semac.emit_names import LocalNames
 from semac.emit_owned import plain_split
 from semac.emit_tests import Tests
-from semac.ir_facts import globals_of, has_effects, is_short, is_stable, read_early, throws_plainly
+from semac.ir_facts import globals_of, has_effects, has_plain_keys, is_short, is_stable, read_early, throws_plainly
 from semac.pyast import NOWHERE, Loc, assign, const, loc_of, name
 
 if TYPE_CHECKING:
@@ -180,10 +180,14 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         return const(None, loc) if node.define == "global" else name(var.py, loc)
 
     def stmt_throw(self, node: Any, dest: Dest) -> None:
+        maker = "sema_runtime.lib.control:throw_value"
+        if throws_plainly(node.value):
+            maker = "sema_runtime.values.errors:Thrown"
+            if has_plain_keys(node.value):
+                self.module.unit.raw.add(node.value)
+                maker = "sema_runtime.values.errors:ThrownMap"
         value = self.expr(node.value)
         loc = self.loc(node)
-        plain = throws_plainly(node.value)
-        maker = "sema_runtime.values.errors:Thrown" if plain else "sema_runtime.lib.control:throw_value"
         made = ast.Call(self.runtime(maker, loc), [value], [], **loc)
         self.append(ast.Raise(made, None, **loc))
 

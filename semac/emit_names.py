@@ -11,11 +11,12 @@ from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.naming import GLOBALS
 from semac.analyze import Unit
 from semac.ir import Var
 from semac.names import decodes, mangle, unique
 from semac.pyast import NOWHERE, Loc, assign, call, const, name
-from semac.shared_names import GLOBALS_TABLE, NAMES_TABLE, SharedNames
+from semac.shared_names import NAMES_TABLE, SharedNames
 
 VALUES = "__sema_values__"  # the parameter of an input's function: values that no text can say
 
@@ -143,7 +144,9 @@ class ModuleNames:
         if not unit.lists_globals:
             return [table(NAMES_TABLE, self.display)] if self.display else []
         shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
-        return [table(NAMES_TABLE, shown), table(GLOBALS_TABLE, {one.name: one.py for one in unit.globals.values()})]
+        own = [one.py if decodes(one.py, one.name) else f"{one.py} {one.name}" for one in unit.globals.values()]
+        listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)
+        return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE)]
 
 
 def spelled(value: Any) -> tuple[str, str]:

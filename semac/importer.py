@@ -20,7 +20,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
 from sema_runtime.values.errors import ReaderError, SemaError
 from semac import cache
-from semac.archives import archive_has, archive_member
+from semac.archives import archive_has, archive_member, archive_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,23 +70,72 @@ class SemaFinder:
         if fullname in _file_modules:
             return _spec(fullname, _file_modules[fullname], False)
         tail = fullname.rpartition(".")[2]
-        entries = [os.getcwd() if entry == "" else entry for entry in (sys.path if path is None else path)]
+        entries = [entry or os.getcwd() for entry in (sys.path if path is None else path)]
+        only_ours = True  # in the entries so far Python can't have anything of that name
         for index, entry in enumerate(entries):
-            found = _in_entry(entry, tail)
+            folder = _folder(entry)
+            if folder is None:
+                only_ours = False
+                found = _in_archive(entry, tail)
+            else:
+                names = folder.names.get(tail)
+                if names is None:
+                    continue
+                only_ours = only_ours and names == (tail + SUFFIX,)
+                found = _in_folder(entry, tail, names)
             if found is None:
                 continue
-            if _python_comes_first(fullname, entries[: index + 1], entry, found):
+            if not only_ours and _python_comes_first(fullname, entries[: index + 1], entry, found):
                 return None
-            return _spec(fullname, found, os.path.basename(found) == INIT)
+            return _spec(fullname, found, os.path.basename(found) == INIT, folder)
+        return None
+
+    def invalidate_caches(self) -> None:
+        """For `importlib.invalidate_caches`."""
+        _folders.clear()
+
+
+class _Folder:
+    """What a folder held when it was looked at. names: by what stands before their first dot."""
+
+    def __init__(self, path: str, facts: os.stat_result) -> None:
+        self.stamp = cache.stamp(facts)
+        self.real = os.path.realpath(path)
+        self.names: dict[str, tuple[str, ...]] = {}
+        for name in os.listdir(path):
+            stem = name.partition(".")[0]
+            self.names[stem] = (*self.names.get(stem, ()), name)
+
+
+_folders: dict[str, _Folder] = {}
+
+
+def _folder(path: str) -> _Folder | None:
+    """What an entry of the path holds, read again when it has changed; None for one that is no folder."""
+    try:
+        facts = os.stat(path)
+        known = _folders.get(path)
+        if known is None or known.stamp != cache.identity(facts):
+            known = _folders[path] = _Folder(path, facts)
+        return known
+    except OSError:
         return None
 
 
-def _in_entry(entry: str, tail: str) -> str | None:
-    """The file for a module name in one entry of the path; a package wins over a module."""
+def _in_folder(entry: str, tail: str, names: tuple[str, ...]) -> str | None:
+    """The file for a module name, of which a folder has these names; a package wins over a module."""
+    package = os.path.join(entry, tail, INIT)
+    if tail in names and os.path.isfile(package):
+        return package
+    module = os.path.join(entry, tail + SUFFIX)
+    return module if tail + SUFFIX in names and os.path.isfile(module) else None
+
+
+def _in_archive(entry: str, tail: str) -> str | None:
+    if archive_of(entry) is None:
+        return None
     package = os.path.join(entry, tail, INIT)
     module = os.path.join(entry, tail + SUFFIX)
-    if os.path.isdir(entry):
-        return package if os.path.isfile(package) else module if os.path.isfile(module) else None
     return package if archive_has(package) else module if archive_has(module) else None
 
 
@@ -101,25 +150,34 @@ def _python_comes_first(fullname: str, entries: list[str], entry: str, found: st
     return True
 
 
-def _spec(fullname: str, path: str, is_package: bool) -> ModuleSpec | None:
-    loader: Any = SemaLoader(fullname, path)
+def _spec(fullname: str, path: str, is_package: bool, folder: _Folder | None = None) -> ModuleSpec | None:
+    """folder: the one where a module was found, if it is known."""
+    if folder is None or is_package or os.path.islink(path):
+        loader = SemaLoader(fullname, path)
+    else:
+        loader = SemaLoader(fullname, path, os.path.join(folder.real, os.path.basename(path)))
     other = sys.modules.get(_names.get(loader.real, ""))
+    chosen: Any = loader
     if other is not None and other.__name__ != fullname and not is_package:
-        loader = _SameModule(other)
-    spec = ModuleSpec(fullname, loader, origin=path, is_package=is_package)
+        chosen = _SameModule(other)
+    spec = ModuleSpec(fullname, chosen, origin=path, is_package=is_package)
     spec.has_location = True
-    spec.cached = cache.cache_path(path)
+    spec.cached = loader.kept
     if is_package:
         spec.submodule_search_locations = [os.path.dirname(path)]
     return spec
 
 
 class SemaLoader(SourceFileLoader):
-    """Loads one module. `exec_module` is importlib's own, whose frames Python drops from tracebacks."""
+    """Loads one module. `exec_module` is importlib's own, whose frames Python drops from tracebacks.
 
-    def __init__(self, fullname: str, path: str) -> None:
+    real: path without symbolic links. kept: the file for its compiled code.
+    """
+
+    def __init__(self, fullname: str, path: str, real: str | None = None) -> None:
         super().__init__(fullname, path)
-        self.real = os.path.realpath(path)
+        self.real = os.path.realpath(path) if real is None else real
+        self.kept = cache.cache_path(path)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         _names[self.real] = spec.name
@@ -129,11 +187,13 @@ class SemaLoader(SourceFileLoader):
         """The bytes of the module, or of a file beside it. Raises OSError."""
         if path == self.path and _snapshot is not None:
             return read(path)
-        member = archive_member(path)
-        if member is not None:
+        try:
+            return read_file(path)
+        except OSError:
+            member = archive_member(path)
+            if member is None:
+                raise
             return member
-        with open(path, "rb", buffering=0) as file:
-            return file.read()
 
     def get_source(self, fullname: str | None = None) -> str:
         try:
@@ -143,14 +203,32 @@ class SemaLoader(SourceFileLoader):
 
     def get_code(self, fullname: str | None = None) -> CodeType:
         """Raises SemaSyntaxError for a file that can't be compiled."""
+        known = cache.load(self.kept, self.path, self.real)
+        if known is not None:
+            return known
         try:
-            return code_of(self.path, self.get_data(self.path), self.real)
+            return self._compiled()
         except OSError as error:
             raise ImportError(f"can't read {self.path}: {error}", name=self.name, path=self.path) from error
         except Exception as error:
             if not isinstance(error, SemaError) and getattr(error, "span", None) is None:
                 raise
             raise _syntax_error(error, self.path) from None
+
+    def _compiled(self) -> CodeType:
+        """The module compiled afresh, and kept for the next time. Raises SemaError and OSError."""
+        from semac.driver import compile_source
+
+        started = time.time()
+        on_disk = os.path.isfile(self.path)
+        stamp = cache.stamp(os.stat(self.path)) if on_disk else None
+        source = self.get_data(self.path)
+        unit = compile_source(decode(source, self.path), self.real, "module", lists_globals=True)
+        storable = on_disk and unit.unit.is_portable
+        macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None
+        if macro_files is not None:
+            cache.store(self.kept, source, unit.code, macro_files, stamp)
+        return unit.code
 
     def is_package(self, fullname: str | None = None) -> bool:
         return os.path.basename(self.path) == INIT
@@ -168,28 +246,6 @@ class _SameModule:
 
     def exec_module(self, module: ModuleType) -> None:
         """The module has been executed under its first name."""
-
-
-def code_of(path: str, source: bytes, filename: str) -> CodeType:
-    """The compiled module, from the cache or fresh. filename: what the code calls its file, without symbolic links.
-
-    Raises SemaError when it can't be compiled.
-    """
-    on_disk = os.path.isfile(path)
-    if on_disk:
-        known = cache.load(path, source, filename)
-        if known is not None:
-            return known
-    from semac.driver import compile_source
-
-    started = time.time()
-    unit = compile_source(decode(source, path), filename, "module", lists_globals=True)
-    code = unit.code
-    storable = on_disk and unit.unit.is_portable
-    macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None
-    if macro_files is not None:
-        cache.store(path, source, code, macro_files)
-    return code
 
 
 def decode(source: bytes, path: str) -> str:
@@ -242,6 +298,10 @@ def read(path: str) -> bytes:
             f"{path} was not a part of the program when it started, so no approval covers it",
             'name it in the program by a literal path, (import "file.sema"), and run it again',
         )
+    return read_file(path)
+
+
+def read_file(path: str) -> bytes:
     with open(path, "rb", buffering=0) as file:
         return file.read()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sema_runtime.values.atoms import keyword
+from sema_runtime.values.maps import PLAIN
 from semac import ir
 from semac.tails import inlined_function
 from semac.types import MAP, OTHER, TAGS
@@ -41,6 +42,11 @@ def throws_plainly(node: Any) -> bool:
     if type(node) is ir.MapLit:
         return all(type(key) is ir.Const and key.value is not TYPE for key in node.keys)
     return bool(node.type & TAGS) and not node.type & (OTHER | MAP)
+
+
+def has_plain_keys(node: Any) -> bool:
+    """Whether a node is a map written out whose keys are known and stand in the map's dict as they are."""
+    return type(node) is ir.MapLit and all(type(key) is ir.Const and type(key.value) in PLAIN for key in node.keys)
 
 
 def has_effects(node: Any) -> bool:

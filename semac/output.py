@@ -6,7 +6,8 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
-from semac.shared_names import GLOBALS_TABLE, NAMES_TABLE
+from sema_runtime.values.naming import GLOBALS
+from semac.shared_names import NAMES_TABLE
 
 if TYPE_CHECKING:
     from semac.driver import CompiledUnit
@@ -43,7 +44,7 @@ def is_preamble(statement: ast.stmt) -> bool:
         return statement.module is not None and statement.module.startswith(("sema_runtime", "fractions"))
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         name = statement.targets[0].id
-        return name in (NAMES_TABLE, GLOBALS_TABLE) or name.startswith(("kw_", "sym_", "char_", "ratio_", "quoted"))
+        return name in (NAMES_TABLE, GLOBALS) or name.startswith(("kw_", "sym_", "char_", "ratio_", "quoted"))
     return False
 
 

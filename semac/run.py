@@ -73,8 +73,8 @@ def program_code(path: str, source: bytes) -> CodeType:
     from semac import cache
 
     real = os.path.realpath(path)
-    key = f"{os.path.splitext(real)[0]}.run.sema"
-    known = cache.load(key, source, real)
+    kept = cache.cache_path(f"{os.path.splitext(real)[0]}.run.sema")
+    known = cache.load(kept, path, real, source)
     if known is not None:
         return known
     from semac.driver import compile_source
@@ -83,7 +83,7 @@ def program_code(path: str, source: bytes) -> CodeType:
     unit = compile_source(decode(source, path), real, "program")
     code = unit.code
     if unit.unit.is_portable:
-        cache.store(key, source, code, {file: cache.file_hash(file) for file in unit.macro_files})
+        cache.store(kept, source, code, {file: cache.file_hash(file) for file in unit.macro_files})
     return code
 
 

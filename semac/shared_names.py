@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.values.naming import program_globals
 from semac.analyze import INTRINSICS
 from semac.names import decodes, mangle, unique
 
 NAMES_TABLE = "__sema_names__"  # in the globals of a module: Python name → Sema name, what messages say
-GLOBALS_TABLE = (
-    "__sema_globals__"  # Sema name → Python name, in a module that uses `eval` or `load`, and in imported ones
-)
 
 
 class SharedNames:
@@ -77,7 +75,7 @@ def shared_names(namespace: dict[str, Any]) -> SharedNames:
     What the compiler added for itself keeps its names, but for builtins: `eval` may define them anew.
     """
     found = SharedNames(namespace.setdefault(NAMES_TABLE, {}))
-    for sema, python in namespace.get(GLOBALS_TABLE, {}).items():
+    for sema, python in program_globals(namespace).items():
         found.keep(sema, python)
     for python, value in namespace.items():
         sema = getattr(value, "__sema_name__", "")

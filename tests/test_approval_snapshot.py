@@ -153,7 +153,7 @@ def test_compiled_code_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     path = os.path.realpath("lib.sema")
     forged = compile_source("(define (f) :new)", path, "module", lists_globals=True).code
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    assert cache.store(path, Path(path).read_bytes(), forged, {})
+    assert cache.store(cache.cache_path(path), Path(path).read_bytes(), forged, {})
     assert value(run("--run-dir", "before"), "before") == "new"
     write(main=body_of("(f)", f'(import "lib.sema") {LATER}'))
     assert value(run()) == "old"

@@ -7,8 +7,19 @@ from typing import Any
 import pytest
 
 from sema_runtime.hints import for_unbound, nearest
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.caught import condition_field, thrown_field
 from sema_runtime.values.conditions import condition_map, describe
-from sema_runtime.values.errors import IoError, PermissionDenied, ReaderError, Rethrown, SemaError, Thrown, type_error
+from sema_runtime.values.errors import (
+    IoError,
+    PermissionDenied,
+    ReaderError,
+    Rethrown,
+    SemaError,
+    Thrown,
+    ThrownMap,
+    type_error,
+)
 from sema_runtime.values.printer import to_text
 
 MODULE = """
@@ -81,6 +92,7 @@ def test_recursion_error_is_a_stack_overflow_with_advice() -> None:
     ("error", "text"),
     [
         (SemaError("msg"), '{:message "msg" :type :eval}'),
+        (ThrownMap({keyword("code"): 5}), r'{:message "{:code 5}" :type :user :value {:code 5}}'),
         (Thrown("boom"), r'{:message "\"boom\"" :type :user :value "boom"}'),
         (ReaderError("unterminated list", (1, 3, 1, 4)), '{:message "unterminated list at 1:3" :type :reader}'),
         (IoError("file/read x: No such file"), '{:message "file/read x: No such file" :type :io}'),
@@ -116,6 +128,16 @@ def test_a_rethrown_condition_map_restores_the_error() -> None:
     assert condition_map(Rethrown(condition)) is condition
     assert describe(Rethrown(condition.without())).message == "not callable: 5 (int)"
     assert describe(Thrown(5)).message == "User exception: 5"
+
+
+def test_a_thrown_map_is_made_once_when_it_is_asked_for() -> None:
+    error = ThrownMap({keyword("code"): 5})
+    assert thrown_field(error, keyword("code")) == 5 and thrown_field(error, keyword("other")) is None
+    assert error.value is condition_field(error, keyword("value")) is condition_map(error)["value"]
+    assert thrown_field(error, keyword("code")) == 5 and str(error) == "{:code 5}"
+    assert describe(ThrownMap({keyword("code"): 5})).message == "User exception: {:code 5}"
+    with pytest.raises(SemaError, match="expected map or hashmap, got int"):
+        thrown_field(Thrown(5), keyword("code"))
 
 
 def test_frames_carry_sema_names_and_columns() -> None:

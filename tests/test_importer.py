@@ -143,6 +143,44 @@ def test_sema_side_of_an_import_is_the_same_module(tmp_path: Path) -> None:
     assert output(tmp_path, code).splitlines() == ["runs", "True"]
 
 
+def test_python_in_an_earlier_archive_wins(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "lib.zip", "w") as archive:
+        archive.writestr("thing.py", "origin = 2")
+    write(tmp_path / "second/thing.sema", "(define origin 1)")
+    code = "import sys; sys.path[:0] = {}\nimport thing; print(thing.origin)"
+    assert output(tmp_path, code.format(["lib.zip", "second"])) == "2"
+    assert output(tmp_path, code.format(["no-such-folder", "second", "lib.zip"])) == "1"
+
+
+def test_files_that_come_while_the_program_runs_are_found_at_once(tmp_path: Path) -> None:
+    code = (
+        "import importlib, os, sys\n"
+        "for i in range(30):\n"
+        "    with open(f'late_{i}.sema', 'w') as file:\n        file.write(f'(define value {i})')\n"
+        "    assert importlib.import_module(f'late_{i}').value == i\n"
+        "os.mkdir('pkg')\n"
+        "open('pkg/__init__.sema', 'w').close()\n"
+        "import pkg\n"
+        "os.remove('late_3.sema')\n"
+        "del sys.modules['late_3']\n"
+        "try:\n    import late_3\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    assert output(tmp_path, code) == "No module named 'late_3'"
+
+
+def test_links_lead_to_the_same_module(tmp_path: Path) -> None:
+    real = write(tmp_path / "real/thing.sema", '(println "runs")\n(define (f) (missing-thing))')
+    (tmp_path / "alias.sema").symlink_to(real)
+    (tmp_path / "folder").symlink_to(real.parent)
+    code = (
+        "import sys; sys.path.append('folder')\n"
+        "import alias, thing\n"
+        "print(alias is thing, thing.f.__code__.co_filename)\n"
+    )
+    assert output(tmp_path, code).splitlines() == ["runs", f"True {real}"]
+
+
 # Failing
 
 
@@ -201,6 +239,31 @@ def test_a_changed_source_is_compiled_again_whatever_its_time(tmp_path: Path) ->
     write(path, "(define value 2)")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert output(tmp_path, "import kept; print(kept.value)") == "2"
+
+
+def test_an_unchanged_source_is_not_read_and_one_with_another_time_not_compiled(tmp_path: Path) -> None:
+    path = write(tmp_path / "kept.sema", "(define value 1)")
+    assert compilations(tmp_path, "import kept").split() == ["kept.sema"]
+    code = (
+        "import semac.cache as cache\n"
+        "real = cache.file_hash\n"
+        "cache.file_hash = lambda path: print('read') or real(path)\n"
+        "import kept"
+    )
+    assert compilations(tmp_path, code).split() == []
+    os.utime(path, ns=(0, 1_000_000_000))
+    assert compilations(tmp_path, code).split() == ["read"]
+
+
+def test_a_source_written_in_the_same_tick_of_the_clock_is_compiled_again(tmp_path: Path) -> None:
+    code = (
+        "import importlib, sys\n"
+        "for i in range(10, 40):\n"
+        "    with open('kept.sema', 'w') as file:\n        file.write(f'(define value {i})')\n"
+        "    sys.modules.pop('kept', None)\n"
+        "    assert importlib.import_module('kept').value == i\n"
+    )
+    output(tmp_path, code)
 
 
 def test_changed_macros_are_used(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
+from sema_runtime.values.naming import program_globals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ NO_COMPILER = "this program was compiled to run without the compiler; install th
 
 EXPORTS = "__sema_exports__"
 SHIPPED = os.path.join(os.path.dirname(__file__), "packages")  # packages that need no installation: sema/patterns
-GLOBALS = "__sema_globals__"  # Sema name → Python name, in modules that were imported or use `eval`
 
 _imported: dict[str, ModuleType] = {}  # by the name in sys.modules
 _running: list[str] = []  # canonical paths of the files being loaded, outermost first
@@ -158,7 +158,7 @@ def _declared_exports(module: ModuleType) -> list[str]:
         declared = _compiler("modules", "import").module_body(list(read_many(text)))[1]
     if declared is not None:
         return declared
-    own: dict[str, str] = vars(module)[GLOBALS]
+    own = program_globals(vars(module))
     return sorted(name for name, python in own.items() if hasattr(module, python))
 
 
@@ -195,13 +195,12 @@ def bind(name: str, value: Any, namespace: dict[str, Any]) -> None:
     if session is not None:
         session.bind(name, value)
         return
-    known: dict[str, str] = namespace.get(GLOBALS, {})
-    namespace[known.setdefault(name, python_name(name, namespace))] = value
+    namespace[program_globals(namespace).setdefault(name, python_name(name, namespace))] = value
 
 
 def python_name(name: str, namespace: dict[str, Any]) -> str:
     """The Python name that a compiled module gives to a Sema name."""
-    known: dict[str, str] = namespace.get(GLOBALS, {})
+    known = program_globals(namespace)
     if name in known:
         return known[name]
     for python, sema in namespace.get("__sema_names__", {}).items():

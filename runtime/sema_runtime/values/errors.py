@@ -114,6 +114,24 @@ class Thrown(SemaError):
         return f"User exception: {self.message}" if condition is None else str(condition["message"])
 
 
+class ThrownMap(Thrown):
+    """`(throw {...})` of a map literal, held as a dict of stored keys: most handlers take one entry out of it. The map
+    is made when somebody asks for the value."""
+
+    @property
+    def value(self) -> Any:
+        held = self.args[0]
+        if type(held) is dict:
+            from sema_runtime.values.maps import Map
+
+            held = Map(held)
+            self.args = (held,)
+        return held
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
 class Rethrown(Thrown):
     """A thrown map that looks like one that `catch` binds (it has a :type): it stands for that condition again."""
 

@@ -1,4 +1,4 @@
-"""The Sema name of a function, from what the compiler and the builtins leave on it."""
+"""The Sema names of functions and globals, from what the compiler and the builtins leave on them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ANONYMOUS = "<lambda>"
+GLOBALS = "__sema_globals__"  # the globals that are the program's, in modules that were imported or use `eval`
 
 
 def function_name(function: Any) -> str:
@@ -35,3 +36,19 @@ def name_of_code(co_name: str, table: dict[str, str] | None) -> str:
     if found is not None:
         return found
     return co_name if co_name.startswith("<") else co_name.replace("_", "-")
+
+
+def program_globals(namespace: dict[str, Any]) -> dict[str, str]:
+    """Sema name → Python name of the globals that are the program's; none in a module that doesn't list them.
+
+    The compiler writes a tuple of Python names, because most modules are never asked: `total_over` is `total-over`, and
+    what doesn't follow that rule has its Sema name behind a space, `is_empty empty?`.
+    """
+    known = namespace.get(GLOBALS, ())
+    if type(known) is tuple:
+        pairs = [entry.partition(" ") for entry in known]
+        known = {sema or python.replace("_", "-"): python for python, _, sema in pairs}
+        if GLOBALS in namespace:
+            namespace[GLOBALS] = known
+    found: dict[str, str] = known
+    return found
