@@ -269,8 +269,12 @@ def _aimock_cli() -> Path:
 def installed(what: str, folder: Path, *commands: list[str]) -> None:
     """Makes a folder with commands, unless that was done earlier; skips where they fail. Other processes of this run of
     the tests, which may want the same, wait meanwhile, and don't try again what has failed."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{folder}.lock", "a+") as lock:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        opened = open(f"{folder}.lock", "a+")
+    except OSError as error:  # no home
+        pytest.skip(f"{what} could not be installed: {error}")
+    with opened as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (folder / "installed").exists():
             return
