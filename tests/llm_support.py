@@ -271,7 +271,7 @@ def installed(what: str, folder: Path, *commands: list[str]) -> None:
     the tests, which may want the same, wait meanwhile, and don't try again what has failed."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        opened = open(f"{folder}.lock", "a+")
+        opened = open(f"{folder}.lock", "a+")  # noqa: SIM115 - closed below
     except OSError as error:  # no home
         pytest.skip(f"{what} could not be installed: {error}")
     with opened as lock:
