@@ -101,9 +101,12 @@ def test_a_rejection_ends_the_run(asked: Callable[..., str]) -> None:
     assert json.loads(Path("runs/r/result.json").read_text())["status"] == "rejected"
 
 
-def test_a_program_can_t_catch_the_end(asked: Callable[..., str]) -> None:
-    program = '(defworkflow w "" {} (try (approval :a {:reason "r" :subject 1}) (catch e 1)) {:status :success})'
-    assert ":needs-approval" in asked(program)
+@pytest.mark.parametrize("around", ["(try (ask) (catch e 1))", "(retry ask)", "(with-retry {} ask)"])
+def test_a_program_can_t_catch_the_end(around: str, asked: Callable[..., str]) -> None:
+    """Nor go on behind it, or try again: what the checker finds where it is written ends the run wherever it is."""
+    ask = '(define (ask) (approval :a {:reason "r" :subject 1}))'
+    assert ":needs-approval" in asked(f'{ask} (defworkflow w "" {{}} {around} {{:status :success}})')
+    assert events().count("approval.requested") == 1
 
 
 def test_each_request_of_a_key_is_one_of_its_own(asked: Callable[..., str]) -> None:
@@ -411,3 +414,26 @@ def test_workflow_run_says_what_keeps_it_from_starting() -> None:
     )
     status, said = command("run", "w.sema", "-q", "--approval-mode", "deny")
     assert status == 1 and "Error: workflow approval rejected: " in said
+
+
+def test_steps_that_go_on_while_a_run_pauses(asked: Callable[..., str]) -> None:
+    """They come to their ends first, also those that follow on them; what waits for the body itself does not."""
+    program = """
+        (define (counted name) (fn () (file/append "calls.txt" (str name " ")) (async/sleep 5) name))
+        (defworkflow w "" {}
+          (define slow (async (workflow/step "slow" (counted "slow"))))
+          (define then (async (begin (await slow) (workflow/step "then" (counted "then")))))
+          (define given (channel/new 1))
+          (define stuck (async (workflow/step "stuck" (fn () (channel/recv given)))))
+          (workflow/step "first" (counted "first"))
+          (approval :go {:reason "on" :subject 1})
+          (channel/send given 1)
+          (list (await then) (await stuck)))"""
+    assert asked(program).startswith("{:approval-id")
+    lines = [json.loads(line) for line in Path("runs/r/events.jsonl").read_text().splitlines()]
+    results = {line["agent_id"]: line["status"] for line in lines if line["event"] == "agent.result"}
+    assert results == {"slow_1": "ok", "first_1": "ok", "then_1": "ok", "stuck_1": "failed"}
+    assert lines[-1]["event"] == "run.ended"
+    assert sema("approve", "r", only_id(), "--signing-key-file", "k") == 0
+    assert asked(program) == '{:status :success :value ("then" 1)}'
+    assert sorted(Path("calls.txt").read_text().split()) == ["first", "slow", "then"]

@@ -52,8 +52,8 @@ PROGRAMS = {
     "budget": '(defworkflow w "" {:budget {:tokens 12}} (map (stage "s") (range 4)))',
     "reserve": """(defworkflow w "" {:budget {:tokens 6000 :reserve #t}}
         (parallel (map (fn (n) (fn () ((stage "p") n))) (range 2))))""",
-    "approval": """(defworkflow w "" {} (phase "A") (define a (step "one"))
-        (approval :send {:reason "It is sent" :subject a}) (step "two"))""",
+    "approval": """(defworkflow w "" {} (phase "A") (define t (async (step "slow")))
+        (define a (step "one")) (approval :send {:reason "It is sent" :subject a}) (list (await t) (step "two")))""",
     "policy": """(defpolicy p {:models {:allow ["counting/*"]} :output {:detect [:email] :actions {:email :audit}}})
         (defworkflow w "" {:policy p} (step "one"))""",
     "nested": """(define (inner n) (defworkflow inner "" {} (phase "I") (step (str "inner " n))))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sema_runtime.tasks.strands import Waiter
     from sema_runtime.workflow.scope import Settings
 
     Thunk = Callable[[], Any]
@@ -70,6 +71,7 @@ class Run:
         self.under_way: dict[
             str, tuple[float, usage.Tally]
         ] = {}  # when leaves were started, what they use, by agent id
+        self.step_awaited: Waiter | None = None  # until the next one ends
         self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
         self.phase = ""
         self.phase_seq: int | None = None
@@ -160,7 +162,7 @@ class Run:
         try:
             self._begin()
             with interrupts.released():
-                return self._connect_servers() or (_success(self._body(body)), "success", None, None)
+                return self._connect_servers() or (_success(self._waited(body)), "success", None, None)
         except scope.Stop as stop:
             return stop.envelope, stop.status, stop.reason, None
         except troubles.Unwritable:
@@ -181,6 +183,28 @@ class Run:
 
     def _say_started(self) -> None:
         self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, _phases(self.meta)))
+
+    def _waited(self, body: Thunk) -> Any:
+        """The body's value. A run that pauses has other tasks end the steps that they have begun: they are paid for,
+        and shall be in the journal."""
+        try:
+            return self._body(body)
+        except scope.Stop as stop:
+            if stop.status == "needs-approval":
+                self._end_steps()
+            raise
+
+    def _end_steps(self) -> None:
+        from sema_runtime.tasks.promises import Deadlock
+        from sema_runtime.tasks.scheduler import scheduler
+
+        here = scheduler()
+        here.pause()  # tasks that were just started begin theirs
+        with suppress(Deadlock):  # they wait for the body
+            while self.under_way:
+                self.step_awaited = here.waiter()
+                here.wait(self.step_awaited)
+                here.pause()  # who waited for that step may begin another one
 
     def _body(self, body: Thunk) -> Any:
         rules = self.meta.lookup(keyword("policy")) if isinstance(self.meta, Map) else None
@@ -210,7 +234,9 @@ class Run:
         said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
         for agent_id, (started, tally) in [*self.under_way.items()]:  # in tasks that go on, or were just cancelled
             self._result(agent_id, "failed", said, self.since(started), tally)
+        phase = self.phase
         self.close_phase(status)
+        self.phase = phase  # in the keys of steps to which tasks that go on come later
         self.emit((events.RunEnded, status, reason, self.since(self.started)))
         self._write("result.json", pretty_json(envelope), "result")
         self.memos.close()
@@ -325,6 +351,8 @@ class Run:
 
     def _result(self, agent_id: str, status: str, output: str, took: int, tally: usage.Tally) -> None:
         self.under_way.pop(agent_id, None)
+        if self.step_awaited is not None:
+            self.step_awaited.wake()
         result = (events.AgentResult, agent_id, status, output, took, tally.model)
         if not tally.calls:
             self.emit(result)
