@@ -113,6 +113,18 @@ class Programs:
         ]
         return self.random.choice(makers)()
 
+    def handler(self) -> str:
+        """What is done with a caught error `e`: its fields, those of a thrown map, a throw of either."""
+        return self.pick(
+            "(if (= (:type e) :user) (:k (:value e)) (:message e))",
+            "(list (:type e) (:value e) (:k (:value e)))",
+            "(list (:value e) (:value e) (keys (:value e)))",
+            "(list (:type e) (dissoc e :stack-trace))",
+            "(throw e)",
+            "(throw (:value e))",
+            "(throw (assoc (:value e) :j 3))",
+        )
+
     def value(self, d: int, v: list[str]) -> str:
         """An expression of any type."""
         n, t, a = self.number, self.test, self.value
@@ -139,6 +151,8 @@ class Programs:
             ),
             lambda: f"(for-each (fn (e) (println (list e {a(d - 2, [*v, 'e'])}))) {self.items(d - 1, v)})",
             lambda: f"(throw {a(d - 1, v)})",
+            lambda: f"(throw {{:k {a(d - 1, v)} {self.pick(*KEYS, ':type')} {a(d - 1, v)}}})",
+            lambda: f"(try {a(d - 1, v)} (catch e {self.handler()}))",
             lambda: f"(begin (println {a(d - 1, v)}) {a(d - 1, v)})",
         ]
         return self.random.choice(makers)()
