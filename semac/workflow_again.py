@@ -6,6 +6,7 @@ import sys
 from shlex import quote
 from typing import Any
 
+PAUSES = ("needs-auth", "needs-approval")
 BUDGETS = {"budget_tokens": "--budget-tokens", "budget_usd": "--budget-usd"}
 
 
@@ -31,6 +32,10 @@ class Again:
 
     def interrupted(self) -> bool:
         return any(run.interrupted for run in self.runs)
+
+    def paused(self) -> list[Any]:
+        """The runs that have ended as they wait for somebody."""
+        return [run for run in self.runs if run.outer is None and run.status in PAUSES]
 
     def command(self, run: Any) -> str:
         """The command line that goes on with a run, under the same sandbox and limits."""

@@ -30,7 +30,8 @@ def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
     if not asked:
         return replace(settings, args_json=options["args_json"] or "{}")
     (kind,) = asked
-    root, run_id = settings.root, options[kind]
+    root = settings.root
+    run_id = _named(options[kind], root, kind)
     _exists(run_id, root, kind)
     if options["args_json"] is None:
         settings = replace(settings, args_json=_args_of(run_id, root))
@@ -42,6 +43,37 @@ def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
     if kind == "fork":
         return replace(settings, fork=run_id, fork_keys=_finished_at(run_id, root, options["at"]))
     return replace(settings, recording=_recording(run_id, root))
+
+
+def _named(run_id: str, root: str, kind: str) -> str:
+    """The id; for `latest`, unless a run is called so, that of the run that began last."""
+    from sema_runtime.workflow.reading import run_ids
+    from semac.workflow_commands import LATEST
+
+    if run_id != LATEST or os.path.lexists(os.path.join(root, LATEST)):
+        return run_id
+    try:
+        return run_ids(root)[0]
+    except (OSError, IndexError):
+        raise Refused(f"no prior run to {kind} in {root}") from None
+
+
+def unlike(settings: Settings, file: str) -> str:
+    """Why what a run has kept doesn't count when it is resumed with these settings; "" when it does, or nobody knows."""
+    from sema_runtime.workflow.fork import code_version_of
+    from sema_runtime.workflow.keys import args_fingerprint
+
+    run_id, root = str(settings.run_id), settings.root
+    try:
+        edited = code_version_of(root, run_id) != settings.code_version
+    except (OSError, ValueError):
+        edited = False
+    others = args_fingerprint(_args_of(run_id, root)) != args_fingerprint(settings.args_json)
+    reasons = [f"{file} was edited since"] * edited + ["the arguments are others"] * others
+    if not reasons:
+        return ""
+    fork = f"; --fork {run_id} takes those that are unchanged" if edited and not others else ""
+    return f"{' and '.join(reasons)}: steps that {run_id} has finished are asked again{fork}"
 
 
 def _exists(run_id: str, root: str, kind: str) -> None:

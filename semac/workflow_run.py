@@ -12,8 +12,8 @@ import click
 
 from semac.cli import standalone
 from semac.commands import SETTINGS
-from semac.workflow_again import Again
-from semac.workflow_earlier import Refused, taken_up, told
+from semac.workflow_again import PAUSES, Again
+from semac.workflow_earlier import Refused, taken_up, told, unlike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ def _run(file: str, options: dict[str, Any]) -> int:
         may_ask=not options["no_auth_prompt"] and _interactive(),
     )
     scope.settings.set(settings)
+    if options["resume"] and (why := unlike(settings, file)):
+        print(f"warning: {why}", file=sys.stderr)
     if settings.recording is not None:
         return _replayed(file, source, settings.recording)
     status = _evaluated(file, source, again, root)
@@ -247,6 +249,8 @@ def _evaluated(file: str, source: bytes, again: Again, root: str) -> int:
         failed = guarded(run, file, prefix=f"Error running workflow {file}:")
     if failed:
         return 128 + ending.signal if ending.signal else failed
+    if not again.runs:
+        print(f"warning: {file} has run no workflow: no (defworkflow ...) was reached", file=sys.stderr)
     return _status(envelope, root, again)
 
 
@@ -311,15 +315,28 @@ def _status(envelope: Any, root: str, again: Again) -> int:
         print(f"Error: workflow failed: {pretty(envelope, 80)}", file=sys.stderr)
     elif status == "rejected":
         print(f"Error: workflow approval rejected: {pretty(envelope, 80)}", file=sys.stderr)
-    elif status == "needs-auth":
-        print(_guidance(envelope), file=sys.stderr)
-    elif status == "needs-approval":
-        run_id = envelope.lookup(keyword("run-id"))
-        print(approvals.guidance(envelope, root, again.command_of(run_id)), file=sys.stderr)
-    return approvals.exit_code(envelope)
+    paused = [run.envelope for run in again.paused()]
+    if status in PAUSES and envelope not in paused:
+        paused.append(envelope)
+    for one in paused:
+        print(_guidance(one, root, again), file=sys.stderr)
+    code = approvals.exit_code(envelope)
+    if paused and status not in PAUSES:
+        print(f"(exit status {code}: the last value of {again.file} isn't that of the run)", file=sys.stderr)
+    return code
 
 
-def _guidance(envelope: Any) -> str:
+def _guidance(envelope: Any, root: str, again: Again) -> str:
+    """What to do about a run that waits for somebody."""
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.workflow import approvals
+
+    if envelope.lookup(keyword("status")) is keyword("needs-auth"):
+        return _logins(envelope)
+    return approvals.guidance(envelope, root, again.command_of(envelope.lookup(keyword("run-id"))))
+
+
+def _logins(envelope: Any) -> str:
     """How to log in to the servers that want it."""
     from sema_runtime.values.atoms import keyword
     from sema_runtime.values.matching import sequence_items

@@ -437,3 +437,14 @@ def test_steps_that_go_on_while_a_run_pauses(asked: Callable[..., str]) -> None:
     assert sema("approve", "r", only_id(), "--signing-key-file", "k") == 0
     assert asked(program) == '{:status :success :value ("then" 1)}'
     assert sorted(Path("calls.txt").read_text().split()) == ["first", "slow", "then"]
+
+
+@pytest.mark.parametrize(("end", "status"), [("", 0), ("(println r)", 0), ("{:status :failed}", 1), ("r", 3)])
+def test_what_to_do_is_told_whatever_the_file_ends_with(
+    end: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("w.sema").write_text(f"{ASKING.replace('(defworkflow', '(define r (defworkflow', 1)}) {end}")
+    assert sema("run", "w.sema", "-q", "--approval-public-key-file", "k.pub") == status
+    said = capsys.readouterr().err
+    assert said.count("needs approval:\n  sema workflow approvals ") == 1
+    assert ("the last value of w.sema isn't that of the run" in said) == (status != 3)

@@ -82,6 +82,7 @@ class Run:
         self.process = os.getpid()
         self.ended = False
         self.envelope: Any = None  # once it has ended
+        self.status = "running"
         self.interrupted = False  # by Ctrl-C
         self.error: Exception | None = None  # that the body has raised
         self.lock = RLock()
@@ -228,7 +229,7 @@ class Run:
         return within(budget.scope, self.spend.frame, body)
 
     def _end(self, envelope: Any, status: str, reason: str | None) -> Any:
-        self.envelope = envelope
+        self.envelope, self.status = envelope, status
         if self.seq == 0:  # Ctrl-C came at the very beginning
             self._say_started()
         said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
