@@ -59,7 +59,7 @@ def _named(run_id: str, root: str, kind: str) -> str:
 
 
 def unlike(settings: Settings, file: str) -> str:
-    """Why what a run has kept doesn't count when it is resumed with these settings; "" when it does, or nobody knows."""
+    """Why what a run has kept doesn't count when it is resumed so; "" when it does, or nobody knows."""
     from sema_runtime.workflow.fork import code_version_of
     from sema_runtime.workflow.keys import args_fingerprint
 

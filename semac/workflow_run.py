@@ -29,7 +29,9 @@ def main(args: list[str]) -> int:
 @click.argument("file", metavar="FILE")
 @click.option("--args", "args_json", metavar="JSON", help="The program's *workflow-args*. [{}, or the earlier run's]")
 @click.option("--run-dir", metavar="DIR", help="Where runs are kept. [.sema/runs]")
-@click.option("--resume", metavar="RUN-ID", help="Go on with that run: what it has finished is not done again.")
+@click.option(
+    "--resume", metavar="RUN-ID", help="Go on with that run (or `latest`): what it has finished is not done again."
+)
 @click.option("--fork", metavar="RUN-ID", help="A new run that begins with what that one has finished, edited or not.")
 @click.option("--at", metavar="SEQ", help="Only with what it had finished by that event of its journal.")
 @click.option("--replay", metavar="RUN-ID", help="Compare the program with that run. No model is asked.")

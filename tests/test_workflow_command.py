@@ -73,6 +73,37 @@ def test_a_run_and_its_resumption(folder: Path) -> None:
     assert "0 steps, 1 kept from before, no tokens" in again.stderr
 
 
+def test_latest_is_the_run_that_began_last(folder: Path) -> None:
+    run = ("workflow", "run", "greet.sema")
+    assert sema(folder, *run, "--resume", "latest").stderr == "error: no prior run to resume in .sema/runs\n"
+    assert sema(folder, *run, "-q").returncode == 0
+    first = only_run(folder)
+    assert "1 kept from before" in sema(folder, *run, "--resume", "latest").stderr
+    assert "1 kept from before" in sema(folder, *run, "--fork", "latest").stderr
+    (second,) = (one for one in (folder / ".sema" / "runs").iterdir() if one != first)
+    assert sema(folder, *run, "--replay", "latest").stderr.startswith(f"replay of {second.name}: the same")
+
+
+def test_a_resumption_says_when_nothing_that_is_kept_counts(folder: Path) -> None:
+    run = ("workflow", "run", "greet.sema", "-q")
+    assert sema(folder, *run, "--args", '{"name": "Ada", "n": 1}').returncode == 0
+    name = only_run(folder).name
+    assert sema(folder, *run, "--resume", name, "--args", '{"n":1, "name":"Ada"}').stderr == ""
+    others = sema(folder, *run, "--resume", name, "--args", "{}")
+    assert others.stderr == f"warning: the arguments are others: steps that {name} has finished are asked again\n"
+    (folder / "greet.sema").write_text(GREETING + "; edited")
+    assert sema(folder, *run, "--resume", name).stderr == (
+        f"warning: greet.sema was edited since: steps that {name} has finished are asked again; "
+        f"--fork {name} takes those that are unchanged\n"
+    )
+
+
+def test_a_program_without_a_workflow(folder: Path) -> None:
+    done = flow(folder, '(println "hi")')
+    assert (done.returncode, done.stdout) == (0, "hi\n")
+    assert done.stderr == "warning: w.sema has run no workflow: no (defworkflow ...) was reached\n"
+
+
 def test_a_fork_begins_with_what_another_run_has_finished(folder: Path) -> None:
     assert sema(folder, "workflow", "run", "greet.sema", "-q").returncode == 0
     first = only_run(folder)

@@ -184,6 +184,13 @@ def test_what_a_replay_and_a_fork_refuse(recorded: Path) -> None:
     )
 
 
+def test_a_fork_at_no_event_of_the_part_before_a_resumption(recorded: Path) -> None:
+    run_id = id_of(recorded)
+    assert sema(recorded, "demo.sema", "--resume", run_id).status == 0
+    done = sema(recorded, "demo.sema", "--fork", run_id, "--at", "300")
+    assert (done.status, done.err) == (1, f"error: --at 300: the journal of {run_id} ends at 0:18\n")
+
+
 def test_a_fork_at_an_event_has_what_was_finished_by_then(recorded: Path, tmp_path: Path) -> None:
     run_id = id_of(recorded)
     first = next(one["seq"] for one in events(recorded, run_id) if one.get("status") == "ok")

@@ -56,6 +56,8 @@ def _until(run: Run, at: Place, said: str) -> tuple[set[tuple[object, object]], 
         seq = event.data.get("seq")
         if not isinstance(seq, int):
             continue
+        if event.segment > at[0]:  # that part of the journal is over
+            break
         last = event.segment, seq
         if last > at:
             return agents, keys
