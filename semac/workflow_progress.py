@@ -33,6 +33,7 @@ TICK = 0.5  # seconds between two for the clock
 STATUS_COLUMNS, LABEL_COLUMNS, TIME_COLUMNS = 10, 28, 8
 NARROW = 66  # columns of a terminal below which names get less room
 ERROR_CHARACTERS = 200
+HINTS = 3  # different ones that a run tells
 
 
 @dataclass
@@ -195,6 +196,9 @@ class Progress:
         reason = f" ({event.reason})" if event.reason else ""
         name, status = one_line(run.workflow), _status(run, event)
         self.line(f"{name}: {status}{reason} in {seconds(event.dur_ms)}: {sums.steps()}{kept}, {sums.spent()}", True)
+        if run.error is None:  # else it is shown, with its hint
+            for hint, count in [*run.hints.items()][:HINTS]:
+                self.line(f"{name}: {many(count, 'step')} failed; hint: {one_line(hint)}", True)
         if status == "failed" and not run.interrupted and (sums.done or run.replayed):
             self.line(f"{name}: what was finished is kept: --resume {run.run_id}", True)
 

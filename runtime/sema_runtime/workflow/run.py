@@ -66,6 +66,7 @@ class Run:
         self.spend = Spend(meta, settings)
         self.nested = _nested_before(self.directory, settings)
         self.state: dict[str, Any] = {}  # of checkpoints
+        self.hints: dict[str, int] = {}  # of errors of leaves, and how many had them
         self.replayed = 0  # leaves whose value was kept
         self.agents: dict[str, int] = {}  # by label: how many were started
         self.under_way: dict[
@@ -337,6 +338,8 @@ class Run:
         if self.spend.refused(failed):
             self.spend.refusals += 1
             return None  # as every leaf from now on
+        if hint := getattr(failed, "hint", None):
+            self.hints[hint] = self.hints.get(hint, 0) + 1
         with suppress(AttributeError):
             failed.is_journaled = True  # type: ignore[attr-defined]
         raise failed
