@@ -183,6 +183,7 @@ def test_nobody_reads_it(folder: Path) -> None:
 
 def test_what_can_be_done_about_failed_steps_is_told_once(folder: Path) -> None:
     done = piped(folder, """(defworkflow w "" {}
-        (parallel (map (fn (n) (fn () (workflow/step "s" (fn () (workflow/mcp-handle 'x))))) (range 3))) 1)""")  # fmt: skip
+        (define (failing n) (fn () (workflow/step "s" (fn () (workflow/mcp-handle 'x)))))
+        (parallel (map failing (range 3))) 1)""")  # fmt: skip
     hints = [line for line in done.stderr.splitlines() if "hint" in line]
     assert hints == ['w: 3 steps failed; hint: add it to the meta map: {:mcp {x {:command "..."}}}']

@@ -17,8 +17,8 @@ from sema_runtime.values.errors import LlmError
 
 NO_PROVIDER = "no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"
 KEYS_HINT = (
-    "set ANTHROPIC_API_KEY or OPENAI_API_KEY (`sema doctor` lists all and checks them), call llm/configure, start a local "
-    "Ollama server, or replay a recording with SEMA_LLM_CASSETTE"
+    "set ANTHROPIC_API_KEY or OPENAI_API_KEY (`sema doctor` lists all and checks them), call llm/configure, "
+    "start a local Ollama server, or replay a recording with SEMA_LLM_CASSETTE"
 )
 
 
