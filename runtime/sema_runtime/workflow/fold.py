@@ -42,10 +42,10 @@ STATUSES = {b"ok": OK, b"failed": FAILED}
 NOT_LOOKED_UP = -1
 BEFORE = None  # the name of the phase of what comes before the first phase
 RECORD = (
-    "event", "ts", "agent_id", "input", "output", "cost", "limit", "status", "dur_ms", "model", "agent_name",
-    "asked_model", "key",
+    "event", "is_result", "ts", "agent_id", "agent_name", "asked_model", "status", "dur_ms", "model", "next_seq",
+    "is_alone", "input", "output", "cost", "limit", "key",
 )  # fmt: skip
-KIND, STAMP, WHO, INPUT, OUTPUT, COST, LIMIT, STATUS, TOOK, MODEL, NAME, ASKED, KEY = range(len(RECORD))
+KIND, _, STAMP, WHO, NAME, ASKED, STATUS, TOOK, MODEL, NEXT, _, INPUT, OUTPUT, COST, LIMIT, KEY = range(len(RECORD))
 records_of = taking(*RECORD)
 
 
@@ -242,11 +242,12 @@ class Fold:
         start, status, duration, result, event = (
             agents.start, agents.status, agents.duration, agents.result, agents.event,
         )  # fmt: skip
-        read, written, cost, priced, tools = agents.input, agents.output, agents.cost, agents.priced, agents.tools
-        name, model, phase_of = agents.name, agents.model, agents.phase
+        tools, name, model, phase_of = agents.tools, agents.name, agents.model, agents.phase
         stamp, phase, running, most = clock.last, NOT_LOOKED_UP, self.running, self.most_parallel
         lines: list[bytes] = []
-        for at, record in enumerate(records):
+        at = -1  # number of the line
+        for record in records:
+            at += 1
             kind = kind_of(record[KIND], DAMAGED)
             if record[STAMP] != stamp and kind:
                 if is_word(record[STAMP]):
@@ -260,21 +261,6 @@ class Fold:
             if kind == CALL:
                 if row >= 0:
                     tools[row] += 1
-            elif kind == BUDGET and record[INPUT]:
-                if row < 0:
-                    self._loose(record)
-                else:
-                    read[row] += int(record[INPUT])
-                    written[row] += int(record[OUTPUT])
-                    if record[COST]:
-                        cost[row] += float(record[COST])
-                        priced[row] += 1
-                    else:
-                        agents.unpriced[row] += 1
-                    if status[row]:
-                        opened.pop(record[WHO], None)  # nothing more will come, and a small table is quick
-                if record[LIMIT]:
-                    self.token_limit = int(record[LIMIT])
             elif kind == RESULT and record[STATUS]:
                 if row >= 0 and not status[row]:  # the first one counts
                     status[row] = statuses.get(record[STATUS], OTHER)
@@ -285,6 +271,12 @@ class Fold:
                     running -= 1
                     if start[row] + took > clock.now:
                         clock.now = start[row] + took
+                if record[NEXT]:
+                    add_kind(RESULT)
+                    add_owner(row)
+                    at += 1
+                    kind = BUDGET
+                    self._budget(row, record)
             elif kind == STARTED and record[NAME]:
                 if phase < 0:
                     phase = self._phase_now()
@@ -299,17 +291,40 @@ class Fold:
                 running += 1
                 if running > most:
                     most = running
+            elif kind == BUDGET and record[INPUT]:
+                self._budget(row, record)
             elif kind == CHECKPOINT and record[KEY]:
                 self._checkpoint(record[KEY])
             elif kind <= CHECKPOINT:  # not of the form
                 lines = lines or piece.split(b"\n")
                 self.running, self.most_parallel = running, most
                 self.take_line(lines[at])
+                if record[NEXT]:
+                    at += 1
+                    self.take_line(lines[at])
                 stamp, phase, running, most = clock.last, NOT_LOOKED_UP, self.running, self.most_parallel
                 continue
             add_kind(kind)
             add_owner(row)
         self.running, self.most_parallel = running, most
+
+    def _budget(self, row: int, record: tuple[bytes, ...]) -> None:
+        """What an agent used, or nobody that is known."""
+        if record[LIMIT]:
+            self.token_limit = int(record[LIMIT])
+        if row < 0:
+            self._loose(record)
+            return
+        agents = self.agents
+        agents.input[row] += int(record[INPUT])
+        agents.output[row] += int(record[OUTPUT])
+        if record[COST]:
+            agents.cost[row] += float(record[COST])
+            agents.priced[row] += 1
+        else:
+            agents.unpriced[row] += 1
+        if agents.status[row]:
+            self.open.pop(record[WHO], None)  # nothing more will come, and a small table is quick
 
     def take_line(self, line: bytes | None) -> None:
         """Folds one line, whatever it is; None for one that is too long. A line with nothing in it is no event."""

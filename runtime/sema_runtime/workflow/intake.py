@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 63
 RECORD = (
-    "event", "seq", "ts", "agent_id", "tool_name", "args_json", "budget_seq", "input", "output", "cost", "status",
-    "dur_ms", "model", "agent_name", "asked_model", "checkpoint_seq", "key", "digest",
+    "event", "is_result", "seq", "ts", "agent_id", "tool_name", "args_json", "agent_name", "asked_model", "status",
+    "dur_ms", "model", "next_seq", "is_alone", "budget_seq", "input", "output", "cost", "checkpoint_seq", "key",
+    "digest",
 )  # fmt: skip
 (
-    KIND, SEQ, STAMP, WHO, TOOL, ARGS, BUDGET_SEQ, INPUT, OUTPUT, COST, STATUS, TOOK, MODEL, NAME, ASKED,
+    KIND, _, SEQ, STAMP, WHO, TOOL, ARGS, NAME, ASKED, STATUS, TOOK, MODEL, NEXT, _, BUDGET_SEQ, INPUT, OUTPUT, COST,
     CHECKPOINT_SEQ, KEY, DIGEST,
 ) = range(len(RECORD))  # fmt: skip
 records_of = taking(*RECORD)
@@ -90,7 +91,9 @@ class Intake:
             return
         stamp = b""
         lines: list[bytes] = []
-        for at, record in enumerate(records_of(piece)):
+        at = -1  # number of the line
+        for record in records_of(piece):
+            at += 1
             kind = record[KIND]
             if record[STAMP] != stamp:
                 if is_word(record[STAMP]):
@@ -101,9 +104,12 @@ class Intake:
                 values = text(record[WHO]), text(record[TOOL]), text(record[ARGS])
                 self.calls.append((self.run_id, self.segment, int(record[SEQ]), *values))
             elif kind == b"budget" and record[INPUT]:
-                self._budget(record)
+                self._budget(record, record[SEQ])
             elif kind == b"agent.result" and record[STATUS]:
                 self._result(text(record[WHO]) or "", text(record[STATUS]), int(record[TOOK]), text(record[MODEL]))
+                if record[NEXT]:
+                    at += 1
+                    self._budget(record, record[NEXT])
             elif kind == b"agent.started" and record[NAME]:
                 self._start(text(record[WHO]) or "", record)
             elif kind == b"checkpoint" and record[KEY]:
@@ -112,6 +118,9 @@ class Intake:
             elif kind not in OTHERS:
                 lines = lines or piece.split(b"\n")
                 self._take_line(lines[at])
+                if record[NEXT]:
+                    at += 1
+                    self._take_line(lines[at])
         self._write()
 
     def _start(self, who: str, record: tuple[bytes, ...]) -> None:
@@ -133,10 +142,10 @@ class Intake:
             run_id, _, name, asked, phase = row
             self.ended[who] = (run_id, who, name, model or asked, phase, status, took, model)
 
-    def _budget(self, record: tuple[bytes, ...]) -> None:
+    def _budget(self, record: tuple[bytes, ...], seq: bytes) -> None:
         place, cost = number(record[BUDGET_SEQ]), float(record[COST]) if record[COST] else None
         values = text(record[WHO]), place, int(record[INPUT]), int(record[OUTPUT]), cost
-        self.budgets.append((self.run_id, self.segment, int(record[SEQ]), *values))
+        self.budgets.append((self.run_id, self.segment, int(seq), *values))
 
     # Events whose fields may be anything
 
