@@ -46,7 +46,7 @@ def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
 
 
 def _named(run_id: str, root: str, kind: str) -> str:
-    """The id; for `latest`, unless a run is called so, that of the run that began last."""
+    """The id; for `latest`, unless a run is called so, that of the run that was written last."""
     from sema_runtime.workflow.reading import run_ids
     from semac.workflow_commands import LATEST
 

@@ -73,7 +73,7 @@ def test_a_run_and_its_resumption(folder: Path) -> None:
     assert "0 steps, 1 kept from before, no tokens" in again.stderr
 
 
-def test_latest_is_the_run_that_began_last(folder: Path) -> None:
+def test_latest_is_the_run_that_was_written_last(folder: Path) -> None:
     run = ("workflow", "run", "greet.sema")
     assert sema(folder, *run, "--resume", "latest").stderr == "error: no prior run to resume in .sema/runs\n"
     assert sema(folder, *run, "-q").returncode == 0
@@ -303,6 +303,13 @@ def test_a_server_that_cannot_be_started(folder: Path) -> None:
     assert [one["server"] for one in events(run)[1:3]] == ["a", "b"]
     assert events(run)[-1]["reason"] == "mcp resolution failed"
     assert json.loads((run / "result.json").read_text())["error"].startswith("a: ")
+
+
+def test_what_a_server_wrote_before_it_died_is_shown(folder: Path) -> None:
+    server = json.dumps(sys.executable)
+    done = flow(folder, f'(defworkflow w "" {{:mcp {{a {{:command {server} :args ["no-such.py"]}}}}}} 1)')
+    assert done.returncode == 1
+    assert "no-such.py': [Errno 2] No such file or directory" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ Finished runs are read with `sema_runtime.workflow.reading`.
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +27,7 @@ def start(
     function: Callable[..., Any],
     /,
     *arguments: Any,
-    root: str | None = None,
+    root: str | os.PathLike[str] | None = None,
     run_id: str | None = None,
     resume: bool = False,
     fork: str | None = None,
@@ -50,18 +52,19 @@ def start(
     from sema_runtime.workflow.scope import Settings
 
     settings = Settings.from_environment()
+    folder = settings.root if root is None else os.fspath(root)
     keys = None
     if fork is not None:
         from sema_runtime.workflow.fork import code_version_of, finished_at
 
-        code_version = code_version or code_version_of(root or settings.root, fork)
-        keys = None if at is None else finished_at(root or settings.root, fork, at)
+        code_version = code_version or code_version_of(folder, fork)
+        keys = None if at is None else finished_at(folder, fork, at)
     return Handle(
         function,
         arguments,
         replace(
             settings,
-            root=settings.root if root is None else root,
+            root=folder,
             run_id=run_id,
             resume=resume,
             fork=fork,
@@ -74,7 +77,9 @@ def start(
     )
 
 
-async def replayed(function: Callable[..., Any], /, *arguments: Any, run_id: str, root: str | None = None) -> Replayed:
+async def replayed(
+    function: Callable[..., Any], /, *arguments: Any, run_id: str, root: str | os.PathLike[str] | None = None
+) -> Replayed:
     """Runs function(*arguments) against the recording of a run. `difference` is the first place where it would differ
     from it, in words, "" when there is none. Steps give what they gave, no model is asked, nothing is written. Raises
     RunNotFound, ValueError.
@@ -87,7 +92,7 @@ async def replayed(function: Callable[..., Any], /, *arguments: Any, run_id: str
     from sema_runtime.workflow.recording import Recording
 
     settings = scope.Settings.from_environment()
-    recording = Recording(settings.root if root is None else root, run_id)
+    recording = Recording(settings.root if root is None else os.fspath(root), run_id)
     settings = replace(settings, recording=recording, args_json=recording.args_json)
 
     def ending() -> None:

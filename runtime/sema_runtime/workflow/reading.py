@@ -33,7 +33,7 @@ class RunNotFound(Exception):
     """There is no such run; the message says where it was looked for."""
 
 
-def run_ids(root: str) -> list[str]:
+def run_ids(root: str | os.PathLike[str]) -> list[str]:
     """The runs in a directory, the one that was written to last first. [] when there is no directory."""
     found = []
     try:
@@ -65,14 +65,14 @@ def _changed(path: str) -> int:
         return 0
 
 
-def open_run(root: str, run_id: str) -> Run:
+def open_run(root: str | os.PathLike[str], run_id: str) -> Run:
     """A run of a directory of runs. Raises ValueError when the id is no safe name, RunNotFound when it isn't there."""
     run = found_run(root, run_id)
     run.refresh()
     return run
 
 
-def found_run(root: str, run_id: str) -> Run:
+def found_run(root: str | os.PathLike[str], run_id: str) -> Run:
     """The same without reading it: for its `events` one by one."""
     folder = os.path.join(root, safe_id(run_id))
     if not segment_files(folder):

@@ -85,7 +85,7 @@ class Run:
         self.envelope: Any = None  # once it has ended
         self.status = "running"
         self.interrupted = False  # by Ctrl-C
-        self.error: Exception | None = None  # that the body has raised
+        self.error: Exception | None = None  # that the body has raised, or the connection to a server
         self.lock = RLock()
         self._second, self._ts = -1, ""
 

@@ -206,6 +206,8 @@ def _connect(run: Run, server: Declared) -> tuple[str, bool]:
     try:
         run.servers[server.alias] = mcp.connect(server.config, access)
     except Exception as error:
+        if getattr(error, "note", None):  # what the server wrote before it died, for who looks on
+            run.error = error
         reason = condition_of(error).display().removeprefix("mcp/connect: ")
         return reason, access is not None and access.needed
     if access is not None and access.credentials is not None:
