@@ -46,7 +46,8 @@ def view_command(run_dir: str, host: str, port: int, key_file: str | None, actor
     except SemaError as error:
         click.echo(f"sema workflow view: {error.message}", err=True)
         return 1
-    click.echo(f"Sema workflow viewer:  {viewer.url}\n  runs: {run_dir}")
+    there = "" if Path(run_dir).is_dir() else "  (no such folder yet)"
+    click.echo(f"Sema workflow viewer:  {viewer.url}\n  runs: {run_dir}{there}")
     sys.stdout.flush()
     if not is_loopback(host):
         click.echo(f"warning: everybody who can reach {host} can read these runs", err=True)
