@@ -313,7 +313,7 @@ def _status(envelope: Any, root: str, again: Again) -> int:
 
     found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
     status = found.name if isinstance(found, Keyword) else ""
-    if status == "failed":
+    if status in ("failed", "denied"):
         print(f"Error: workflow failed: {pretty(envelope, 80)}", file=sys.stderr)
     elif status == "rejected":
         print(f"Error: workflow approval rejected: {pretty(envelope, 80)}", file=sys.stderr)

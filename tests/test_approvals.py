@@ -222,7 +222,15 @@ def test_configuration_that_makes_no_sense() -> None:
 
 
 def test_exit_codes() -> None:
-    codes = {":success": 0, ":failed": 1, ":rejected": 1, ":needs-auth": 2, ":needs-approval": 3, ":mine": 0}
+    codes = {
+        ":success": 0,
+        ":failed": 1,
+        ":rejected": 1,
+        ":denied": 1,
+        ":needs-auth": 2,
+        ":needs-approval": 3,
+        ":mine": 0,
+    }
     assert {one: approvals.exit_code(run(f"{{:status {one}}}")) for one in codes} == codes
     assert approvals.exit_code(7) == 0
 

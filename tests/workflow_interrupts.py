@@ -2,6 +2,8 @@
 
     python tests/workflow_interrupts.py [PROGRAM [EVERY [FIRST]]]     at each line, or at every so many, from one on
 
+SLOW_DISK=1 in the environment: as on a disk that a thread waits for.
+
 The signal comes while the runtime executes that line: a trace function sends it. Prints one JSON object: interrupts,
 lines; the exit status is 1 when a promise was broken, which is shown.
 """
@@ -24,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from workflow_kills import NEEDED, Broken
 from workflow_schema import check as check_schema
 
-from sema_runtime.workflow import approvals, run, scope
+from sema_runtime.workflow import approvals, memo, run, scope
 from sema_runtime.workflow.approvals import deciding, keys
 from semac.session import Session
 
@@ -250,6 +252,8 @@ def main(arguments: list[str]) -> int:
     names = arguments[:1] or [*PROGRAMS]
     every, first = ([int(one) for one in arguments[1:]] + [1, 1])[:2]
     status = 0
+    if os.environ.get("SLOW_DISK"):
+        memo.QUICK = 0.0
     for name in names:
         sweep, at, broken = Interrupting(name), first, 0
         going = True

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MODES = ("auto", "prompt", "pause", "deny")
-EXIT = {"failed": 1, "rejected": 1, "needs-auth": 2, "needs-approval": 3}
+EXIT = {"failed": 1, "rejected": 1, "denied": 1, "needs-auth": 2, "needs-approval": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def guidance(envelope: Any, run_dir: str, resume: str = "--resume RUN") -> str:
 
 
 def exit_code(envelope: Any) -> int:
-    """Of `sema workflow run`: 0 success or a status of the program's own, 1 failed or rejected, 2 needs-auth, 3
+    """Of `sema workflow run`: 0 success or a status of the program's own, 1 failed, rejected or denied, 2 needs-auth, 3
     needs-approval."""
     from sema_runtime.values.atoms import Keyword, keyword
     from sema_runtime.values.maps import HashMap, Map
