@@ -21,6 +21,7 @@ settings.register_profile("random", **PATIENT, print_blob=True)
 settings.load_profile("random" if os.environ.get("SEMA_TEST_RANDOM") else "same")
 
 os.environ["SEMA_USAGE"] = "off"  # what tests spend doesn't belong into anybody's ledger
+os.umask(0o022)  # tests look at the permissions of files
 
 # Background jobs of a shell ignore Ctrl-C, and hand that on to the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -173,7 +173,7 @@ def test_keys_from_a_pipe() -> None:
 
 def test_no_input_at_all() -> None:
     done = subprocess.run(
-        ["sh", "-c", f'{sys.executable} -m semac.entry -e "(println (io/read-key) (io/eof?) (io/tty-raw!))" <&-'],
+        ["sh", "-c", '"$0" -m semac.entry -e "(println (io/read-key) (io/eof?) (io/tty-raw!))" <&-', sys.executable],
         capture_output=True,
         text=True,
         env=environment(),

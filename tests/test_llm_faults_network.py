@@ -295,8 +295,8 @@ def test_more_streams_than_files_may_be_open(tmp_path: Path) -> None:
             '(define (ask i) (llm/stream "x" (fn (piece) nil)))'
             "(println (frequencies (async/map ask (range 150))))"
         )
-        command = f"ulimit -n 96; exec {sys.executable} -m semac {program}"
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+        command = ["sh", "-c", 'ulimit -n 96; exec "$0" -m semac "$1"', sys.executable, str(program)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.stdout == '{"one two" 150}\n', done.stderr[-500:]
 
 

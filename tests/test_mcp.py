@@ -4,7 +4,6 @@ and with servers that misbehave."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -272,10 +271,11 @@ def test_schemas_become_parameters() -> None:
 # Connecting
 
 
-def test_environment_and_directory(tmp_path: Path) -> None:
+def test_environment_and_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
     config = scripted(env={"DEMO": "yes"}, cwd=str(tmp_path))
     assert run(f'{CONNECT} (mcp/call s "env" {{:name "DEMO"}})', config=config) == f"yes\n{tmp_path}"
-    assert run(f'{CONNECT} (mcp/call s "env" {{:name "HOME"}})', config=config).startswith(os.environ["HOME"])
+    assert run(f'{CONNECT} (mcp/call s "env" {{:name "HOME"}})', config=config).startswith("/home/ada\n")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workflow_trouble import ENV, PROVIDER, SEMA, Ended, calls, events, only_run, readable, sema
+from workflow_trouble import ENV, IN_SHELL, PROVIDER, SEMA, SPLIT, Ended, calls, events, only_run, readable, sema
 
 SILENT = """
 import socket, sys, time
@@ -182,7 +182,7 @@ def test_a_run_that_shall_outlive_its_terminal(tmp_path: Path) -> None:
     (tmp_path / "w.sema").write_text(text)
     script = "trap '' HUP; $SEMA workflow run w.sema --run-dir runs -q 2> >(read line; kill -HUP 0; cat >&2) & wait $!"
     with subprocess.Popen(
-        ["bash", "-c", script], cwd=tmp_path, env=ENV | {"SEMA": " ".join(SEMA)}, start_new_session=True
+        ["bash", "-c", SPLIT + script], cwd=tmp_path, env=ENV | IN_SHELL, start_new_session=True
     ) as process:
         assert process.wait(60) == 0
     assert events(only_run(tmp_path / "runs"))[-1]["status"] == "success"

@@ -142,11 +142,15 @@ needs_mounts = pytest.mark.skipif(
 )
 
 
+IN_SHELL = {"SEMA": "|".join(SEMA)}  # our folder's name may have spaces
+SPLIT = "IFS='|'\n"  # what a script begins with in which `$SEMA` is the command
+
+
 def inside(script: str, folder: Path, **more: Any) -> Ended:
     """Runs a shell script in a folder, as root of a namespace with mounts of its own; `$SEMA` is the command."""
-    environment = ENV | more | {"SEMA": " ".join(SEMA)}
+    environment = ENV | more | IN_SHELL
     done = subprocess.run(
-        ["unshare", "-rm", "sh", "-e", "-c", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        ["unshare", "-rm", "sh", "-e", "-c", SPLIT + script], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return Ended(done.returncode, done.stdout, done.stderr)
@@ -154,9 +158,8 @@ def inside(script: str, folder: Path, **more: Any) -> Ended:
 
 def shell(folder: Path, script: str) -> Ended:
     """A shell script in which `$SEMA` is the command."""
-    environment = ENV | {"SEMA": " ".join(SEMA)}
     done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", SPLIT + script], cwd=folder, env=ENV | IN_SHELL, capture_output=True, text=True, timeout=60
     )
     return Ended(done.returncode, done.stdout, done.stderr)
 
