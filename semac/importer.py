@@ -81,7 +81,7 @@ class SemaFinder:
                 names = folder.names.get(tail)
                 if names is None:
                     continue
-                only_ours = only_ours and names == (tail + SUFFIX,)
+                only_ours = only_ours and names == [tail + SUFFIX]
                 found = _in_folder(entry, tail, names)
             if found is None:
                 continue
@@ -101,10 +101,9 @@ class _Folder:
     def __init__(self, path: str, facts: os.stat_result) -> None:
         self.stamp = cache.stamp(facts)
         self.real = os.path.realpath(path)
-        self.names: dict[str, tuple[str, ...]] = {}
+        self.names: dict[str, list[str]] = {}
         for name in os.listdir(path):
-            stem = name.partition(".")[0]
-            self.names[stem] = (*self.names.get(stem, ()), name)
+            self.names.setdefault(name.partition(".")[0], []).append(name)
 
 
 _folders: dict[str, _Folder] = {}
@@ -122,7 +121,7 @@ def _folder(path: str) -> _Folder | None:
         return None
 
 
-def _in_folder(entry: str, tail: str, names: tuple[str, ...]) -> str | None:
+def _in_folder(entry: str, tail: str, names: list[str]) -> str | None:
     """The file for a module name, of which a folder has these names; a package wins over a module."""
     package = os.path.join(entry, tail, INIT)
     if tail in names and os.path.isfile(package):

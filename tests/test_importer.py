@@ -317,6 +317,17 @@ def test_another_compiler_does_not_trust_the_file(tmp_path: Path) -> None:
     assert compilations(tmp_path, code) == "kept.sema"
 
 
+def test_what_compiles_is_part_of_the_stamp_of_the_compiler(tmp_path: Path) -> None:
+    write(tmp_path / "forms.sema", "(defmacro m (x) `(list ,x))\n(define (f e) (match e ([a b] (m a)) ({:k v} v)))")
+    code = (
+        "import sys, semac.cache\n"
+        "import forms\n"
+        "loaded = [name.split('.')[1] for name in sys.modules if name.startswith('semac.')]\n"
+        "print([name for name in loaded if name.startswith(semac.cache.OF_COMMANDS)], 'emit_match' in loaded)"
+    )
+    assert output(tmp_path, code) == "[] True"
+
+
 def test_read_only_folder(tmp_path: Path) -> None:
     write(tmp_path / "lib/kept.sema", "(define value 1)")
     (tmp_path / "lib/__pycache__").write_text("a file where the folder would be: nobody, root included, can write here")
