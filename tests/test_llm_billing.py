@@ -13,15 +13,17 @@ import random
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import pytest
 from billing_support import PRICE_IN, PRICE_OUT, Bank, providers
 from llm_support import llm as llm
 from llm_support import run
-from net_support import answering, received, reply, serving, stall
+from net_support import PATIENCE, answering, received, reply, serving, stall
 
 from sema_runtime import ai
 from sema_runtime.ai import sync
@@ -441,3 +443,78 @@ def test_threads_share_a_budget() -> None:
             sys.setswitchinterval(interval)
     assert bank.usd("1") <= spending.spent_usd + 1e-9 <= 2.0 + 1e-9
     assert spending._frame.held_units == 0
+
+
+class Worker:
+    """Makes random calls from Python, in a thread, with or without a loop of its own."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+
+    def blocking(self) -> None:
+        for _ in range(6):
+            with suppress(LlmError):
+                self.call()
+
+    def call(self) -> None:
+        text, tokens = "<1> " + "word " * self.dice.randint(0, 20), self.dice.choice([5, 50, 200])
+        match self.dice.randint(0, 5):
+            case 0:
+                with sync.stream(text, max_tokens=tokens) as pieces:
+                    for _ in zip(pieces, range(self.dice.randint(0, 2)), strict=False):
+                        with suppress(LlmError):
+                            sync.complete(text, max_tokens=5, timeout=0.2)
+            case 1:
+                for _ in sync.stream(text, max_tokens=tokens):
+                    break
+            case 2:
+                with sync.budget(max_tokens=self.dice.choice([300, 3000]), reserve=self.dice.random() < 0.5):
+                    sync.complete_all([text] * 3, max_tokens=tokens, timeout=0.2)
+            case 3:
+                sync.batch([text] * 3, max_tokens=tokens)
+            case 4:
+                sync.Agent(name="a", tools=[act], model="m").run(text)
+            case _:
+                sync.complete(text, max_tokens=tokens, timeout=0.2)
+
+    async def waiting(self) -> None:
+        await asyncio.gather(*(self.one() for _ in range(6)))
+
+    async def one(self) -> None:
+        text, tokens = "<1> " + "word " * self.dice.randint(0, 20), self.dice.choice([5, 50, 200])
+        with suppress(LlmError, TimeoutError):
+            async with asyncio.timeout(self.dice.choice([0.003, 0.02, 10])):
+                match self.dice.randint(0, 3):
+                    case 0:
+                        async for _ in ai.stream(text, max_tokens=tokens):
+                            await ai.complete(text, max_tokens=5, timeout=0.2)
+                    case 1:
+                        async for _ in ai.stream(text, max_tokens=tokens):
+                            break
+                    case 2:
+                        async with ai.budget(max_tokens=1000, reserve=True):
+                            await ai.batch([text] * 3, max_tokens=tokens)
+                    case _:
+                        await ai.complete(text, max_tokens=tokens, timeout=0.2)
+
+
+@ai.tool
+def act() -> str:
+    """Acts."""
+    return "done"
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + TRIALS // 5))
+def test_calls_from_many_threads_and_loops(seed: int) -> None:
+    dice = random.Random(seed)
+    bank, workers = Bank(seed), [Worker(seed * 10 + i) for i in range(4)]
+    limit = dice.choice([1.0, 4.0, 20.0])
+    with serving(bank) as url:
+        run(providers(url))
+        with sync.budget(max_usd=limit, reserve=True) as spending:
+            work = [w.blocking if dice.random() < 0.5 else partial(asyncio.run, w.waiting()) for w in workers]
+            with ThreadPoolExecutor() as pool:
+                for ended in [pool.submit(copy_context().run, one) for one in work]:
+                    ended.result(PATIENCE)
+        assert bank.usd("1") <= spending.spent_usd + 1e-9 <= limit + 1e-9
+        assert spending._frame.held_units == 0

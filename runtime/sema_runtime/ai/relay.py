@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
+from sema_runtime.llm import reserve
 from sema_runtime.tasks.scheduler import Scheduler
 from sema_runtime.tasks.strands import Task, Waiter
 
@@ -28,7 +29,7 @@ class Relay:
         self.task: Task | None = None
         self.parked: Waiter | None = None
         self.on_news: Callable[[], object] | None = None
-        self.read = False  # whether a piece has come
+        self.served = len(reserve.served_in(self.context))  # calls on whose behalf this one is made
 
     def begin(self) -> None:
         if self.task is None:
@@ -40,18 +41,16 @@ class Relay:
             self.scheduler.pump_soon()
 
     def _push(self, piece: str) -> None:
-        from sema_runtime.llm import reserve
-
-        if not self.read:
-            self.read = True
-            reserve.gets_on(self.context, True)
         self.pieces.append(piece)
         self._tell()
         if len(self.pieces) >= AHEAD:
             self.parked = self.scheduler.waiter()
-            reserve.gets_on(self.context, False)
+            self._gets_on(False)
             self.scheduler.wait(self.parked)
-            reserve.gets_on(self.context, True)
+
+    def _gets_on(self, going_on: bool) -> None:
+        for hold in reserve.served_in(self.context)[self.served :]:
+            hold.gets_on(going_on)
 
     def _tell(self) -> None:
         told, self.on_news = self.on_news, None
@@ -62,14 +61,15 @@ class Relay:
         """The next piece that is there; None when there is none now."""
         if not self.pieces:
             return None
-        from sema_runtime.llm import reserve
-
         piece = self.pieces.popleft()
-        reserve.read_from(self.context)
         if self.parked is not None and not self.pieces:
             self.parked.wake()
             self.parked = None
             self.scheduler.pump_soon()
+        holds = reserve.served_in(self.context)
+        if len(holds) > self.served:  # what its reader asks now can't wait for the stream to end, once that is parked
+            self._gets_on(self.parked is None)
+            reserve.serve_too(holds)
         return piece
 
     @property
@@ -91,11 +91,16 @@ class Relay:
         self.work = _nothing
         if self.task is None or not self.scheduler.cancel(self.promise):
             return False
-        from sema_runtime.llm import reserve
-
-        reserve.gets_on(self.context, True)  # to its end
+        self._gets_on(True)  # to its end
         self.scheduler.pump_soon()
         return True
+
+    def abandon(self) -> None:
+        """Nobody reads on, and perhaps nobody runs the scheduler any more: what is held for the call is charged now."""
+        if waiting := reserve.waits_in(self.context):
+            waiting.give_up()
+        for hold in reserve.served_in(self.context)[self.served :]:
+            hold.forfeit()
 
 
 def _nothing(_: Any) -> None:

@@ -107,8 +107,10 @@ class Stream(_Pieces[T]):
 
     def __del__(self) -> None:
         relay = getattr(self, "_relay", None)  # missing when there is no running loop
-        if relay is not None and relay.task is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(relay.cancel)
+        if relay is not None and relay.task is not None:
+            relay.abandon()
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(relay.cancel)
 
 
 class SyncStream(_Pieces[T]):
@@ -158,4 +160,5 @@ class SyncStream(_Pieces[T]):
 
     def __del__(self) -> None:
         if self._relay is not None:
+            self._relay.abandon()
             self._relay.cancel()

@@ -126,7 +126,8 @@ def charge(tokens: int, cost_usd: float | None, model: str, hold: Hold | None = 
     with lock:
         for one in frame.charged():
             if hold is not None and one.reserve:
-                one.charge(*hold.at_least(tokens, cost_usd))
+                if hold.live:  # else it was charged when the stream was abandoned
+                    one.charge(*hold.at_least(tokens, cost_usd))
             else:
                 one.charge(tokens, cost_usd)
                 if cost_usd is None and tokens and one.max_cost_usd is not None:

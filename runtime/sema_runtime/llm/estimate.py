@@ -102,17 +102,15 @@ def learn(need: Need, used: Usage) -> None:
         _excess[need.model] = min(_excess.get(need.model, 1.0) * excess, MOST_EXCESS)
 
 
-def billed(need: Need, reply: Reply, wire: str) -> Usage:
+def billed(need: Need, used: Usage, wire: str) -> Usage:
     """The most that an answer may have cost: what was said of it, where nothing was said what was expected at most. A
     provider that is a function of the program has said everything."""
-    used = reply.usage
     prompt, completion = used.prompt, used.completion
     if wire == "anthropic":
         prompt += used.cache_read + used.cache_creation
     if wire != "sema":
         prompt = prompt or need.prompt_tokens
-        if not completion and (reply.content or reply.tool_calls or not used.total):
-            completion = need.reply_tokens
+        completion = completion or need.reply_tokens
     return Usage(prompt, completion)
 
 

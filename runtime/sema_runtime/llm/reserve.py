@@ -72,6 +72,13 @@ class Hold:
         """The call ended without an answer: gives back what is held, unless it may have been billed."""
         self.release() if is_free(error) else self.forfeit()
 
+    def gets_on(self, going_on: bool) -> None:
+        """Tells whether the call gets on without those that serve it: a stream that is read ahead."""
+        with budget.lock:
+            self.going_on = going_on
+            if self.live and not going_on:
+                _queue_of(self.frames).serve()
+
     def forfeit(self) -> None:
         """Charges what is held: the call was sent, and nobody said what it cost."""
         with budget.lock:
@@ -88,10 +95,23 @@ def is_free(error: BaseException) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Waiting:
+    """room: done when there is some. hold: what it got, perhaps before whoever waits has heard of it."""
+
     need: Need
     frames: tuple[Frame, ...]
     behalf: tuple[Hold, ...]
     room: asyncio.Future[Hold]
+    hold: Hold | None = None
+
+    def give_up(self) -> None:
+        """Nobody waits any more. (Not left to the loop, which perhaps nobody runs any more.)"""
+        with budget.lock:
+            queue = _queue_of(self.frames)
+            if self.hold is not None:
+                self.hold.release()
+            elif self in queue.waiting:
+                queue.leave(self)
+                queue.serve()
 
 
 @dataclass(slots=True, eq=False)
@@ -100,9 +120,23 @@ class Queue:
 
     holds: set[Hold] = field(default_factory=set)
     waiting: list[Waiting] = field(default_factory=list)
+    serving: bool = False
+    again: bool = False
 
     def serve(self) -> None:
         """Gives room to those that wait, as far as there is some, and refuses those that wait for nothing."""
+        self.again = True
+        if self.serving:  # and something was collected meanwhile that had held something
+            return
+        self.serving = True
+        try:
+            while self.again:
+                self.again = False
+                self._serve()
+        finally:
+            self.serving = False
+
+    def _serve(self) -> None:
         full: set[Frame] = set()
         for one in list(self.waiting):
             innermost = one.frames[0]
@@ -122,25 +156,33 @@ class Queue:
         """Whether some call will end by itself, without another one getting room first."""
         return any(hold.going_on or not hold.waiting for hold in self.holds)
 
-    def _answer(self, one: Waiting, hold: Hold | None, error: LlmError | None) -> None:
+    def leave(self, one: Waiting) -> None:
         self.waiting.remove(one)
         for other in one.behalf:
             other.waiting -= 1
-        room = one.room
+
+    def _answer(self, one: Waiting, hold: Hold | None, error: LlmError | None) -> None:
+        self.leave(one)
+        one.hold = hold
 
         def settle() -> None:
-            if room.done():
+            if one.room.done():
                 if hold is not None:
                     hold.release()
             elif error is not None:
-                room.set_exception(error)
+                one.room.set_exception(error)
             else:
                 assert hold is not None
-                room.set_result(hold)
+                one.room.set_result(hold)
 
-        room.get_loop().call_soon_threadsafe(settle)
+        try:
+            one.room.get_loop().call_soon_threadsafe(settle)
+        except RuntimeError:  # it was closed, of all things, while somebody waited in it
+            if hold is not None:
+                hold.release()
 
 
+_waits: ContextVar[Waiting | None] = ContextVar("waits_for_room", default=None)
 _behalf: ContextVar[tuple[Hold, ...]] = ContextVar("on_behalf_of", default=())
 
 
@@ -151,25 +193,32 @@ def take(need: Need) -> Hold | None:
     if wanted is None:
         return hold
     from sema_runtime import tasks
+    from sema_runtime.tasks.scheduler import scheduler
 
-    got: list[Hold] = []
-
-    async def wait() -> None:
-        got.append(await _when_there_is_room(wanted, need))
-
+    one = _queued(wanted, need, scheduler().loop())
+    token = _waits.set(one)
     try:
-        tasks.suspend(wait())
+        return tasks.suspend(one.room)  # type: ignore[no-any-return]
     except BaseException:
-        for hold in got:  # cancelled just when there was room
-            hold.release()
+        one.give_up()
         raise
-    return got[0]
+    finally:
+        _waits.reset(token)
 
 
 async def take_async(need: Need) -> Hold | None:
     """As `take`, in a coroutine."""
     hold, wanted = _at_once(need)
-    return hold if wanted is None else await _when_there_is_room(wanted, need)
+    if wanted is None:
+        return hold
+    from asyncio import get_running_loop
+
+    one = _queued(wanted, need, get_running_loop())
+    try:
+        return await one.room
+    except BaseException:
+        one.give_up()
+        raise
 
 
 def needed() -> bool:
@@ -194,28 +243,15 @@ def _at_once(need: Need) -> tuple[Hold | None, tuple[Frame, ...] | None]:
     return None, frames
 
 
-async def _when_there_is_room(frames: tuple[Frame, ...], need: Need) -> Hold:
-    from asyncio import get_running_loop
-
-    one = Waiting(need, frames, _served(), get_running_loop().create_future())
+def _queued(frames: tuple[Frame, ...], need: Need, loop: asyncio.AbstractEventLoop) -> Waiting:
+    one = Waiting(need, frames, _served(), loop.create_future())
     with budget.lock:
         queue = _queue_of(frames)
         queue.waiting.append(one)
         for hold in one.behalf:
             hold.waiting += 1
         queue.serve()
-    try:
-        return await one.room
-    except BaseException:
-        with budget.lock:
-            if one.room.done() and not one.room.cancelled() and one.room.exception() is None:
-                one.room.result().release()  # cancelled just when there was room
-            elif one in queue.waiting:  # cancelled
-                queue.waiting.remove(one)
-                for hold in one.behalf:
-                    hold.waiting -= 1
-                queue.serve()
-        raise
+    return one
 
 
 def act_on_behalf_of(hold: Hold) -> Token[tuple[Hold, ...]]:
@@ -231,19 +267,19 @@ def _served() -> tuple[Hold, ...]:
     return tuple(hold for hold in _behalf.get() if hold.live)
 
 
-def read_from(context: Context) -> None:
-    """The calls made here serve the stream whose work has that context, as it waits, sooner or later, to be read."""
-    if held := context.get(_behalf):
-        _behalf.set(held)
+def served_in(context: Context) -> tuple[Hold, ...]:
+    """On whose behalf calls are made that have this context, the call around them first."""
+    return context.get(_behalf) or ()
 
 
-def gets_on(context: Context, going_on: bool) -> None:
-    """Tells whether the stream whose work has that context gets on without being read."""
-    with budget.lock:
-        for hold in context.get(_behalf) or ():
-            hold.going_on = going_on
-            if hold.live and not going_on:
-                _queue_of(hold.frames).serve()
+def waits_in(context: Context) -> Waiting | None:
+    """The call that waits for room with that context."""
+    return context.get(_waits)
+
+
+def serve_too(holds: tuple[Hold, ...]) -> None:
+    """The calls made here serve those of the holds, from now on."""
+    _behalf.set(holds)
 
 
 def _queue_of(frames: tuple[Frame, ...]) -> Queue:

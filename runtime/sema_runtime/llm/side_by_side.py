@@ -17,7 +17,7 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -
     """function(item) of each item, begun in their order, at most limit at once. Results come in that order, too.
 
     Raises what the first item to fail raises, first in that order. What ends this early (that, cancelling the task,
-    Ctrl-C, closing the iterator) cancels what is under way and begins nothing more.
+    Ctrl-C, closing the iterator) cancels what is under way, waits until that has ended, and begins nothing more.
     """
     here = scheduler()
     waiting = deque((item, AsyncPromise()) for item in items)
@@ -39,3 +39,9 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -
         waiting.clear()
         for worker in workers:
             here.cancel(worker)
+        for worker in workers:  # perhaps nobody runs the scheduler any more when this has ended
+            if worker.open:
+                waiter = here.waiter()
+                worker.watchers.append(waiter.wake)
+                here.wait(waiter)
+        here.pause()

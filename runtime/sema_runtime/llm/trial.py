@@ -66,7 +66,7 @@ class Trial:
                 call.unsaid = estimate.likely_usage(call.asked, reply)
             if need is not None and hold is not None:
                 estimate.learn(need, reply.usage)
-                hold.least(need, estimate.billed(need, reply, self._wire))
+                hold.least(need, estimate.billed(need, reply.usage, self._wire))
         return reply
 
     def reading(self, reader: Any) -> None:
