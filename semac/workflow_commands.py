@@ -212,11 +212,15 @@ def moment(ts: str) -> str:
 
 
 def between(started: str | None, ended: str | None) -> str:
-    """The time between two events."""
+    """The time between two events, waits for a resumption included; their times are whole seconds."""
     from datetime import datetime
 
     try:
         first, last = datetime.fromisoformat(started or ""), datetime.fromisoformat(ended or "")
-        return duration(max(0, round((last - first).total_seconds() * 1000)))
-    except (ValueError, TypeError):
+    except ValueError:
         return UNKNOWN
+    try:
+        seconds = max(0, round((last - first).total_seconds()))
+    except TypeError:  # only one of them has a zone
+        return UNKNOWN
+    return duration(seconds * 1000) if seconds >= 60 else f"{seconds}s" if seconds else "<1s"

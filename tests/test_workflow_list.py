@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 from sema_runtime.workflow import index, reading
 from semac import workflow_diff, workflow_show
-from semac.workflow_commands import cost, duration, list_main, moment
+from semac.workflow_commands import between, cost, duration, list_main, moment
 
 PROGRAM = """
 (defworkflow demo "A demo" {:phases ["Gather" "Judge" "Never"]}
@@ -260,6 +260,9 @@ def test_damage_is_told(command: Show, tmp_path: Path) -> None:
 
 def test_costs_and_times() -> None:
     assert [cost(None), cost(0.0), cost(1234.5), cost(0.5, 1)] == ["—", "$0.0000", "$1,234.5000", "$0.5000+"]
+    start = "2026-01-01T00:00:00Z"
+    assert [between(start, f"2026-01-01T00:{at}Z") for at in ("00:00", "00:08", "01:30")] == ["<1s", "8s", "1m30s"]
+    assert [between(start, None), between("then", start), between("2026-01-01T00:00:00", start)] == ["—"] * 3
     assert [duration(ms) for ms in (None, 0, 59_949, 60_000, 3_661_000)] == ["—", "0.0s", "59.9s", "1m00s", "1h01m"]
 
 
