@@ -189,7 +189,7 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     said = [f"{one_line(run.workflow)}  {run.id}  {status(run.status)}{_because(run.reason)}"]
     facts = [moment(run.started), duration(run.duration_ms)]
     if len(run.segments) > 1:
-        facts.append(f"resumed {len(run.segments) - 1}x")
+        facts[1] = f"resumed {len(run.segments) - 1}x, the last part {facts[1]}"
     if run.args_json not in ("", "{}"):
         facts.append(f"args {one_line(run.args_json)}")
     said.append("  ".join(facts))
