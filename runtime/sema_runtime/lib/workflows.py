@@ -163,10 +163,10 @@ def workflow_mcp_handle(alias: Any) -> str:
     run = running("workflow/mcp-handle")
     if alias.name not in run.servers:
         raise SemaError(
-            f"workflow/mcp-handle: '{alias.name}' is not declared under :mcp in this workflow",
+            f"workflow/mcp-handle: `{alias.name}` is not declared in this workflow's :mcp meta",
             f'add it to the meta map: {{:mcp {{{alias.name} {{:command "..."}}}}}}',
         )
     handle = run.servers[alias.name]
     if handle is None:
-        raise SemaError(f"workflow/mcp-handle: '{alias.name}' is declared under :mcp but not connected")
+        raise SemaError(f"workflow/mcp-handle: `{alias.name}` is declared under :mcp, but not connected")
     return handle
