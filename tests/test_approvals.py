@@ -448,11 +448,9 @@ def test_steps_that_go_on_while_a_run_pauses(asked: Callable[..., str]) -> None:
 
 
 @pytest.mark.parametrize(("end", "status"), [("", 0), ("(println r)", 0), ("{:status :failed}", 1), ("r", 3)])
-def test_what_to_do_is_told_whatever_the_file_ends_with(
-    end: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_to_do_is_told_whatever_the_file_ends_with(end: str, status: int) -> None:
     Path("w.sema").write_text(f"{ASKING.replace('(defworkflow', '(define r (defworkflow', 1)}) {end}")
-    assert sema("run", "w.sema", "-q", "--approval-public-key-file", "k.pub") == status
-    said = capsys.readouterr().err
+    found, said = command("run", "w.sema", "-q", "--approval-public-key-file", "k.pub")
+    assert found == status
     assert said.count("needs approval:\n  sema workflow approvals ") == 1
     assert ("the last value of w.sema isn't that of the run" in said) == (status != 3)
