@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from sema_runtime.llm.budget import Frame
 from sema_runtime.llm.messages import Message, Request, ToolCall
 from sema_runtime.llm.providers import Provider
 from sema_runtime.values.errors import LlmError, SemaError
+from sema_runtime.workflow import scope
 
 pytestmark = pytest.mark.usefixtures("llm")
 TRIALS = int(os.environ.get("SEMA_TRIALS", "40"))
@@ -518,3 +520,31 @@ def test_calls_from_many_threads_and_loops(seed: int) -> None:
                     ended.result(PATIENCE)
         assert bank.usd("1") <= spending.spent_usd + 1e-9 <= limit + 1e-9
         assert spending._frame.held_units == 0
+
+
+# Workflows
+
+
+def flow(folder: Path, text: str, **settings: Any) -> Any:
+    token = scope.settings.set(scope.Settings(root=str(folder), **settings))
+    try:
+        return run(text)
+    finally:
+        scope.settings.reset(token)
+
+
+COUNTED = """(define calls 0)
+  (llm/define-provider :counted {:default-model "c" :complete (fn (req)
+    (set! calls (+ calls 1)) {:content "x" :usage {:prompt-tokens 3 :completion-tokens 2}})})
+  (define (inner) (defworkflow inner "" {} (step "a")))"""
+
+
+def test_limits_of_the_command_line_are_for_runs_inside_of_a_run_too(tmp_path: Path) -> None:
+    program = f'{COUNTED} (define r (defworkflow w "" {{}} (for-each (fn (i) (inner)) (range 5)))) (list calls r)'
+    calls, ended = flow(tmp_path, program, max_tokens=8)
+    assert (calls, ended.get("reason")) == (2, "budget exceeded")
+
+
+def test_a_limit_in_usd_that_does_not_hold_for_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert flow(tmp_path, f'{COUNTED} (defworkflow w "" {{:budget {{:usd 1}}}} (step "a") (step "b")) calls') == 2
+    assert capsys.readouterr().err.count("no price known for model 'c'; the cost limit is not enforced for it") == 1

@@ -131,7 +131,7 @@ def charge(tokens: int, cost_usd: float | None, model: str, hold: Hold | None = 
             else:
                 one.charge(tokens, cost_usd)
                 if cost_usd is None and tokens and one.max_cost_usd is not None:
-                    _warn_unpriced(model)
+                    warn_unpriced(model)
         if hold is not None:
             hold.release()
     if check and not frame.reserve:
@@ -163,7 +163,8 @@ def check_stream() -> None:
         raise BudgetError(said, frame, "tokens")
 
 
-def _warn_unpriced(model: str) -> None:
+def warn_unpriced(model: str) -> None:
+    """Says, once in a process, that a limit in USD doesn't hold for a model."""
     global _warned
     if not _warned:
         _warned = True

@@ -326,7 +326,7 @@ class Run:
             usage.tally.reset(inside[1])
             took = self.since(started)
             if tally.calls:
-                self.spend.charge(tally.tokens, tally.cost_usd)
+                self.spend.charge(tally.tokens, tally.cost_usd, tally.model)
             if failed is None:
                 rendering = Rendering(value)
                 try:
