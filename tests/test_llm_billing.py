@@ -12,6 +12,7 @@ import os
 import random
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -30,7 +31,7 @@ from sema_runtime import ai
 from sema_runtime.ai import sync
 from sema_runtime.llm import budget, estimate, wire_anthropic
 from sema_runtime.llm.budget import Frame
-from sema_runtime.llm.messages import Message, Request, ToolCall
+from sema_runtime.llm.messages import Image, Message, Request, ToolCall
 from sema_runtime.llm.providers import Provider
 from sema_runtime.values.errors import LlmError, SemaError
 from sema_runtime.workflow import scope
@@ -359,6 +360,20 @@ def test_what_is_part_of_the_bound() -> None:
     assert bound(Request([Message("assistant", "", tool_calls=(call,))], max_tokens=50)) > plain + 5000
     loud = Request([Message("user", "hi")], max_tokens=50, reasoning_effort="HIGH")
     assert bound(loud, "anthropic") == plain + 12000
+
+
+@pytest.mark.parametrize(
+    ("pdf", "pages"),
+    [
+        (b"%PDF-1.4 1 0 obj << /Type /Pages /Kids [2 0 R 3 0 R] >> << /Type/Page >> << /Type /Page >>", 2),
+        (b"%PDF-1.4 << /Type /Pages /Count 40 >>", 40),
+        (b"%PDF-1.5 << /Type /ObjStm /N 3 >> stream\n" + zlib.compress(b"<< /Type /Page >>" * 3), 3),
+        (b"%PDF-1.5 << /Type /ObjStm /N 3 >> stream\nencrypted" + b"?" * 5000, 11),
+    ],
+)
+def test_pages_of_a_pdf_count_as_pictures(pdf: bytes, pages: int) -> None:
+    asked = Message("user", "hi", images=(Image("application/pdf", pdf),))
+    assert bound(Request([asked], max_tokens=50)) == HELD + pages * 6000
 
 
 # Calls inside of streams

@@ -11,7 +11,7 @@ import json
 from typing import NamedTuple
 
 from sema_runtime.llm import pricing
-from sema_runtime.llm.messages import Reply, Request, Usage, tokens
+from sema_runtime.llm.messages import Image, Reply, Request, Usage, tokens
 from sema_runtime.llm.providers import Provider
 
 TYPE_CHECKING = False
@@ -22,7 +22,9 @@ PER_CALL = 64  # tokens that servers add around a prompt
 PER_MESSAGE = 16
 PER_TOOL = 64
 FOR_TOOLS = 600  # the instructions that come with any tool
-PER_IMAGE = 6000
+PER_IMAGE = 6000  # and for each page of a PDF
+PAGE_BYTES = 500  # of a PDF, at least
+MOST_INFLATED = 16 << 20  # bytes, of one part of a PDF
 MOST_EXCESS = 100.0  # a model shall not be out of use because a server has miscounted once
 
 _excess: dict[str, float] = {}  # model → how much more than its bound was reported, 1.2 for a fifth
@@ -73,7 +75,7 @@ def need(model: str, provider: str, prompt_tokens: int, reply_tokens: int) -> Ne
 def prompt_bound(request: Request) -> int:
     total = PER_CALL + text_bytes(request.system or "")
     for message in request.messages:
-        total += PER_MESSAGE + text_bytes(message.content) + PER_IMAGE * len(message.images)
+        total += PER_MESSAGE + text_bytes(message.content) + sum(map(_picture_bound, message.images))
         for call in message.tool_calls:
             total += PER_MESSAGE + text_bytes(call.name) + _json_bytes(call.arguments)
         total += sum(text_bytes(call.id) + text_bytes(call.thought_signature or "") for call in message.tool_calls)
@@ -84,6 +86,26 @@ def prompt_bound(request: Request) -> int:
     if request.answer_schema is not None:
         total += FOR_TOOLS + _schema_bytes(request.answer_schema, True)
     return total + FOR_TOOLS * bool(request.tools)
+
+
+def _picture_bound(image: Image) -> int:
+    return PER_IMAGE * (pages_of(image.data) if image.media_type == "application/pdf" else 1)
+
+
+def pages_of(pdf: bytes) -> int:
+    """The number of pages of a PDF file; as many as it may have, when none can be found."""
+    import re
+    import zlib
+
+    parts = [pdf]
+    for packed in re.finditer(rb"/ObjStm\b.{0,400}?stream\r?\n", pdf, re.DOTALL):
+        try:
+            parts.append(zlib.decompressobj().decompress(pdf[packed.end() :], MOST_INFLATED))
+        except zlib.error:
+            continue
+    pages = sum(len(re.findall(rb"/Type\s*/Page\b", part)) for part in parts)
+    told = [int(number) for part in parts for number in re.findall(rb"/Count\s+(\d{1,6})\b", part)]
+    return max([pages, *told]) or len(pdf) // PAGE_BYTES + 1
 
 
 def reply_bound(provider: Provider, request: Request) -> int:
