@@ -5,8 +5,11 @@ fit, the call waits for others to end, for less than was held for them; when not
 and costs nothing. The rules:
 
 - Calls that wait get room in the order they came, and behind those of the same frame; but never one that others wait
-  for: a provider written in Sema whose function calls models itself.
-- A call that failed without an answer may have been billed (`maybe_billed` of its error): its hold is charged.
+  for: a provider written in Sema whose function calls models itself, a stream whose callback or reader does.
+- A call that failed without an answer may have been billed (`maybe_billed` of its error): its hold is charged. Of an
+  answer that doesn't say all that it used, the rest is charged as it was held (`least`).
+- Frames are changed under `budget.lock`. Calls of other threads and loops may wait in the same queue, so whoever gives
+  up takes back by itself what it had: perhaps nobody runs its loop any more.
 """
 
 from __future__ import annotations
