@@ -68,7 +68,7 @@ def test_a_program_with_several_workflows(tmp_path: Path) -> None:
         (list (defworkflow one "" {} (step "one")) (two 1) (two 2))"""
     )
     assert flow(tmp_path, text, "-q", FAIL="1").status == 0
-    runs = sorted((tmp_path / "runs").iterdir())
+    runs = sorted((tmp_path / "runs").iterdir(), key=lambda run: int(run.name.rpartition("_")[2]))  # as they began
     assert calls(tmp_path) == ["one", "two 1", "two 2"]
     done = sema(tmp_path, "workflow", "run", "w.sema", "--run-dir", "runs", "-q", "--resume", runs[1].name)
     assert done.status == 0, done.err
