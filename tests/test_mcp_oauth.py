@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -73,7 +74,7 @@ def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     notes = tmp_path / "browser.txt"
     monkeypatch.setattr(webbrowser, "_tryorder", None)  # it is looked up once in a process
     monkeypatch.setattr(webbrowser, "_browsers", {})
-    monkeypatch.setenv("BROWSER", f"{sys.executable} {SERVERS / 'browser.py'} {notes} %s &")
+    monkeypatch.setenv("BROWSER", f"{shlex.join([sys.executable, str(SERVERS / 'browser.py'), str(notes)])} %s &")
     return notes
 
 
