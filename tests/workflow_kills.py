@@ -47,7 +47,7 @@ PROGRAM = """
   {:status :success :texts texts :verdicts verdicts :again again :count (checkpoint :count)})
 """
 NEEDED = (
-    *("sema_runtime.workflow.run", "sema_runtime.workflow.servers", "sema_runtime.tasks.scheduler"),
+    *("sema_runtime.workflow.starting", "sema_runtime.workflow.servers", "sema_runtime.tasks.scheduler"),
     *("sema_runtime.tasks.background", "concurrent.futures.thread", "sema_runtime.lib.workflows"),
     *("sema_runtime.lib.channels", "sema_runtime.lib.llm", "sema_runtime.llm.complete", "sema_runtime.lib.files"),
     *("sema_runtime.llm.transport", "sema_runtime.llm.lisp_provider", "sema_runtime.lib.json", "asyncio"),

@@ -44,7 +44,7 @@ def workflow_run(name: Any, doc: Any, meta: Any, body: Any) -> Any:
     """
     if not isinstance(name, str):
         type_error("string", name)
-    from sema_runtime.workflow.run import start
+    from sema_runtime.workflow.starting import start
 
     return start(name, doc if isinstance(doc, str) else "", meta, function_of(body))
 

@@ -16,6 +16,10 @@ from dataclasses import dataclass
 from sema_runtime.lib.file_access import write_all
 from sema_runtime.workflow import files
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.workflow.scope import Settings
+
 NAME = "nested.jsonl"
 
 
@@ -51,3 +55,13 @@ def of(folder: str) -> dict[str, Nested]:
                 continue
             found[one.key] = one
     return found
+
+
+def before(folder: str, settings: Settings) -> dict[str, str]:
+    """The ids of the runs that a run had inside of it when it was run before, by their keys; or of those that the one
+    had of which it is a fork. folder: the run's."""
+    if settings.fork is not None and settings.fork_keys is None:
+        folder = os.path.join(settings.root, settings.fork)
+    elif not settings.resume:
+        return {}
+    return {key: one.run_id for key, one in of(folder).items()}

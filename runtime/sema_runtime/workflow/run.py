@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
 from threading import RLock
 
 from sema_runtime.llm import guard, usage
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
-from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING, HashMap, Map
 from sema_runtime.workflow import events, files, nested, scope, troubles
-from sema_runtime.workflow.journal import Journal, claim, claim_segment
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
 from sema_runtime.workflow.render import Rendering, error_shown, name_of, pretty_json, prompt_shown
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.tasks.strands import Waiter
+    from sema_runtime.workflow.journal import Journal
     from sema_runtime.workflow.scope import Settings
 
     Thunk = Callable[[], Any]
@@ -64,14 +62,12 @@ class Run:
         self.approvals: Any = None  # what approvals.py keeps of this run
         self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
         self.spend = Spend(meta, settings)
-        self.nested = _nested_before(self.directory, settings)
+        self.nested = nested.before(self.directory, settings)
         self.state: dict[str, Any] = {}  # of checkpoints
         self.hints: dict[str, int] = {}  # of errors of leaves, and how many had them
         self.replayed = 0  # leaves whose value was kept
         self.agents: dict[str, int] = {}  # by label: how many were started
-        self.under_way: dict[
-            str, tuple[float, usage.Tally]
-        ] = {}  # when leaves were started, what they use, by agent id
+        self.under_way: dict[str, tuple[float, usage.Tally]] = {}  # leaves: when they were started, what they use
         self.step_awaited: Waiter | None = None  # until the next one ends
         self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
         self.phase = ""
@@ -398,28 +394,11 @@ class Run:
             self.state[name] = value
             rendering = Rendering(value)
             try:
-                if (
-                    not self.spend.refusals
-                ):  # else it may hold the nils of steps that a resumed run, with more to spend,
-                    self._keep(key, rendering, "checkpoint", name)  # asks
+                if not self.spend.refusals:  # else it may hold nils of steps that a resumed run, with more money, asks
+                    self._keep(key, rendering, "checkpoint", name)
             finally:
                 self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
         return value
-
-
-def start(workflow: str, doc: str, meta: Any, body: Thunk) -> Any:
-    """Runs a workflow in this task: its envelope. Raises SemaError when its directory can't be used."""
-    outer = scope.active.get()
-    settings = scope.settings.get() or scope.Settings.from_environment()
-    with interrupts.handled(), interrupts.held():
-        run = _made(workflow, doc, meta, settings, outer)
-        inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None)
-        try:
-            return run.whole(body)
-        finally:
-            scope.active.reset(inside[0])
-            scope.leaf.reset(inside[1])
-            usage.tally.reset(inside[2])
 
 
 def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
@@ -429,75 +408,6 @@ def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
             return thunk(), None
     except BaseException as error:
         return None, error
-
-
-def _made(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None) -> Run:
-    if settings.recording is not None:
-        from sema_runtime.workflow.replay import ReplayedRun
-
-        return ReplayedRun(workflow, doc, meta, settings, outer)
-    if outer is not None:
-        return _made_inside(workflow, doc, meta, settings.inside(), outer)
-    if settings.resume and not _is_the_one(workflow, settings):
-        settings = settings.inside()
-    return Run(workflow, doc, meta, settings, _claimed(settings))
-
-
-def _is_the_one(workflow: str, settings: Settings) -> bool:
-    """Whether this is what shall be gone on with. A program that runs several workflows, or one several times, goes on
-    with the first one of the name; the others are new runs. Another program's workflow goes on with any run."""
-    run_id = settings.run_id or ""
-    if run_id in settings.taken:
-        return False
-    if settings.code_version:
-        from sema_runtime.workflow.reading import RunNotFound, found_run
-
-        with suppress(RunNotFound, ValueError):
-            known = found_run(settings.root, run_id).metadata or {}
-            if known.get("code_version") == settings.code_version and known.get("workflow") != workflow:
-                return False
-    settings.taken.add(run_id)
-    return True
-
-
-def _made_inside(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run) -> Run:
-    """A run inside of another one: where that goes on or is a fork, the earlier one goes on or is forked, too."""
-    key = outer.keys.nested(outer.phase, workflow)
-    before = outer.nested.get(key)
-    claimed = None
-    if before is not None:
-        earlier = replace(settings, run_id=before, resume=True) if outer.resuming else replace(settings, fork=before)
-        with suppress(SemaError):  # it isn't there any more
-            settings, claimed = earlier, _claimed(earlier)
-    if claimed is None:
-        claimed = _claimed(settings)
-    run = Run(workflow, doc, meta, settings, claimed, outer)
-    nested.note(outer.directory, nested.Nested(key, outer.journal.number, run.run_id, workflow))
-    return run
-
-
-def _nested_before(folder: str, settings: Settings) -> dict[str, str]:
-    """The runs that the run had inside of it when it was run before, by their keys; or those that the one had of which
-    it is a fork."""
-    if settings.fork is not None and settings.fork_keys is None:
-        folder = os.path.join(settings.root, settings.fork)
-    elif not settings.resume:
-        return {}
-    return {key: one.run_id for key, one in nested.of(folder).items()}
-
-
-def _claimed(settings: Settings) -> tuple[str, Journal]:
-    try:
-        if settings.resume:
-            return claim_segment(settings.root, settings.run_id)
-        return claim(settings.root, settings.run_id)
-    except OSError as error:
-        raise SemaError(
-            f"workflow/run: {error.filename}: {error.strerror or error}",
-            "runs are written to --run-dir (SEMA_WORKFLOW_RUN_DIR), .sema/runs without it",
-        ) from None
-    except ValueError as error:
-        raise SemaError(f"workflow/run: {error}") from None
 
 
 def _success(value: Any) -> Any:
