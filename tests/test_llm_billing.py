@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import random
+import subprocess
 import sys
 import threading
 import zlib
@@ -563,3 +564,26 @@ def test_limits_of_the_command_line_are_for_runs_inside_of_a_run_too(tmp_path: P
 def test_a_limit_in_usd_that_does_not_hold_for_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert flow(tmp_path, f'{COUNTED} (defworkflow w "" {{:budget {{:usd 1}}}} (step "a") (step "b")) calls') == 2
     assert capsys.readouterr().err.count("no price known for model 'c'; the cost limit is not enforced for it") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_that_was_forked_while_a_budget_was_being_changed() -> None:
+    program = """
+import os, threading
+from sema_runtime.llm import budget
+held, go = threading.Event(), threading.Event()
+def work():
+    with budget.lock:
+        held.set()
+        go.wait()
+threading.Thread(target=work, daemon=True).start()
+held.wait()
+process = os.fork()
+if not process:
+    budget.charge(1, 0.0, "m")
+    os._exit(0)
+print(os.waitpid(process, 0)[1])
+go.set()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "0\n", ran.stderr

@@ -7,6 +7,7 @@ sets aside what a call may cost at most before it is sent (reserve.py), and is n
 
 from __future__ import annotations
 
+import os
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -83,6 +84,8 @@ def units(usd: float) -> int:
 
 
 lock = RLock()  # around every change of a frame: programs in Python may use one from several threads
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: globals().update(lock=RLock()))  # a thread that isn't there may have it
 scope: ContextVar[Frame | None] = ContextVar("budget", default=None)
 _base = Frame()
 _warned = False
