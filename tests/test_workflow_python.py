@@ -155,8 +155,11 @@ def test_forked(tmp_path: Path) -> None:
 # The page
 
 
-FLOWS = """(llm/define-provider :echo {:default-model "echo"
-  :complete (fn (request) (async/sleep 20) (str "<" (:content (last (:messages request))) ">"))})
+FLOWS = """(define calls 0)
+(llm/define-provider :echo {:default-model "echo" :complete (fn (request)
+  (set! calls (+ calls 1))
+  (when (= calls 3) (async/sleep 60000)) ; the first one of the run that is given little time
+  (str "<" (:content (last (:messages request))) ">"))})
 (define (review folder)
   (defworkflow review "Reviews" {} (map (fn (name) (step (str folder "/" name) {:name "reader"})) '("a" "b"))))
 """
@@ -167,7 +170,8 @@ def program(tmp_path: Path) -> Path:
     """The program of docs/workflows.md, in a folder with a module like the one that it uses."""
     (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (tmp_path / "flows.sema").write_text(FLOWS)
-    (tmp_path / "program.py").write_text(block)
+    assert "at_most(0.01)" in block  # seconds for a step to begin
+    (tmp_path / "program.py").write_text(block.replace("at_most(0.01)", "at_most(2)"))
     return tmp_path / "program.py"
 
 
