@@ -8,6 +8,7 @@ one file and its cursor are written in one transaction.
 from __future__ import annotations
 
 import os
+import time
 
 from sema_runtime.workflow.intake import Intake
 from sema_runtime.workflow.reader import uncollected
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 INDEX_NAME = "index.db"
 BUSY_SECONDS = 3.0
+BUSY_PAUSE = 0.01  # seconds
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, embedded_run_id TEXT, workflow TEXT, code_version TEXT, started_ts TEXT, ended_ts TEXT,
@@ -80,13 +82,28 @@ def open_index(path: str) -> Connection:
 
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
-        db.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(db)
         db.execute("PRAGMA synchronous=NORMAL")
         db.executescript(SCHEMA)
     except sqlite3.Error:
         db.close()
         raise
     return db
+
+
+def _write_ahead(db: Connection) -> None:
+    """Puts the file into WAL mode. While another process does so SQLite doesn't wait, whatever its timeout says."""
+    from sqlite3 import SQLITE_BUSY, OperationalError
+
+    last = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except OperationalError as error:
+            if error.sqlite_errorcode != SQLITE_BUSY or time.monotonic() > last:
+                raise
+            time.sleep(BUSY_PAUSE)
 
 
 def summary(db: Connection) -> list[dict[str, Any]]:
