@@ -56,7 +56,8 @@ FILES = {
 }
 FORBIDDEN = {"error": "missing or invalid X-Sema-View-Token"}
 PATIENCE = 0.3  # seconds that an answer waits until a journal has been read
-MUCH = 1.0  # the same of a stream that has told something, while there is much to read
+MUCH = 0.4  # the same of a stream that has told something, while there is much to read
+LARGE = 16 << 20  # bytes unread from which on a journal is summed up before it is folded
 PIECES = 8  # of a journal that are read before others have a turn
 LOOK = 0.2  # seconds between two looks at a journal that somebody watches
 NEWS = 0.25  # seconds between two messages of a stream, at least
@@ -242,9 +243,14 @@ class Application:
     async def _read(self, journal: Journal) -> None:
         try:
             with suppress(OSError):  # it was deleted meanwhile
+                if journal.unread() >= LARGE:
+                    for step, _ in enumerate(journal.sum_up()):
+                        if step % PIECES == 0:
+                            await asyncio.sleep(0)
                 while journal.read(PIECES):
                     await asyncio.sleep(0)
         finally:
+            journal.sums = None
             del self.reading[journal]
 
     async def _stream(self, run: str, headers: Any, receive: Receive, send: Send) -> None:
@@ -256,7 +262,8 @@ class Application:
         quiet = 0.0
         try:
             while not gone.done():
-                unread = await self._caught_up(journal, PATIENCE if not seen else MUCH)
+                told = seen.endswith("sums")
+                unread = await self._caught_up(journal, MUCH if told else 0.0 if journal.sums else PATIENCE)
                 if not self.runs.has(run):
                     break
                 pause = LOOK

@@ -7,10 +7,13 @@ from heapq import heappop, heappush
 
 from sema_runtime.workflow.columns import RUNNING, Usage
 from sema_runtime.workflow.fold import RESULT, STARTED
+from sema_runtime.workflow.lines import Sums
 from sema_runtime.workflow.reader import Reader
+from sema_runtime.workflow.segments import Segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from sema_runtime.workflow.fold import Fold, Phase
@@ -27,6 +30,23 @@ class Journal(Reader):
         super()._forget()
         self.tree = Tree(self.fold)
         self.lanes = Lanes(self.fold)
+        self.sums: Sums | None = None  # of the whole journal, while it is being folded
+
+    @property
+    def cursor(self) -> str:
+        return f"{super().cursor}-sums" if self.sums else super().cursor
+
+    def sum_up(self) -> Iterator[None]:
+        """Finds the sums of what is there, before it is folded; a step for each piece. Raises OSError."""
+        generation, sums = self.generation, Sums()
+        for number in range(self.there):
+            segment = Segment(self.folder, number)
+            while (found := segment.next_piece()) is not None:
+                if found[1] is not None:
+                    sums.take(found[1])
+                yield
+        if self.generation == generation:
+            self.sums = sums
 
 
 class Branch:
