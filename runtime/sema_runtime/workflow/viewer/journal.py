@@ -45,7 +45,7 @@ class Journal(Reader):
                 if found[1] is not None:
                     sums.take(found[1])
                 yield
-        if self.generation == generation:
+        if self.generation == generation and sums.agents:  # none: its lines are of another form
             self.sums = sums
 
 
