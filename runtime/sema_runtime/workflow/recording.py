@@ -105,7 +105,7 @@ class Recording:
         self.stopped = False  # the replay, by what the program came to
 
     def run_inside(self, key: str) -> Recording | None:
-        """The recording of a run inside of this one; None when there is none. Raises ValueError when it can't be read."""
+        """The recording of a run inside of this one, if there is one. Raises ValueError when it can't be read."""
         one = self.nested.pop(key, None)
         if one is None:
             return None
