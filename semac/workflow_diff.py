@@ -12,6 +12,10 @@ from semac.tables import aligned, cut, one_line
 from semac.workflow_commands import UNKNOWN, Problem, as_json, cost, opened, root_of, run_dir, show_json, width
 from semac.workflow_show import status
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 BRIEF = 100  # characters of a result that are shown where lines are not cut anyway
 
 
@@ -30,7 +34,8 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
     """Compare the runs A and B: results that changed, leaves that only one of them has, tokens and cost.
 
     Leaves are matched by phase, name and prompt, checkpoints by phase and key, so that runs of an edited program can be
-    compared too. `kept` leaves were taken over from memos and not run again. Status: 0 the same results, 1 differences.
+    compared too: `edited` leaves have another prompt. `kept` ones were taken over from memos and not run again. Status:
+    0 the same results, 1 differences.
     """
     from sema_runtime.workflow import comparing
 
@@ -46,7 +51,7 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
                 print(line if room is None or full else cut(line, room))
     except (OSError, ValueError) as error:
         raise Problem(str(error)) from None
-    return int(any(one.kind in (comparing.CHANGED, comparing.ADDED, comparing.REMOVED) for one in found))
+    return int(any(one.kind in comparing.DIFFERENT for one in found))
 
 
 def _report(a: Any, b: Any, found: list[Any]) -> dict[str, Any]:
@@ -138,9 +143,28 @@ def _difference(one: Any, a: Any, b: Any, full: bool) -> list[str]:
     place = f"  phase {one_line(one.leaf.phase)}" if one.leaf.phase else ""
     names = " → ".join(dict.fromkeys(one_line(leaf.id) for leaf in (one.a, one.b) if leaf is not None))
     said = [f"{one.kind}  {kind} {names}{place}"]
-    for mark, leaf, run in (("-", one.a, a), ("+", one.b, b)):
-        if leaf is not None:
-            text = leaf.result(run) if leaf.offset >= 0 else f"({leaf.status})"
-            shown = text.split("\n") if full else [text if len(text) <= BRIEF else text[: BRIEF - 1] + "…"]
-            said += [f"  {mark} {one_line(line)}" for line in shown]
+    sides = [(mark, leaf, run) for mark, leaf, run in (("-", one.a, a), ("+", one.b, b)) if leaf is not None]
+    results = [leaf.result(run) if leaf.offset >= 0 else f"({leaf.status})" for _, leaf, run in sides]
+    if one.kind == "edited":
+        prompts = [leaf.prompt(run) for _, leaf, run in sides]
+        said += _marked("prompt: ", prompts, full)
+        if results[0] == results[1]:
+            return said
+    return said + _marked("", results, full, [mark for mark, _, _ in sides])
+
+
+def _marked(name: str, texts: list[str], full: bool, marks: Sequence[str] = "-+") -> list[str]:
+    """Texts of the runs behind their marks: all lines, or one from a little before the first difference."""
+    start = 0 if full or len(texts) == 1 else _shared(*texts)
+    said = []
+    for mark, text in zip(marks, texts, strict=True):
+        shown = text[start:] if full or len(text) - start <= BRIEF else text[start : start + BRIEF - 1] + "…"
+        lines = shown.split("\n") if full else [("…" if start else "") + shown]
+        said += [f"  {mark} {name}{one_line(line)}" for line in lines]
     return said
+
+
+def _shared(one: str, other: str) -> int:
+    """Where two texts are shown from: their beginning, or where they begin to differ, with some of what is before."""
+    same = next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+    return same - BRIEF // 3 if same > BRIEF // 2 else 0

@@ -9,6 +9,7 @@ from typing import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sema_runtime.workflow.origin import Fork
     from sema_runtime.workflow.recording import Recording
     from sema_runtime.workflow.scope import Settings
 
@@ -41,7 +42,7 @@ def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
         return replace(settings, run_id=run_id, resume=True)
     settings = replace(settings, code_version=_version_of(run_id, root, kind))
     if kind == "fork":
-        return replace(settings, fork=run_id, fork_keys=_finished_at(run_id, root, options["at"]))
+        return replace(settings, fork=_fork(run_id, root, options["at"]))
     return replace(settings, recording=_recording(run_id, root))
 
 
@@ -103,13 +104,15 @@ def _version_of(run_id: str, root: str, kind: str) -> str:
         raise Refused(f"cannot {kind}: {error}") from None
 
 
-def _finished_at(run_id: str, root: str, at: str | None) -> frozenset[str] | None:
+def _fork(run_id: str, root: str, at: str | None) -> Fork:
+    from sema_runtime.workflow.origin import Fork
+
     if at is None:
-        return None
+        return Fork(run_id)
     from sema_runtime.workflow.fork import finished_at
 
     try:
-        return finished_at(root, run_id, at)
+        return Fork(run_id, at, finished_at(root, run_id, at))
     except (OSError, ValueError) as error:
         raise Refused(str(error)) from None
 

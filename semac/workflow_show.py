@@ -129,6 +129,7 @@ def run_as_json(run: Any) -> dict[str, Any]:
             for phase, items in grouped(run)
         ],
         "other_events": run.others.counts(),
+        "origin": run.origin and {"run_id": run.origin.run_id, "at": run.origin.at},
         "problems": run.problems(),
         "metadata": run.metadata,
         "result": run.result,
@@ -193,6 +194,8 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     if run.args_json not in ("", "{}"):
         facts.append(f"args {one_line(run.args_json)}")
     said.append("  ".join(facts))
+    if run.origin is not None:
+        said.append(_origin(run.origin))
     room = width()
     began: dict[int, int] = {}  # milliseconds at which the phase began, by segment
     for phase, items in grouped(run):
@@ -214,6 +217,12 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     if run.status == "running" and is_held(run.folder) is False:
         said.append(f"note: no process writes this journal; to go on: sema workflow run FILE --resume {run.id}")
     return [line if room is None else cut(line, room) for line in said]
+
+
+def _origin(origin: Any) -> str:
+    at = f" at {one_line(origin.at)}" if origin.at is not None else ""
+    kept = f", {len(origin.kept):,} of its results kept" if origin.kept is not None else ""
+    return f"fork of {one_line(origin.run_id)}{at}{kept}"
 
 
 def status(word: str) -> str:

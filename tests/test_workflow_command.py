@@ -116,6 +116,8 @@ def test_a_fork_begins_with_what_another_run_has_finished(folder: Path) -> None:
     (second,) = (one for one in (folder / ".sema" / "runs").iterdir() if one != first)
     assert [one["prompt"] for one in events(second) if one["event"] == "agent.started"] == ["and you?"]
     assert sorted((first / "memo").iterdir()) == before
+    shown = sema(folder, "workflow", "show", second.name).stdout
+    assert shown.splitlines()[2] == f"fork of {first.name}, 1 of its results kept"
     both = sema(folder, "workflow", "run", "greet.sema", "--fork", first.name, "--resume", first.name)
     assert both.stderr == "error: --fork and --resume exclude each other\n"
     assert sema(folder, "workflow", "run", "greet.sema", "--fork", "x").stderr == (

@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 import workflow_journals as journals
 from jsonschema import Draft202012Validator
+from llm_support import llm as llm
+from workflow_support import run
 
 from sema_runtime.workflow import index, reading
+from sema_runtime.workflow.origin import Fork
 from semac import workflow_diff, workflow_show
 from semac.workflow_commands import between, cost, duration, list_main, moment
 
@@ -280,25 +283,30 @@ def judged(*results: tuple[str, str], price: float | None = 0.5) -> journals.Seg
 
 
 def test_runs_that_differ(command: Show, tmp_path: Path) -> None:
-    journals.written(tmp_path, "a", judged(("one", "1"), ("two", "2"), ("same", "x"), ("same", "y"), ("gone", "g")))
+    first = judged(("one", "1"), ("two", "2"), ("same", "x"), ("same", "y"), ("old", "g"), ("gone", "gone"))
+    journals.written(tmp_path, "a", first)
     journals.written(tmp_path, "b", judged(("two", "2"), ("one", "uno"), ("same", "x"), ("new", "n"), ("same", "z")))
     status, said = command(workflow_diff.main, "a", "b")
     assert status == 1
     assert said.splitlines()[2:] == [
-        "difference: +0 tokens, +$0.0000",
+        "difference: -15 tokens, -$0.5000",
         "",
-        "2 changed, 2 same, 1 removed, 1 added",
+        "2 changed, 2 same, 1 edited, 1 removed",
         "changed  agent reader_1 → reader_2  phase Judge",
         "  - 1",
         "  + uno",
         "changed  agent reader_4 → reader_5  phase Judge",
         "  - y",
         "  + z",
-        "removed  agent reader_5  phase Judge",
+        "edited  agent reader_5 → reader_4  phase Judge",
+        "  - prompt: old",
+        "  + prompt: new",
         "  - g",
-        "added  agent reader_4  phase Judge",
         "  + n",
+        "removed  agent reader_6  phase Judge",
+        "  - gone",
     ]
+    assert command(workflow_diff.main, "b", "a")[1].endswith("added  agent reader_6  phase Judge\n  + gone\n")
 
 
 def test_the_same_run_twice(command: Show, tmp_path: Path) -> None:
@@ -315,9 +323,11 @@ def test_the_same_run_twice(command: Show, tmp_path: Path) -> None:
 
 
 def test_long_results_are_cut_unless_wanted(command: Show, tmp_path: Path) -> None:
-    for name, end in (("a", "1\n2"), ("b", "3")):
-        journals.written(tmp_path, name, judged(("one", "x" * 200 + end)))
-    assert "x…\n" in command(workflow_diff.main, "a", "b")[1]
+    for name, result in (("a", "x" * 200 + "1\n2"), ("b", "x" * 200 + "3"), ("c", "y")):
+        journals.written(tmp_path, name, judged(("one", result)))
+    assert command(workflow_diff.main, "a", "b")[1].endswith(f"\n  - …{'x' * 33}1 2\n  + …{'x' * 33}3\n")
+    long = command(workflow_diff.main, "a", "c")[1]
+    assert long.endswith(f"\n  - {'x' * 99}…\n  + y\n")
     assert command(workflow_diff.main, "a", "b", "--full")[1].endswith(f"\n  - {'x' * 200}1\n  - 2\n  + {'x' * 200}3\n")
 
 
@@ -385,6 +395,27 @@ def test_a_real_resume_is_compared(real: Path, command: Show) -> None:
     assert status == 1
     assert "2 same, 2 changed" in said
     assert '  - "ä is fine"\n  + "ä is good"\n' in said
+
+
+@pytest.mark.usefixtures("llm")
+def test_results_that_an_edited_fork_has_not_come_to_are_not_kept(tmp_path: Path, command: Show) -> None:
+    program = """(llm/define-provider :echo {:default-model "e" :complete (fn (request)
+      {:content (:content (first (:messages request))) :usage {:prompt-tokens 1 :completion-tokens 1}})})
+    (defworkflow w "" {} (phase "A") (map (fn (n) (step (str n "WORD") {:name "reader"})) (range 3)))"""
+    run(tmp_path, program, run_id="a")
+    run(tmp_path, program.replace('"WORD"', '(if (= n 1) "?" "WORD")'), run_id="b", fork=Fork("a"))
+    status, said = command(workflow_diff.main, "a", "b", "--run-dir", str(tmp_path))
+    assert (status, said.splitlines()[4:]) == (
+        1,
+        [
+            "2 kept by B, 1 edited",
+            "edited  agent reader_2 → reader_1  phase A",
+            "  - prompt: 1WORD",
+            "  + prompt: 1?",
+            '  - "1WORD"',
+            '  + "1?"',
+        ],
+    )
 
 
 def test_leaves_that_were_taken_over_are_no_difference(real: Path, tmp_path: Path, command: Show) -> None:

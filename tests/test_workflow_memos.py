@@ -11,7 +11,8 @@ import pytest
 from llm_support import llm as llm
 from workflow_support import COUNTING, Ran, run
 
-from sema_runtime.workflow import memo
+from sema_runtime.workflow import memo, origin
+from sema_runtime.workflow.origin import Fork
 
 pytestmark = pytest.mark.usefixtures("llm")
 
@@ -126,11 +127,37 @@ def test_when_neither_can_be_written_the_run_goes_on_and_keeps_nothing(tmp_path:
 
 def test_a_fork_takes_the_log_too_and_leaves_the_other_run_alone(tmp_path: Path) -> None:
     ran = run(tmp_path, FLOW, run_id="a")
-    assert run(tmp_path, FLOW, run_id="b", fork="a").prompts() == []
+    assert run(tmp_path, FLOW, run_id="b", fork=Fork("a")).prompts() == []
     assert [one["from"] for one in log(ran, "b")] == ["a"] * 5
+    said = origin.of(str(tmp_path / "b"))
+    assert said is not None
+    assert (said.run_id, said.at, len(said.kept or ())) == ("a", None, 5)
     theirs = memo_of(ran, "<item 1>")
     (tmp_path / "b" / "memo" / theirs.name).unlink()
     (tmp_path / "b" / "memo" / theirs.name).write_text("damaged")
     (tmp_path / "b" / "memo.jsonl").unlink()
     assert run(tmp_path, FLOW, run_id="b", resume=True).prompts() == ["item 1"]
     assert theirs.read_text() == '"<item 1>"\n'
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"run_id": 1}', '{"run_id": "a", "at": 3}', "[" * 100_000], ids=range(6)
+)
+def test_a_damaged_origin_is_none(tmp_path: Path, text: str) -> None:
+    run(tmp_path, FLOW, run_id="a")
+    (tmp_path / "a" / origin.NAME).write_text(text)
+    assert origin.of(str(tmp_path / "a")) is None
+    assert run(tmp_path, FLOW, run_id="a", resume=True).prompts() == []
+
+
+def test_an_origin_says_what_the_resumed_fork_came_to(tmp_path: Path) -> None:
+    edited = FLOW.replace('"last"', '"end"')
+    run(tmp_path, FLOW, run_id="a")
+    run(tmp_path, edited, run_id="b", fork=Fork("a"))
+    before = origin.of(str(tmp_path / "b"))
+    run(tmp_path, edited, run_id="b", resume=True)
+    after = origin.of(str(tmp_path / "b"))
+    assert before is not None
+    assert after is not None
+    assert {*(before.kept or ())} < {*(after.kept or ())}  # its own last step, too
+    assert (len(before.kept or ()), len(after.kept or ()), after.run_id) == (4, 5, "a")

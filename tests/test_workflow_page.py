@@ -66,6 +66,18 @@ def test_head_and_tree(page: Page, viewer: Viewer) -> None:
     assert rows(page, "#tree .checkpoint") == ["◇ files checkpoint"]
 
 
+def test_a_fork_leads_to_its_origin(page: Page, viewer: Viewer) -> None:
+    written(viewer.root, "a", GOLDEN)
+    folder = written(viewer.root, "b", GOLDEN)
+    (folder / "origin.json").write_text('{"run_id": "a", "at": "1:14", "kept": []}')
+    opened(page, viewer, "b")
+    page.until("document.querySelector('#fork-of') !== null")
+    assert "fork of a at 1:14" in page.text("#meta")
+    page.click("#fork-of")
+    page.until("new URLSearchParams(location.search).get('run') === 'a'")
+    page.until("document.querySelector('#fork-of') === null")
+
+
 def test_unknown_cost_is_a_dash(page: Page, viewer: Viewer) -> None:
     written(viewer.root, "a", GOLDEN)
     opened(page, viewer, "a")

@@ -146,6 +146,12 @@ def test_forked(tmp_path: Path) -> None:
         event.data["seq"] for event in reading.open_run(str(tmp_path), "a").events() if event.data.get("status") == "ok"
     )
     assert len(asyncio.run(main(REPLAYED, fork="a", at=str(first)))) == 2
+    forks = [reading.open_run(str(tmp_path), one).origin for one in reading.run_ids(tmp_path) if one != "a"]
+    assert sorted((one.run_id, one.at or "", len(one.kept or ())) for one in forks if one is not None) == [
+        ("a", "", 0),
+        ("a", "", 3),
+        ("a", str(first), 1),
+    ]
     with pytest.raises(ValueError, match="--at 500: the journal of a ends at 0:"):
         asyncio.run(main(REPLAYED, fork="a", at="500"))
     with pytest.raises(reading.RunNotFound):

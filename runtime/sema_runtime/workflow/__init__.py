@@ -53,12 +53,13 @@ def start(
 
     settings = Settings.from_environment()
     folder = settings.root if root is None else os.fspath(root)
-    keys = None
+    begins_with = None
     if fork is not None:
         from sema_runtime.workflow.fork import code_version_of, finished_at
+        from sema_runtime.workflow.origin import Fork
 
         code_version = code_version or code_version_of(folder, fork)
-        keys = None if at is None else finished_at(folder, fork, at)
+        begins_with = Fork(fork, at, None if at is None else finished_at(folder, fork, at))
     return Handle(
         function,
         arguments,
@@ -67,8 +68,7 @@ def start(
             root=folder,
             run_id=run_id,
             resume=resume,
-            fork=fork,
-            fork_keys=keys,
+            fork=begins_with,
             args_json=args_json,
             code_version=code_version,
             max_tokens=max_tokens,

@@ -1,13 +1,15 @@
-"""Comparing two runs leaf by leaf: the same result, another one, only in one of them.
+"""Comparing two runs leaf by leaf: the same result, another one, another prompt, only in one of them.
 
 Leaves are matched by what makes a content key, but for the version of the program and the arguments: phase, name,
 prompt (as the journal has it) and how many alike came before; checkpoints by phase and key. So runs of an edited
-program can be compared. A leaf that a run took over from a memo has left no event; it is found by its memo.
+program can be compared. Of what is left, steps of one phase and name are matched in their order: their prompts were
+edited. A leaf that a run took over from a memo has left no event; it is found by its memo.
 """
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict, deque
 
 from sema_runtime.workflow.keys import Keys, args_fingerprint, hashed
 
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.reading import Run
     from sema_runtime.workflow.segments import Event
 
-SAME, CHANGED, REMOVED, ADDED, KEPT_BY_B, KEPT_BY_A = "same", "changed", "removed", "added", "kept by B", "kept by A"
+    Leaves = dict[tuple[str, ...], "Leaf"]  # by what they are matched by
+
+SAME, CHANGED, EDITED, REMOVED, ADDED = "same", "changed", "edited", "removed", "added"
+KEPT_BY_B, KEPT_BY_A = "kept by B", "kept by A"
+DIFFERENT = (CHANGED, EDITED, REMOVED, ADDED)
 CUT_OFF = "\n… (truncated, "
 
 
@@ -26,16 +32,19 @@ class Leaf:
     """An agent or a checkpoint of a run. id: of the agent, or the key; digest: of its result; known: its content key if
     the step had no schema (events don't tell), "" when the prompt is cut off."""
 
-    __slots__ = ("cost_usd", "digest", "id", "is_agent", "known", "offset", "phase", "segment", "status", "tokens")
+    __slots__ = (
+        "asked", "cost_usd", "digest", "id", "is_agent", "known", "offset", "phase", "segment", "status", "tokens",
+    )  # fmt: skip
 
-    def __init__(self, is_agent: bool, phase: str, id_: str, segment: int, known: str) -> None:
+    def __init__(self, is_agent: bool, phase: str, id_: str, segment: int, known: str, asked: int) -> None:
         self.is_agent = is_agent
         self.phase = phase
         self.id = id_
         self.segment = segment
         self.known = known
         self.status = "unfinished" if is_agent else "ok"
-        self.offset = -1  # of the event with the result
+        self.asked = asked  # where the event stands with the prompt
+        self.offset = -1  # that with the result
         self.digest = ""
         self.tokens = 0
         self.cost_usd: float | None = None
@@ -45,6 +54,10 @@ class Leaf:
         if self.offset < 0:
             return ""
         return run.segments[self.segment].at(self.offset).text("output" if self.is_agent else "value")
+
+    def prompt(self, run: Run) -> str:
+        """The prompt of an agent. Raises OSError, ValueError."""
+        return run.segments[self.segment].at(self.asked).text("prompt")
 
 
 class Difference:
@@ -68,23 +81,40 @@ def compared(a: Run, b: Run) -> list[Difference]:
     """All leaves of both runs, in the order of A, then what only B has. Raises OSError."""
     ours, theirs = leaves(a), leaves(b)
     kept_by_b, kept_by_a = _kept(ours, a, b), _kept(theirs, b, a)
+    edited = _edited(ours, theirs, kept_by_a | kept_by_b)
     found = []
     for identity, leaf in ours.items():
         other = theirs.get(identity)
         if other is not None:
             alike = leaf.digest == other.digest and leaf.status == other.status
             found.append(Difference(SAME if alike else CHANGED, leaf, other))
+        elif leaf in edited:
+            found.append(Difference(EDITED, leaf, edited[leaf]))
         else:
             found.append(Difference(KEPT_BY_B if leaf in kept_by_b else REMOVED, leaf, None))
+    paired = set(edited.values())
     for identity, leaf in theirs.items():
-        if identity not in ours:
+        if identity not in ours and leaf not in paired:
             found.append(Difference(KEPT_BY_A if leaf in kept_by_a else ADDED, None, leaf))
     return found
 
 
-def leaves(run: Run) -> dict[tuple[str, ...], Leaf]:
+def _edited(ours: Leaves, theirs: Leaves, kept: set[Leaf]) -> dict[Leaf, Leaf]:
+    """The agents that only one run has, of A with those of B that have the same phase and name, each in its order."""
+    waiting: dict[tuple[str, ...], deque[Leaf]] = defaultdict(deque)
+    for identity, leaf in theirs.items():
+        if leaf.is_agent and identity not in ours and leaf not in kept:
+            waiting[identity[:-2]].append(leaf)
+    found = {}
+    for identity, leaf in ours.items():
+        if leaf.is_agent and identity not in theirs and leaf not in kept and waiting[identity[:-2]]:
+            found[leaf] = waiting[identity[:-2]].popleft()
+    return found
+
+
+def leaves(run: Run) -> Leaves:
     """The leaves of a run by what they are matched by. Of a leaf that ran in several segments the last run counts."""
-    found: dict[tuple[str, ...], Leaf] = {}
+    found: Leaves = {}
     for segment in range(len(run.segments)):
         found.update(_Matching(run, segment).leaves())
     return found
@@ -117,11 +147,13 @@ class _Matching:
     def _agent(self, event: Event, phase: str) -> tuple[tuple[str, ...], Leaf]:
         name, prompt = event.text("agent_name"), event.text("prompt")
         key = self.keys.leaf(phase, name, prompt, "nil") if CUT_OFF not in prompt else ""
-        leaf = self.open[event.text("agent_id")] = Leaf(True, phase, event.text("agent_id"), self.segment, key)
+        leaf = self.open[event.text("agent_id")] = Leaf(
+            True, phase, event.text("agent_id"), self.segment, key, event.offset
+        )
         return self._numbered("agent", phase, name, hashed(prompt)), leaf
 
     def _checkpoint(self, event: Event, phase: str) -> tuple[tuple[str, ...], Leaf]:
-        leaf = Leaf(False, phase, event.text("key"), self.segment, event.text("content_key"))
+        leaf = Leaf(False, phase, event.text("key"), self.segment, event.text("content_key"), event.offset)
         leaf.digest, leaf.offset = event.text("value_digest"), event.offset
         return self._numbered("checkpoint", phase, leaf.id), leaf
 
@@ -145,13 +177,15 @@ def _finish(leaf: Leaf, event: Event) -> None:
         leaf.cost_usd = cost + (leaf.cost_usd or 0.0)
 
 
-def _kept(leaves: dict[tuple[str, ...], Leaf], run: Run, other: Run) -> set[Leaf]:
-    """The leaves of a run whose memos the other run has too.
+def _kept(leaves: Leaves, run: Run, other: Run) -> set[Leaf]:
+    """The leaves of a run whose memos the other run has too; of a fork that has ended, whose memos it came to.
 
     The key of a step with a schema can't be told from the journal. When the other run has all memos of this run that
     belong to no leaf whose key is known, it has those of the others.
     """
     ours, theirs = memos(run), memos(other)
+    if other.origin is not None and other.origin.kept is not None:
+        theirs &= {*other.origin.kept}
     told = {leaf.known for leaf in leaves.values() if leaf.known in ours}
     rest_is_kept = (ours - told) <= theirs
     return {

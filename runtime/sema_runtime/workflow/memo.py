@@ -22,8 +22,9 @@ from sema_runtime.workflow.render import from_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Container
     from typing import Any
+
+    from sema_runtime.workflow.origin import Fork
 
 FOLDER = "memo"
 MOST = 100_000
@@ -200,11 +201,12 @@ class Memos:
             faults.passed("memo.write.after")
         return True
 
-    def take(self, run: str, run_id: str, keys: Container[str] | None = None) -> None:
-        """Has the memos of another run too. run: its directory, run_id: its name. keys: those of the wanted ones, None
-        for all. (A memo is never changed once it is whole, so both runs can have the same file.)"""
+    def take(self, root: str, fork: Fork) -> None:
+        """Has the memos of another run of that folder of runs, too. (A memo is never changed once it is whole, so both
+        runs can have the same file.)"""
         from shutil import copyfile
 
+        run, keys = os.path.join(root, fork.run_id), fork.keys
         theirs = os.path.join(run, FOLDER)
         with suppress(OSError):
             os.makedirs(self.folder, exist_ok=True)
@@ -217,7 +219,7 @@ class Memos:
                         copyfile(os.path.join(theirs, name), self._path(key))
         with suppress(OSError):
             taken = [
-                memo_log.line(key, {"from": run_id}, memo_log.value_of(logged))
+                memo_log.line(key, {"from": fork.run_id}, memo_log.value_of(logged))
                 for key, _, logged in memo_log.entries(run)
                 if keys is None or key in keys
             ]

@@ -60,8 +60,8 @@ def of(folder: str) -> dict[str, Nested]:
 def before(folder: str, settings: Settings) -> dict[str, str]:
     """The ids of the runs that a run had inside of it when it was run before, by their keys; or of those that the one
     had of which it is a fork. folder: the run's."""
-    if settings.fork is not None and settings.fork_keys is None:
-        folder = os.path.join(settings.root, settings.fork)
+    if settings.fork is not None and settings.fork.keys is None:
+        folder = os.path.join(settings.root, settings.fork.run_id)
     elif not settings.resume:
         return {}
     return {key: one.run_id for key, one in of(folder).items()}

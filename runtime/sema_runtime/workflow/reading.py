@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 
+from sema_runtime.workflow import origin
 from sema_runtime.workflow.columns import Usage
 from sema_runtime.workflow.fold import BEFORE, Fold, Phase
 from sema_runtime.workflow.journal import safe_id, segment_name
@@ -25,6 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    from sema_runtime.workflow.origin import Origin
 
 __all__ = ["Agent", "Event", "Phase", "Run", "RunNotFound", "Usage", "found_run", "is_held", "open_run", "run_ids"]
 
@@ -197,6 +200,11 @@ class Run:
     def result(self) -> Any:
         """result.json: the envelope of the last run; None when it is missing or damaged."""
         return self._json("result.json")
+
+    @property
+    def origin(self) -> Origin | None:
+        """Of which run this one is a fork, if it is one."""
+        return origin.of(self.folder)
 
     def _json(self, name: str) -> Any:
         try:

@@ -12,7 +12,7 @@ from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
 from sema_runtime.values.maps import MISSING, HashMap, Map
-from sema_runtime.workflow import events, files, nested, scope, troubles
+from sema_runtime.workflow import events, files, nested, origin, scope, troubles
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
 from sema_runtime.workflow.render import Rendering, error_shown, name_of, pretty_json, prompt_shown
@@ -57,7 +57,8 @@ class Run:
         self.directory = self.journal.folder
         self.memos = Memos(self.directory)
         if settings.fork is not None:
-            self.memos.take(os.path.join(settings.root, settings.fork), settings.fork, settings.fork_keys)
+            self.memos.take(settings.root, settings.fork)
+        self.origin = origin.begun(self.directory, settings)
         self.args_json = settings.args_json
         self.approvals: Any = None  # what approvals.py keeps of this run
         self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
@@ -66,6 +67,7 @@ class Run:
         self.state: dict[str, Any] = {}  # of checkpoints
         self.hints: dict[str, int] = {}  # of errors of leaves, and how many had them
         self.replayed = 0  # leaves whose value was kept
+        self.came_to: set[str] = set()  # content keys of values that were kept
         self.agents: dict[str, int] = {}  # by label: how many were started
         self.under_way: dict[str, tuple[float, usage.Tally]] = {}  # leaves: when they were started, what they use
         self.step_awaited: Waiter | None = None  # until the next one ends
@@ -175,6 +177,7 @@ class Run:
     def _begin(self) -> None:
         """Writes what stands at the beginning. Raises Unwritable when that can't be done."""
         self._write_metadata()
+        self._write_origin()
         self._say_started()
         if self.journal.unwritten:
             troubles.give_up(self)
@@ -236,6 +239,8 @@ class Run:
         self.close_phase(status)
         self.phase = phase  # in the keys of steps to which tasks that go on come later
         self.emit((events.RunEnded, status, reason, self.since(self.started)))
+        if self.origin is not None:
+            self._write_origin(self.came_to)
         self._write("result.json", pretty_json(envelope), "result")
         self.memos.close()
         self.journal.close()
@@ -252,6 +257,10 @@ class Run:
             "meta": _redacted(to_json(self.meta)),
         }
         self._write("metadata.json", pretty_json(metadata), "metadata")
+
+    def _write_origin(self, kept: set[str] | None = None) -> None:
+        if self.origin is not None:
+            self._write(origin.NAME, self.origin.text(kept), "origin")
 
     def _write(self, name: str, text: str, point: str) -> None:
         if os.getpid() != self.process:
@@ -308,6 +317,7 @@ class Run:
             kept = self.memos.find(key)
             if kept is not MISSING:
                 self.replayed += 1
+                self.came_to.add(key)
                 return kept
         if self.spend.over:
             self.spend.refusals += 1
@@ -387,6 +397,7 @@ class Run:
         if self.reuses:
             kept = self.memos.find(key)
             if kept is not MISSING:
+                self.came_to.add(key)
                 self.state[name] = kept
                 return kept
         value = thunk()

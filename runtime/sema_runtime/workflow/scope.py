@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.workflow.events import Event
+    from sema_runtime.workflow.origin import Fork
     from sema_runtime.workflow.recording import Recording
     from sema_runtime.workflow.run import Run
 
@@ -26,17 +27,15 @@ ROOT = os.path.join(".sema", "runs")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: the run with whose results
-    a new one begins; fork_keys: the names of those it takes, None for all. recording: of a run that is replayed
-    instead. args_json: the text of the arguments. max_tokens, max_usd: instead of the limits of the meta map. watchers:
-    told of every event, in the task that causes it; what they raise is ignored. may_ask: a login may open a browser.
-    taken: the runs that were gone on with."""
+    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: what a new one begins with.
+    recording: of a run that is replayed instead. args_json: the text of the arguments. max_tokens, max_usd: instead of
+    the limits of the meta map. watchers: told of every event, in the task that causes it; what they raise is ignored.
+    may_ask: a login may open a browser. taken: the runs that were gone on with."""
 
     root: str = ROOT
     run_id: str | None = None
     resume: bool = False
-    fork: str | None = None
-    fork_keys: frozenset[str] | None = None
+    fork: Fork | None = None
     recording: Recording | None = None
     args_json: str = ""
     code_version: str = ""
@@ -59,7 +58,7 @@ class Settings:
 
     def inside(self) -> Settings:
         """Those of a run inside a run: a new one."""
-        return replace(self, run_id=None, resume=False, fork=None, fork_keys=None)
+        return replace(self, run_id=None, resume=False, fork=None)
 
 
 class Stop(BaseException):

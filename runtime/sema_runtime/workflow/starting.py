@@ -10,6 +10,7 @@ from sema_runtime.tasks import interrupts
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow import nested, scope
 from sema_runtime.workflow.journal import claim, claim_segment
+from sema_runtime.workflow.origin import Fork
 from sema_runtime.workflow.run import Run
 
 TYPE_CHECKING = False
@@ -70,7 +71,9 @@ def _made_inside(workflow: str, doc: str, meta: Any, settings: Settings, outer: 
     before = outer.nested.get(key)
     claimed = None
     if before is not None:
-        earlier = replace(settings, run_id=before, resume=True) if outer.resuming else replace(settings, fork=before)
+        earlier = (
+            replace(settings, run_id=before, resume=True) if outer.resuming else replace(settings, fork=Fork(before))
+        )
         with suppress(SemaError):  # it isn't there any more
             settings, claimed = earlier, _claimed(earlier)
     if claimed is None:

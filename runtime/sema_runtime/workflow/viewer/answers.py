@@ -7,6 +7,7 @@ from bisect import bisect_left
 from functools import reduce
 from time import time
 
+from sema_runtime.workflow import origin
 from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
 from sema_runtime.workflow.fold import CHECKPOINT
 from sema_runtime.workflow.journal import segment_name
@@ -46,7 +47,7 @@ def summary(journal: Journal, unread: int) -> Row:
         for row in phases:
             if row["status"] == "pending":
                 row["status"] = "skipped"
-    begun, counts = fold.begun, fold.counts()
+    begun, counts, comes_from = fold.begun, fold.counts(), origin.of(journal.folder)
     usage = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
     found = {
         "cursor": journal.cursor,
@@ -78,6 +79,8 @@ def summary(journal: Journal, unread: int) -> Row:
         "overflow": fold.overflow,
         "policy": {name: many for name, many in counts.items() if name.startswith(("policy.", "approval."))},
         "segments": fold.segments,
+        "fork_of": comes_from and comes_from.run_id,
+        "fork_at": comes_from and comes_from.at,
         "files": [name for name in FILES if (journal.path / name).is_file()],
         "phases": phases,
         "phases_left_out": max(0, len(branches) - PHASES),

@@ -160,7 +160,7 @@ function head() {
   const version = s.code_version || metadata.code_version;
   $("meta").replaceChildren(
     labelled("run", s.run_id || run), version ? labelled("code", version) : "", labelled("started", moment(s.started_ts)),
-    s.segments.length > 1 ? labelled("resumed", `${s.segments.length - 1}×`) : "");
+    s.segments.length > 1 ? labelled("resumed", `${s.segments.length - 1}×`) : "", s.fork_of ? forkOf(s) : "");
   $("show-args").hidden = !s.args_json;
   $("show-result").hidden = !s.files.includes("result.json");
   notices(warnings(s));
@@ -206,6 +206,16 @@ function meter(used, limit, unit) {
 }
 
 const labelled = (name, value) => el("span", {}, el("span", { class: "soft" }, name + " "), el("span", { class: "mono" }, value));
+
+function forkOf(s) {
+  const open = (event) => {
+    event.preventDefault();
+    openRun(s.fork_of);
+  };
+  const link = el("a", { class: "mono", id: "fork-of", href: `?run=${encodeURIComponent(s.fork_of)}` }, s.fork_of);
+  link.addEventListener("click", open);
+  return el("span", {}, el("span", { class: "soft" }, "fork of "), link, s.fork_at == null ? "" : ` at ${s.fork_at}`);
+}
 
 $("show-args").addEventListener("click", () => open({ title: "Arguments", text: summary.args_json }));
 $("show-result").addEventListener("click", async () => {
