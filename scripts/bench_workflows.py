@@ -11,8 +11,7 @@ wait for the disk). A leaf is a function of the program that answers at once: wh
 - parallel: 500 leaves that take 200 ms, 50 at once; ideal 2.0 s. Less what a process with one such leaf takes beside
   its 200 ms: its start.
 - viewer: a journal of a million events is opened in `sema workflow view`, with few and with many events an agent: until
-  the sums are complete, and until all of it is folded, from the request for its stream on, in a server that has just
-  started. And read and indexed.
+  all of it is there, from the request for its stream on, in a server that has just started. And read and indexed.
 """
 
 from __future__ import annotations
@@ -201,19 +200,16 @@ def opened(folder: Path) -> str:
         assert server.stdout is not None
         url = server.stdout.readline().split()[-1]
         urlopen(url).read()
-        before, begun, first, summed = cpu_of(server.pid), time.monotonic(), 0.0, 0.0
+        before, begun, first = cpu_of(server.pid), time.monotonic(), 0.0
         for line in urlopen(f"{url}/api/run/long/stream"):
             if line.startswith(b"data:"):
-                summary, now = json.loads(line[5:]), time.monotonic() - begun
-                first = first or now
-                summed = summed or (now if summary["summed"] else 0.0)
-                if not summary["unread"]:
+                first = first or time.monotonic() - begun
+                if not json.loads(line[5:])["unread"]:
                     break
         wall, cpu = time.monotonic() - begun, cpu_of(server.pid) - before
         peak = Path(f"/proc/{server.pid}/status").read_text().split("VmHWM:")[1].split()[0]
         return (
-            f"head after {first:.2f} s, sums after {summed:.2f} s (limit 2 s), tree after {wall:.2f} s, "
-            f"{cpu:.2f} s CPU, "
+            f"head after {first:.2f} s, tree after {wall:.2f} s (limit 2 s), {cpu:.2f} s CPU, "
             f"{int(peak) >> 10} MB at most (limit 150)"
         )
     finally:

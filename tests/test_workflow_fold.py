@@ -198,30 +198,6 @@ def test_whole_runs_are_known_by_their_form() -> None:
         assert told(folded([piece])) == told(folded([piece], by_form=False))
 
 
-def test_sums_are_those_of_the_fold() -> None:
-    """Whatever texts say, and however the journal is cut into pieces."""
-    sly = journals.review(until="failed")
-    sly.start("reader", '{"event":"agent.started",\n,"input_tokens":7,"output_tokens":7,"status":"failed","output":')
-    for run in (sly.lines, journals.review().lines, list(journals.wide(60, tools=3))):
-        found = [f"{line}\n".encode() for line in run]
-        for many in (1, 7, len(found)):
-            sums = lines.Sums()
-            for at in range(0, len(found), many):
-                sums.take(b"".join(found[at : at + many]))
-            made = folded([b"".join(found)])
-            told = vars(sums)
-            assert told.pop("cost_usd") == pytest.approx(made.usage.cost_usd)
-            assert told.pop("checkpoints") == len(made.checkpoint_event)
-            assert told.pop("agents") == len(made.agents)
-            assert told == {name: getattr(made, name, getattr(made.usage, name, None)) for name in told}
-
-
-@given(some_lines)
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
-def test_sums_of_damaged_lines(found: list[bytes]) -> None:
-    lines.Sums().take(b"".join(line + b"\n" for line in found))
-
-
 @pytest.mark.parametrize("kind", sorted(lines.BY_FORM))
 def test_what_we_write_is_of_the_form(kind: bytes) -> None:
     """Each event as `events.line` writes it, with all of its fields and with the fewest."""

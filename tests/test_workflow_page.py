@@ -27,8 +27,8 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 @pytest.fixture
-def page(tab: Page) -> Iterator[Page]:
-    """The tab, in which nothing may go wrong."""
+def page(tab: Page, viewer: Viewer) -> Iterator[Page]:
+    """The tab, in which nothing may go wrong. It leaves the viewer before that ends."""
     tab.said.clear()
     yield tab
     tab.go("about:blank")

@@ -501,22 +501,6 @@ def test_a_line_without_end_is_no_burden(tmp_path: Path, monkeypatch: pytest.Mon
     assert (state.damaged, state.status, len(state.agents)) == (1, "success", 7)
 
 
-def test_sums_are_there_before_the_tree(tmp_path: Path) -> None:
-    journal = Journal(written(tmp_path, "a", wide(100, tools=1), review(until="failed")))
-    before = answers.summary(journal, journal.unread())
-    assert (before["agents"], before["summed"]) == (0, False)
-    for _ in journal.sum_up():
-        assert journal.sums is None
-    early = answers.summary(journal, journal.unread())
-    assert (early["summed"], early["cursor"] == before["cursor"]) == (True, False)
-    journal.refresh()
-    late = answers.summary(journal, journal.unread())
-    names = "agents", "finished", "failed", "running", "checkpoints", "input_tokens", "output_tokens", "unpriced"
-    assert late["agents"] == 106
-    assert [early[name] for name in names] == [late[name] for name in names]
-    assert early["cost_usd"] == pytest.approx(late["cost_usd"])
-
-
 def test_ten_thousand_agents(client: httpx.Client, viewer: Viewer) -> None:
     written(viewer.root, "a", wide(10_000))
     while (found := client.get("/api/run/a/summary").json())["unread"]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    Records = list[tuple[bytes, ...]]
+
 DAMAGED, CALL, BUDGET, RESULT, STARTED, CHECKPOINT = range(6)
 FIRST = (b"damaged", b"agent.tool_call", b"budget", b"agent.result", b"agent.started", b"checkpoint")
 KNOWN = (*FIRST, *sorted(BY_FORM.difference(FIRST)))  # kinds that have their numbers from the beginning
@@ -225,15 +227,15 @@ class Fold:
 
     # Events as they come
 
-    def take(self, piece: bytes) -> None:
-        """Folds whole lines."""
+    def take(self, piece: bytes, records: Records | None = None) -> None:
+        """Folds whole lines. records: those of the piece, where somebody has them."""
         if is_text(piece):
-            self._take(records_of(piece), piece)
+            self._take(records or records_of(piece), piece)
         else:
             for line in piece.split(b"\n")[:-1]:
                 self.take_line(line)
 
-    def _take(self, records: list[tuple[bytes, ...]], piece: bytes) -> None:
+    def _take(self, records: Records, piece: bytes) -> None:
         """The loop in which the time goes."""
         agents, clock, words, statuses = self.agents, self.clock, self.words, STATUSES
         agents.make_room(len(records))
@@ -243,66 +245,84 @@ class Fold:
             agents.start, agents.status, agents.duration, agents.result, agents.event,
         )  # fmt: skip
         tools, name, model, phase_of = agents.tools, agents.name, agents.model, agents.phase
-        stamp, phase, running, most = clock.last, NOT_LOOKED_UP, self.running, self.most_parallel
+        read, written, cost, priced, unpriced = (
+            agents.input, agents.output, agents.cost, agents.priced, agents.unpriced,
+        )  # fmt: skip
+        stamp, now, phase, running, most = clock.last, clock.now, NOT_LOOKED_UP, self.running, self.most_parallel
         lines: list[bytes] = []
         at = -1  # number of the line
         for record in records:
+            (
+                called, _, ts, who, its_name, asked, ended, took, by, is_both, _,
+                its_input, its_output, its_cost, limit, key,
+            ) = record  # fmt: skip
             at += 1
-            kind = kind_of(record[KIND], DAMAGED)
-            if record[STAMP] != stamp and kind:
-                if is_word(record[STAMP]):
-                    stamp = record[STAMP]
+            kind = kind_of(called, DAMAGED)
+            if ts != stamp and kind:
+                if is_word(ts):
+                    stamp = ts
                     clock.see(stamp)
+                    now = clock.now
                 else:
                     kind = DAMAGED
-            row = owner_of(record[WHO], NOBODY)
-            if row < 0 and record[WHO] and kind != STARTED:
-                row = self._done(record[WHO])
+            row = owner_of(who, NOBODY)
+            if row < 0 and who and kind != STARTED:
+                row = self._done(who)
             if kind == CALL:
                 if row >= 0:
                     tools[row] += 1
-            elif kind == RESULT and record[STATUS]:
+            elif kind == RESULT and ended:
                 if row >= 0 and not status[row]:  # the first one counts
-                    status[row] = statuses.get(record[STATUS], OTHER)
-                    took = duration[row] = int(record[TOOK])
+                    status[row] = statuses.get(ended, OTHER)
+                    length = duration[row] = int(took)
                     result[row] = len(kinds)
-                    if record[MODEL]:
-                        model[row] = words[record[MODEL]]
+                    if by:
+                        model[row] = words[by]
                     running -= 1
-                    if start[row] + took > clock.now:
-                        clock.now = start[row] + took
-                if record[NEXT]:
+                    if start[row] + length > now:
+                        now = clock.now = start[row] + length
+                if is_both:
                     add_kind(RESULT)
                     add_owner(row)
                     at += 1
                     kind = BUDGET
-                    self._budget(row, record)
-            elif kind == STARTED and record[NAME]:
+                    if row < 0 or priced[row] or unpriced[row] or limit:
+                        self._budget(row, record)
+                    else:  # the same, quicker
+                        read[row], written[row] = int(its_input), int(its_output)
+                        if its_cost:
+                            cost[row], priced[row] = float(its_cost), 1
+                        else:
+                            unpriced[row] = 1
+                        opened.pop(who, None)
+            elif kind == STARTED and its_name:
                 if phase < 0:
                     phase = self._phase_now()
-                row = opened[record[WHO]] = len(ids)
-                ids.append(record[WHO])
+                row = opened[who] = len(ids)
+                ids.append(who)
                 event[row] = len(kinds)
-                name[row] = words[record[NAME]]
+                name[row] = words[its_name]
                 phase_of[row] = phase
-                start[row] = clock.now
-                if record[ASKED]:
-                    model[row] = words[record[ASKED]]
+                start[row] = now
+                if asked:
+                    model[row] = words[asked]
                 running += 1
                 if running > most:
                     most = running
-            elif kind == BUDGET and record[INPUT]:
+            elif kind == BUDGET and its_input:
                 self._budget(row, record)
-            elif kind == CHECKPOINT and record[KEY]:
-                self._checkpoint(record[KEY])
+            elif kind == CHECKPOINT and key:
+                self._checkpoint(key)
             elif kind <= CHECKPOINT:  # not of the form
                 lines = lines or piece.split(b"\n")
                 self.running, self.most_parallel = running, most
                 self.take_line(lines[at])
-                if record[NEXT]:
+                if is_both:
                     at += 1
                     self.take_line(lines[at])
-                stamp, phase, running, most = clock.last, NOT_LOOKED_UP, self.running, self.most_parallel
+                stamp, now, phase, running, most = (
+                    clock.last, clock.now, NOT_LOOKED_UP, self.running, self.most_parallel,
+                )  # fmt: skip
                 continue
             add_kind(kind)
             add_owner(row)

@@ -91,30 +91,3 @@ def fields_of(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if type(found) is dict and type(found.get("event")) is str else None
-
-
-class Sums:
-    """What the lines of a journal add up to, counted where they stand, in a quarter of the time of folding: for a
-    journal as the format says the same that its fold will tell. Quotes in texts have a backslash before them, so what
-    is looked for here is no text."""
-
-    USED = re.compile(rf',"input_tokens":({COUNT}),"output_tokens":({COUNT})(?:,"cost_usd":({NUMBER})|)'.encode())
-
-    def __init__(self) -> None:
-        self.agents = self.finished = self.failed = self.checkpoints = 0
-        self.input_tokens = self.output_tokens = self.unpriced = 0
-        self.cost_usd: float | None = None
-
-    def take(self, piece: bytes) -> None:
-        """Adds whole lines."""
-        self.agents += piece.count(b'{"event":"agent.started",')
-        self.finished += piece.count(b'{"event":"agent.result",')
-        self.failed += piece.count(b',"status":"failed","output":')
-        self.checkpoints += piece.count(b'{"event":"checkpoint",')
-        used = self.USED.findall(piece)
-        self.input_tokens += sum(int(read) for read, _, _ in used)
-        self.output_tokens += sum(int(written) for _, written, _ in used)
-        costs = [float(cost) for _, _, cost in used if cost]
-        self.unpriced += len(used) - len(costs)
-        if costs:
-            self.cost_usd = (self.cost_usd or 0.0) + sum(costs)

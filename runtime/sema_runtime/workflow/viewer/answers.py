@@ -49,11 +49,10 @@ def summary(journal: Journal, unread: int) -> Row:
                 row["status"] = "skipped"
     begun, counts, comes_from = fold.begun, fold.counts(), origin.of(journal.folder)
     usage = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
-    found = {
+    return {
         "cursor": journal.cursor,
         "generation": journal.generation,
         "unread": unread,
-        "summed": not unread or journal.sums is not None,  # whether the totals are those of the whole journal
         "size": journal.size() if unread else None,
         "status": status,
         "reason": reason,
@@ -86,10 +85,6 @@ def summary(journal: Journal, unread: int) -> Row:
         "phases_left_out": max(0, len(branches) - PHASES),
         "kinds": sorted(counts),
     }
-    if unread and (sums := journal.sums) is not None:
-        found |= vars(sums)
-        found["running"] = max(0, sums.agents - sums.finished) if status == "running" else 0
-    return found
 
 
 def phase_row(branch: Branch, usage: Usage) -> Row:

@@ -56,8 +56,8 @@ FILES = {
 }
 FORBIDDEN = {"error": "missing or invalid X-Sema-View-Token"}
 PATIENCE = 0.3  # seconds that an answer waits until a journal has been read
-MUCH = 0.4  # the same of a stream that has told something, while there is much to read
-LARGE = 16 << 20  # bytes unread from which on a journal is summed up before it is folded
+MUCH = 1.0  # the same of a stream that has told something, while there is much to read
+LARGE = 16 << 20  # bytes unread from which on a process reads ahead: before, it would come too late
 PIECES = 8  # of a journal that are read before others have a turn
 LOOK = 0.2  # seconds between two looks at a journal that somebody watches
 NEWS = 0.25  # seconds between two messages of a stream, at least
@@ -241,16 +241,14 @@ class Application:
         return unread
 
     async def _read(self, journal: Journal) -> None:
+        if journal.unread() >= LARGE:
+            journal.look_ahead()
         try:
             with suppress(OSError):  # it was deleted meanwhile
-                if journal.unread() >= LARGE:
-                    for step, _ in enumerate(journal.sum_up()):
-                        if step % PIECES == 0:
-                            await asyncio.sleep(0)
                 while journal.read(PIECES):
                     await asyncio.sleep(0)
         finally:
-            journal.sums = None
+            journal.look_no_further()
             del self.reading[journal]
 
     async def _stream(self, run: str, headers: Any, receive: Receive, send: Send) -> None:
@@ -262,8 +260,7 @@ class Application:
         quiet = 0.0
         try:
             while not gone.done():
-                told = seen.endswith("sums")
-                unread = await self._caught_up(journal, MUCH if told else 0.0 if journal.sums else PATIENCE)
+                unread = await self._caught_up(journal, PATIENCE if not seen else MUCH)
                 if not self.runs.has(run):
                     break
                 pause = LOOK
@@ -277,7 +274,8 @@ class Application:
                     await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
                     quiet = 0.0
                 quiet += pause
-                await asyncio.wait([gone], timeout=pause)
+                reading = [task] if (task := self.reading.get(journal)) else []  # what it comes to is told at once
+                await asyncio.wait([gone, *reading], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
             await send({"type": "http.response.body", "body": b""})
         finally:
             gone.cancel()

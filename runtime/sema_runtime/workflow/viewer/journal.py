@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
 from heapq import heappop, heappush
 
 from sema_runtime.workflow.columns import RUNNING, Usage
 from sema_runtime.workflow.fold import RESULT, STARTED
-from sema_runtime.workflow.lines import Sums
 from sema_runtime.workflow.reader import Reader
-from sema_runtime.workflow.segments import Segment
+from sema_runtime.workflow.segments import segment_files
+from sema_runtime.workflow.viewer.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from sema_runtime.workflow.fold import Fold, Phase
+    from sema_runtime.workflow.fold import Fold, Phase, Records
 
 
 class Journal(Reader):
@@ -24,29 +24,29 @@ class Journal(Reader):
 
     def __init__(self, folder: Path) -> None:
         self.path = folder
+        self.ahead: Ahead | None = None
         super().__init__(str(folder))
 
     def _forget(self) -> None:
         super()._forget()
+        self.look_no_further()
         self.tree = Tree(self.fold)
         self.lanes = Lanes(self.fold)
-        self.sums: Sums | None = None  # of the whole journal, while it is being folded
 
-    @property
-    def cursor(self) -> str:
-        return f"{super().cursor}-sums" if self.sums else super().cursor
+    def look_ahead(self) -> None:
+        """Has a process take apart what will be read, until `look_no_further`."""
+        number = max(0, len(self.segments) - 1)
+        begin = self.segments[-1].read if self.segments else 0
+        with suppress(OSError):
+            self.ahead = Ahead(number, begin, segment_files(self.folder)[number:])
 
-    def sum_up(self) -> Iterator[None]:
-        """Finds the sums of what is there, before it is folded; a step for each piece. Raises OSError."""
-        generation, sums = self.generation, Sums()
-        for number in range(self.there):
-            segment = Segment(self.folder, number)
-            while (found := segment.next_piece()) is not None:
-                if found[1] is not None:
-                    sums.take(found[1])
-                yield
-        if self.generation == generation and sums.agents:  # none: its lines are of another form
-            self.sums = sums
+    def look_no_further(self) -> None:
+        if self.ahead is not None:
+            self.ahead.close()
+            self.ahead = None
+
+    def _records(self, number: int, begin: int, length: int) -> Records | None:
+        return self.ahead.records(number, begin, length) if self.ahead is not None else None
 
 
 class Branch:
