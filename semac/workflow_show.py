@@ -130,6 +130,7 @@ def run_as_json(run: Any) -> dict[str, Any]:
         ],
         "other_events": run.others.counts(),
         "origin": run.origin and {"run_id": run.origin.run_id, "at": run.origin.at},
+        "nested": [{"run_id": one.run_id, "workflow": one.workflow} for one in run.nested],
         "problems": run.problems(),
         "metadata": run.metadata,
         "result": run.result,
@@ -210,6 +211,7 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     waiting = [name for name in run.declared_phases if name not in opened]
     if waiting:
         said += ["", f"{'not started' if run.status == 'running' else 'skipped'}: {one_line(', '.join(waiting))}"]
+    said += _nested(run.nested, everything)
     said += ["", _sums(run)]
     result = _result(run)
     said += [f"result: {result}"] if result else []
@@ -217,6 +219,14 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     if run.status == "running" and is_held(run.folder) is False:
         said.append(f"note: no process writes this journal; to go on: sema workflow run FILE --resume {run.id}")
     return [line if room is None else cut(line, room) for line in said]
+
+
+def _nested(runs: list[Any], everything: bool) -> list[str]:
+    shown = runs if everything else runs[:SHOWN]
+    said = [f"  {one_line(one.workflow)}  {one_line(one.run_id)}" for one in shown]
+    if len(shown) < len(runs):
+        said.append(f"  ... {len(runs) - len(shown):,} more (--all)")
+    return ["", "runs inside:", *said] if runs else []
 
 
 def _origin(origin: Any) -> str:

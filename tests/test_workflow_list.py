@@ -418,6 +418,23 @@ def test_results_that_an_edited_fork_has_not_come_to_are_not_kept(tmp_path: Path
     )
 
 
+@pytest.mark.usefixtures("llm")
+def test_show_names_the_runs_inside(tmp_path: Path, command: Show) -> None:
+    program = """(define (inner n) (defworkflow inner "" {} (phase "I") n))
+    (defworkflow w "" {} (phase "A") (map inner (range 42)))"""
+    run(tmp_path, program, run_id="a")
+    inside = [json.loads(line)["run_id"] for line in (tmp_path / "a" / "nested.jsonl").read_text().splitlines()]
+    assert len(inside) == 42
+    lines = [f"  inner  {one}" for one in inside]
+    for options, shown in ((), [*lines[:40], "  ... 2 more (--all)"]), (("--all",), lines):
+        status, said = command(workflow_show.main, "a", "--run-dir", str(tmp_path), *options)
+        assert status == 0
+        assert "\nruns inside:\n" + "\n".join(shown) + "\n\n" in said
+    status, said = command(workflow_show.main, "a", "--run-dir", str(tmp_path), "--json")
+    assert json.loads(said)["nested"] == [{"run_id": one, "workflow": "inner"} for one in inside]
+    assert [one.run_id for one in reading.open_run(tmp_path, "a").nested] == inside
+
+
 def test_leaves_that_were_taken_over_are_no_difference(real: Path, tmp_path: Path, command: Show) -> None:
     import shutil
 

@@ -78,6 +78,20 @@ def test_a_fork_leads_to_its_origin(page: Page, viewer: Viewer) -> None:
     page.until("document.querySelector('#fork-of') === null")
 
 
+def test_runs_inside_are_a_click_away(page: Page, viewer: Viewer) -> None:
+    folder = written(viewer.root, "a", GOLDEN)
+    for number in range(23):
+        written(viewer.root, f"in_{number}", GOLDEN)
+    line = '{"key": "%d", "segment": 0, "run_id": "in_%d", "workflow": "<b>inner</b>"}\n'
+    (folder / "nested.jsonl").write_text("".join(line % (number, number) for number in range(23)) + "no JSON\n")
+    opened(page, viewer, "a")
+    page.until("document.querySelectorAll('#nested a').length === 20")
+    assert page.text("#nested") == f"runs inside {'<b>inner</b> ' * 20}and 3 more"
+    page.click("#nested a:nth-of-type(3)")
+    page.until("new URLSearchParams(location.search).get('run') === 'in_2'")
+    page.until("document.querySelector('#nested') === null")
+
+
 def test_unknown_cost_is_a_dash(page: Page, viewer: Viewer) -> None:
     written(viewer.root, "a", GOLDEN)
     opened(page, viewer, "a")

@@ -53,7 +53,8 @@ def of(folder: str) -> dict[str, Nested]:
                 one = Nested(**json.loads(line))
             except (ValueError, TypeError, RecursionError):
                 continue
-            found[one.key] = one
+            if type(one.key) is type(one.run_id) is type(one.workflow) is str:
+                found[one.key] = one
     return found
 
 

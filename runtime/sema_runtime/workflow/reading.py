@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 
-from sema_runtime.workflow import origin
+from sema_runtime.workflow import nested, origin
 from sema_runtime.workflow.columns import Usage
 from sema_runtime.workflow.fold import BEFORE, Fold, Phase
 from sema_runtime.workflow.journal import safe_id, segment_name
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from sema_runtime.workflow.nested import Nested
     from sema_runtime.workflow.origin import Origin
 
 __all__ = ["Agent", "Event", "Phase", "Run", "RunNotFound", "Usage", "found_run", "is_held", "open_run", "run_ids"]
@@ -205,6 +206,11 @@ class Run:
     def origin(self) -> Origin | None:
         """Of which run this one is a fork, if it is one."""
         return origin.of(self.folder)
+
+    @property
+    def nested(self) -> list[Nested]:
+        """The runs inside of this one, in the order in which they first began."""
+        return list(nested.of(self.folder).values())
 
     def _json(self, name: str) -> Any:
         try:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from functools import reduce
 from time import time
 
-from sema_runtime.workflow import origin
+from sema_runtime.workflow import nested, origin
 from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
 from sema_runtime.workflow.fold import CHECKPOINT
 from sema_runtime.workflow.journal import segment_name
@@ -31,6 +31,7 @@ FOUND = 20_000  # events that a search goes on to find
 EVENTS_OF_AGENT = 400  # events of an agent in its details
 NAMED = 500  # bars of a timeline that come with the ids of their agents
 FILES = ("metadata.json", "result.json", "args.json")  # of a run, beside its journal
+NESTED = 20  # runs inside of a run that its head names
 TITLE = 160  # characters of an event's line in the list
 
 
@@ -47,7 +48,8 @@ def summary(journal: Journal, unread: int) -> Row:
         for row in phases:
             if row["status"] == "pending":
                 row["status"] = "skipped"
-    begun, counts, comes_from = fold.begun, fold.counts(), origin.of(journal.folder)
+    begun, counts = fold.begun, fold.counts()
+    comes_from, inside = origin.of(journal.folder), list(nested.of(journal.folder).values())
     usage = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
     return {
         "cursor": journal.cursor,
@@ -80,6 +82,8 @@ def summary(journal: Journal, unread: int) -> Row:
         "segments": fold.segments,
         "fork_of": comes_from and comes_from.run_id,
         "fork_at": comes_from and comes_from.at,
+        "nested": [[one.run_id, one.workflow] for one in inside[:NESTED]],
+        "nested_left_out": max(0, len(inside) - NESTED),
         "files": [name for name in FILES if (journal.path / name).is_file()],
         "phases": phases,
         "phases_left_out": max(0, len(branches) - PHASES),

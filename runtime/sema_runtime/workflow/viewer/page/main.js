@@ -160,7 +160,8 @@ function head() {
   const version = s.code_version || metadata.code_version;
   $("meta").replaceChildren(
     labelled("run", s.run_id || run), version ? labelled("code", version) : "", labelled("started", moment(s.started_ts)),
-    s.segments.length > 1 ? labelled("resumed", `${s.segments.length - 1}×`) : "", s.fork_of ? forkOf(s) : "");
+    s.segments.length > 1 ? labelled("resumed", `${s.segments.length - 1}×`) : "", s.fork_of ? forkOf(s) : "",
+    s.nested.length ? runsInside(s) : "");
   $("show-args").hidden = !s.args_json;
   $("show-result").hidden = !s.files.includes("result.json");
   notices(warnings(s));
@@ -207,14 +208,23 @@ function meter(used, limit, unit) {
 
 const labelled = (name, value) => el("span", {}, el("span", { class: "soft" }, name + " "), el("span", { class: "mono" }, value));
 
-function forkOf(s) {
-  const open = (event) => {
+function linkTo(name, attributes, text = name) {
+  const link = el("a", { ...attributes, href: `?run=${encodeURIComponent(name)}` }, text);
+  link.addEventListener("click", (event) => {
     event.preventDefault();
-    openRun(s.fork_of);
-  };
-  const link = el("a", { class: "mono", id: "fork-of", href: `?run=${encodeURIComponent(s.fork_of)}` }, s.fork_of);
-  link.addEventListener("click", open);
+    openRun(name);
+  });
+  return link;
+}
+
+function forkOf(s) {
+  const link = linkTo(s.fork_of, { class: "mono", id: "fork-of" });
   return el("span", {}, el("span", { class: "soft" }, "fork of "), link, s.fork_at == null ? "" : ` at ${s.fork_at}`);
+}
+
+function runsInside(s) {
+  const links = s.nested.flatMap(([name, workflow]) => [linkTo(name, { title: name }, workflow), " "]);
+  return el("span", { id: "nested" }, el("span", { class: "soft" }, "runs inside "), ...links, s.nested_left_out ? `and ${s.nested_left_out} more` : "");
 }
 
 $("show-args").addEventListener("click", () => open({ title: "Arguments", text: summary.args_json }));
