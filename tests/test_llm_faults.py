@@ -322,6 +322,24 @@ def test_a_page_instead_of_a_stream(wire: Wire) -> None:
     assert "the login page of a network" in str(seen.error.hint)
 
 
+def test_a_whole_reply_instead_of_a_stream(wire: Wire) -> None:
+    """Of servers and proxies that don't stream, whatever they are asked for."""
+    with fault(wire, [whole(wire.whole)]) as (url, _):
+        seen = asked(wire, url, STREAM)
+    assert (seen.value, seen.heard) == ("Hello world", ["Hello world"])
+    assert charged() == 5
+
+
+@pytest.mark.parametrize("call", [CALL, STREAM])
+@pytest.mark.parametrize("error", ['"no such model"', '{"message": "no such model"}'])
+def test_an_error_inside_of_a_success(wire: Wire, call: str, error: str) -> None:
+    with fault(wire, [whole(f'{{"error": {error}}}')]) as (url, server):
+        seen = asked(wire, url, call)
+    assert "no such model" in seen.message
+    assert seen.message.startswith("API error: 200 - ")
+    assert len(server.requests) == 1
+
+
 # Chains
 
 

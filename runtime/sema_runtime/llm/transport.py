@@ -100,9 +100,18 @@ class Reading:
         self.reader = wire.StreamReader(request)
         self.so_far: Callable[[], tuple[str, Usage]] = self.reader.so_far
         self.began = False
+        self._wire, self._request = wire, request
+        self._splitter = wire.splitter()
+        self._raw: list[bytes] = []  # what came before the first event
         self._mender = replies.Mender()
 
-    def texts(self, events: list[Event]) -> list[str]:
+    def take(self, piece: bytes) -> list[str]:
+        """The texts in a piece of the stream."""
+        if not self.began:
+            self._raw.append(piece)
+        return self._texts(self._splitter.feed(piece))
+
+    def _texts(self, events: list[Event]) -> list[str]:
         found = []
         for event in events:
             if text := self._mender.feed(replies.read(self.reader.feed, event)):
@@ -110,9 +119,26 @@ class Reading:
             self.began = True
         return found
 
-    def end(self, model: str) -> tuple[Reply, str]:
-        """The whole reply, and a last piece of its text. Raises ProviderError when it isn't whole."""
-        return replies.checked(self.reader.reply(), model), self._mender.rest()
+    def end(self) -> tuple[Reply, list[str]]:
+        """The whole reply, and the last pieces of its text. Raises ProviderError when it isn't whole."""
+        texts = [] if self.reader.done else self._texts(self._splitter.close())
+        if not self.began and (body := b"".join(self._raw).strip()).startswith(b"{"):
+            reply = self._whole(body.decode("utf-8", "replace"))
+            return reply, [reply.content] if reply.content else []
+        reply = replies.checked(self.reader.reply(), self._request.model)
+        if rest := self._mender.rest():
+            texts.append(rest)
+        return reply, texts
+
+    def _whole(self, body: str) -> Reply:
+        """The reply of a server that doesn't stream, whatever it is asked for."""
+        try:
+            reply = replies.checked(replies.read(self._wire.parse, body, self._request), self._request.model)
+        except ProviderError as error:
+            error.maybe_billed = True
+            raise
+        self.began, self.so_far = True, Whole(reply).so_far
+        return reply
 
 
 def stream(
@@ -144,23 +170,17 @@ async def _texts(provider: Provider, request: Request, reading: Callable[[Any], 
     source = await _open(provider, request)
     try:
         read = Reading(wire_of(provider), request)
-        splitter = wire_of(provider).splitter()
         reading(read)
 
-        def take_events(events: list[Event]) -> None:
-            if texts := read.texts(events):
-                pieces.give(texts)
-
         def take(piece: bytes) -> Awaitable[None] | bool:
-            take_events(splitter.feed(piece))
+            if texts := read.take(piece):
+                pieces.give(texts)
             return pieces.room() if pieces.crowded() else not read.reader.done
 
         await source.pour(take)
-        if not read.reader.done:
-            take_events(splitter.close())
-        finished, rest = read.end(request.model)
-        if rest:
-            pieces.give([rest])
+        finished, texts = read.end()
+        if texts:
+            pieces.give(texts)
         return finished
     finally:
         await source.close()

@@ -121,9 +121,11 @@ def learn(provider: Provider, request: Request, text: str) -> bool:
 
 
 def parse(text: str, request: Request) -> Reply:
-    """A whole reply. Raises a parse error when it has no content list."""
+    """A whole reply. Raises a parse error when it has no content list, an API error when it is one."""
     value = decode(text)
     blocks = value.get("content")
+    if value.get("error") and not blocks:
+        raise _inner_error(value["error"])
     if not isinstance(blocks, list):
         raise parse_error("no content in response")
     return Reply(
@@ -187,7 +189,7 @@ class StreamReader:
         elif kind == "message_stop":
             self.done = True
         elif kind == "error":
-            raise _stream_error(value.get("error") or {})
+            raise _inner_error(value.get("error") or {})
         return ""
 
     def _delta(self, index: int, delta: dict[str, Any]) -> str:
@@ -215,6 +217,9 @@ class StreamReader:
         return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
 
 
-def _stream_error(error: dict[str, Any]) -> Exception:
+def _inner_error(error: Any) -> Exception:
+    """The error inside a reply or a stream that began as a success."""
+    if not isinstance(error, dict):
+        return api_error(200, str(error))
     status = STREAM_STATUS.get(str(error.get("type")), 200)
     return rate_limited() if status == 429 else api_error(status, str(error.get("message") or error))

@@ -111,8 +111,9 @@ def learn(provider: Provider, request: Request, text: str) -> bool:
 
 
 def parse(text: str, request: Request) -> Reply:
-    """A whole reply. Raises an API error when all tokens went into thinking."""
+    """A whole reply. Raises an API error when all tokens went into thinking, or when it is one."""
     value = decode(text)
+    _check(value)
     candidate, parts = _candidate(value)
     content = "\n".join(part["text"] for part in parts if _is_text(part))
     calls = _calls(parts, calls_so_far(request))
@@ -127,6 +128,15 @@ def parse(text: str, request: Request) -> Reply:
     return Reply(
         content, value.get("modelVersion") or request.model, usage_in(value), calls, "tool_use" if calls else "stop"
     )
+
+
+def _check(value: dict[str, Any]) -> None:
+    """Raises the error inside a reply or a stream that began as a success."""
+    error = value.get("error")
+    if isinstance(error, dict):
+        raise api_error(count(error, "code") or 200, str(error.get("message") or error))
+    if error:
+        raise api_error(200, str(error))
 
 
 def _candidate(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -179,8 +189,7 @@ class StreamReader:
     def feed(self, event: Event) -> str:
         """The text that this event adds."""
         value = decode(event.data)
-        if isinstance(error := value.get("error"), dict):
-            raise api_error(count(error, "code") or 200, str(error.get("message") or error))
+        _check(value)
         candidate, parts = _candidate(value)
         if candidate.get("finishReason") or (value.get("promptFeedback") or {}).get("blockReason"):
             self._finished = True
