@@ -302,6 +302,14 @@ def test_a_broken_stream_is_charged_to_the_budget(wire: Wire) -> None:
     assert seen.value == charged() > 0
 
 
+def test_what_stands_before_the_end_of_a_cut_stream_is_heard(wire: Wire) -> None:
+    """Also of an event whose own end is missing."""
+    pieces = wire.events[: wire.texts[0] + 1]
+    with fault(wire, _cut([*pieces[:-1], pieces[-1].rstrip(b"\n")], "ended")) as (url, _):
+        seen = asked(wire, url, STREAM)
+    assert (seen.heard, seen.message) == (["Hello "], "HTTP error: the stream ended before the reply was complete")
+
+
 @pytest.mark.parametrize("junk", [b"data: {not json\n\n", b"data: [1]\n\n", b"data: 5\n\n"])
 def test_junk_in_a_stream(wire: Wire, junk: bytes) -> None:
     """An event that can't be read is an error of the provider or left out, never a failure of ours."""

@@ -58,16 +58,23 @@ async def send_async(provider: Provider, request: Request, model: str) -> Reply:
             )
             if answer.status != 400 or used_by(wire, answer.text) or not wire.learn(provider, request, answer.text):
                 break
-        try:
-            if not 200 <= answer.status < 300:
-                raise wire_error(provider, answer)
-            reply: Reply = replies.checked(replies.read(wire.parse, answer.text, request), model)
-        except ProviderError as error:
+        if not 200 <= answer.status < 300:
+            error = wire_error(provider, answer)
             error.used = used_by(wire, answer.text)
-            error.maybe_billed = error.maybe_billed or answer.status < 300  # whatever code it has inside
-            raise
+            raise error
+        reply = whole(wire, answer.text, request)
     reply.provider = provider.name
     return tool_names.restored(reply, names)
+
+
+def whole(wire: Any, text: str, request: Request) -> Reply:
+    """The reply in the body of a success. Raises ProviderError, which may be billed, whatever code it has inside."""
+    try:
+        return replies.checked(replies.read(wire.parse, text, request), request.model)
+    except ProviderError as error:
+        error.used = used_by(wire, text)
+        error.maybe_billed = True
+        raise
 
 
 def used_by(wire: Any, text: str) -> Usage | None:
@@ -119,26 +126,17 @@ class Reading:
             self.began = True
         return found
 
-    def end(self) -> tuple[Reply, list[str]]:
-        """The whole reply, and the last pieces of its text. Raises ProviderError when it isn't whole."""
-        texts = [] if self.reader.done else self._texts(self._splitter.close())
-        if not self.began and (body := b"".join(self._raw).strip()).startswith(b"{"):
-            reply = self._whole(body.decode("utf-8", "replace"))
-            return reply, [reply.content] if reply.content else []
-        reply = replies.checked(self.reader.reply(), self._request.model)
-        if rest := self._mender.rest():
-            texts.append(rest)
-        return reply, texts
+    def close(self) -> list[str]:
+        """The texts of an event without end behind the last piece."""
+        return [] if self.reader.done else self._texts(self._splitter.close())
 
-    def _whole(self, body: str) -> Reply:
-        """The reply of a server that doesn't stream, whatever it is asked for."""
-        try:
-            reply = replies.checked(replies.read(self._wire.parse, body, self._request), self._request.model)
-        except ProviderError as error:
-            error.maybe_billed = True
-            raise
-        self.began, self.so_far = True, Whole(reply).so_far
-        return reply
+    def end(self) -> tuple[Reply, str]:
+        """The whole reply, and a last piece of its text. Raises ProviderError when it isn't whole."""
+        if not self.began and (body := b"".join(self._raw).strip()).startswith(b"{"):  # the server doesn't stream
+            reply = whole(self._wire, body.decode("utf-8", "replace"), self._request)
+            self.began, self.so_far = True, Whole(reply).so_far
+            return reply, reply.content
+        return replies.checked(self.reader.reply(), self._request.model), self._mender.rest()
 
 
 def stream(
@@ -172,15 +170,18 @@ async def _texts(provider: Provider, request: Request, reading: Callable[[Any], 
         read = Reading(wire_of(provider), request)
         reading(read)
 
-        def take(piece: bytes) -> Awaitable[None] | bool:
-            if texts := read.take(piece):
+        def give(texts: list[str]) -> None:
+            if texts:
                 pieces.give(texts)
+
+        def take(piece: bytes) -> Awaitable[None] | bool:
+            give(read.take(piece))
             return pieces.room() if pieces.crowded() else not read.reader.done
 
         await source.pour(take)
-        finished, texts = read.end()
-        if texts:
-            pieces.give(texts)
+        give(read.close())
+        finished, rest = read.end()
+        give([rest] if rest else [])
         return finished
     finally:
         await source.close()
