@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from sema_runtime.llm.errors import api_error, network_error, parse_error, rate_limited
+from sema_runtime.llm.errors import ProviderError, network_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, ToolSchema, Usage
 from sema_runtime.llm.native import is_open, strict
-from sema_runtime.llm.wire_common import PDF, EventSplitter, arguments_of, count, decode, picture_type, without_system
+from sema_runtime.llm.wire_common import (
+    PDF,
+    EventSplitter,
+    arguments_of,
+    count,
+    decode,
+    inner_error,
+    picture_type,
+    without_system,
+)
 from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
@@ -217,9 +226,7 @@ class StreamReader:
         return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
 
 
-def _inner_error(error: Any) -> Exception:
-    """The error inside a reply or a stream that began as a success."""
-    if not isinstance(error, dict):
-        return api_error(200, str(error))
-    status = STREAM_STATUS.get(str(error.get("type")), 200)
-    return rate_limited() if status == 429 else api_error(status, str(error.get("message") or error))
+def _inner_error(error: Any) -> ProviderError:
+    kind = error.get("type") if isinstance(error, dict) else None
+    status = STREAM_STATUS.get(str(kind), 200)
+    return rate_limited() if status == 429 else inner_error(error, status)

@@ -49,6 +49,12 @@ def status_error(status: int, body: str, retry_after_ms: int | None) -> Provider
     return error
 
 
+def inner_error(error: Any, status: int = 200) -> ProviderError:
+    """The error inside a reply or a stream that began as a success: an object with a message, or a text."""
+    message = error.get("message") or error if isinstance(error, dict) else error
+    return api_error(status, str(message))
+
+
 def arguments_of(text: Any) -> Any:
     """Tool arguments from their JSON text; {} when it can't be read or is empty."""
     if not isinstance(text, str):

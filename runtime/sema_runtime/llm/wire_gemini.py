@@ -12,6 +12,7 @@ from sema_runtime.llm.wire_common import (
     calls_so_far,
     count,
     decode,
+    inner_error,
     picture_type,
     without_system,
 )
@@ -133,10 +134,8 @@ def parse(text: str, request: Request) -> Reply:
 def _check(value: dict[str, Any]) -> None:
     """Raises the error inside a reply or a stream that began as a success."""
     error = value.get("error")
-    if isinstance(error, dict):
-        raise api_error(count(error, "code") or 200, str(error.get("message") or error))
-    if error:
-        raise api_error(200, str(error))
+    if error or error == {}:
+        raise inner_error(error, count(error, "code") or 200)
 
 
 def _candidate(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

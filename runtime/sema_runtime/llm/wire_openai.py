@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import re
 
-from sema_runtime.llm.errors import api_error, network_error, parse_error
+from sema_runtime.llm.errors import ProviderError, network_error, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import answer_format, function_schema
-from sema_runtime.llm.wire_common import PDF, EventSplitter, arguments_of, arguments_text, count, decode, picture_type
+from sema_runtime.llm.wire_common import (
+    PDF,
+    EventSplitter,
+    arguments_of,
+    arguments_text,
+    count,
+    decode,
+    inner_error,
+    picture_type,
+)
 from sema_runtime.net.sse import Event
 
 TYPE_CHECKING = False
@@ -262,9 +271,6 @@ class StreamReader:
         return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
 
 
-def _inner_error(error: Any) -> Exception:
-    """The error inside a reply or a stream that began as a success."""
-    if isinstance(error, dict):
-        code = error.get("code")
-        return api_error(code if isinstance(code, int) else 200, str(error.get("message") or error))
-    return api_error(200, str(error))
+def _inner_error(error: Any) -> ProviderError:
+    code = error.get("code") if isinstance(error, dict) else None
+    return inner_error(error, code if isinstance(code, int) else 200)
