@@ -94,6 +94,7 @@ class Segment:
     def __init__(self, folder: str, number: int) -> None:
         self.number = number
         self.path = os.path.join(folder, segment_name(number))
+        self.size = PIECE  # bytes read at once
         self.inode = 0
         self.read = 0
         self.damaged = 0
@@ -107,7 +108,7 @@ class Segment:
         begin = self.read
         with open(self.path, "rb") as file:
             file.seek(begin)
-            piece = file.read(PIECE)
+            piece = file.read(self.size)
             if piece[-1:] != b"\n":
                 piece += file.readline(LONGEST)
             end = piece.rfind(b"\n") + 1

@@ -2,11 +2,11 @@
 there in two thirds of the time. The process goes through the journal as the server does, a few pieces ahead of it. What
 it hasn't got yet, and everything once it has failed, the server does itself.
 
-    python -I -S ahead.py NUMBER BEGIN PIECE LONGEST FILE...
+    python -I -S ahead.py FOLDER NUMBER BEGIN SIZE
 
-begins at a place in the first of these files, which is that of this number, and writes for pieces of whole lines a HEAD
-and their records as `marshal` has them. It reads a byte for each piece that the server comes to, so that it leaves out
-those for which it would be too late. PIECE, LONGEST: those of `segments`, which takes long to import.
+begins at a place in the file of this number, reads SIZE bytes at once, and writes for pieces of whole lines a HEAD and
+their records as `marshal` has them. It reads a byte for each piece that the server comes to, so that it leaves out
+those for which it would be too late.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sema_runtime.workflow.fold import Records
+    from sema_runtime.workflow.segments import Segment
 
 HEAD = struct.Struct("=IQII")  # number of the file, where the piece begins, its length, that of the records
 LEAD = 2  # pieces that the server has before it while the process does one
@@ -29,14 +28,13 @@ ROOM = 1 << 20  # bytes in the pipe between the processes, where it can be had
 
 
 class Ahead:
-    """The process, from a place in the first of these files on. Raises OSError when there can be none."""
+    """The process, from where a segment has been read on. Raises OSError when there can be none."""
 
-    def __init__(self, number: int, begin: int, paths: Sequence[str]) -> None:
+    def __init__(self, folder: str, after: Segment) -> None:
         from subprocess import DEVNULL, PIPE, Popen
 
-        from sema_runtime.workflow.segments import LONGEST, PIECE
-
-        argv = [sys.executable, "-I", "-S", __file__, *map(str, (number, begin, PIECE, LONGEST)), *paths]
+        place = (str(one) for one in (after.number, after.read, after.size))
+        argv = [sys.executable, "-I", "-S", __file__, folder, *place]
         self.process = Popen(argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, bufsize=0)
         assert self.process.stdin is not None and self.process.stdout is not None
         self.told, self.pipe = self.process.stdin.fileno(), self.process.stdout.fileno()
@@ -86,32 +84,30 @@ class Ahead:
             pass
 
 
-def main(number: int, begin: int, size: int, longest: int, paths: Sequence[str]) -> None:
-    """The process itself. A line that is too long, or has no end yet, is its end."""
+def main(folder: str, first: int, begin: int, size: int) -> None:
+    """The process itself."""
     from sema_runtime.workflow.fold import records_of
+    from sema_runtime.workflow.segments import Segment, segment_files
 
     os.set_blocking(0, False)
     at = there = 0  # pieces: where this process is, and how many the server has come to
-    for path in paths:
-        with open(path, "rb") as file:
-            file.seek(begin)
-            while piece := file.read(size):
-                if not piece.endswith(b"\n"):
-                    piece += file.readline(longest)
-                if not piece.endswith(b"\n"):
-                    return
-                with suppress(BlockingIOError):
-                    there += len(os.read(0, ROOM))
-                if at >= there + LEAD:
-                    records = marshal.dumps(records_of(piece))
-                    sys.stdout.buffer.write(HEAD.pack(number, begin, len(piece), len(records)) + records)
-                    sys.stdout.buffer.flush()
-                begin += len(piece)
-                at += 1
-        number, begin = number + 1, 0
+    for number in range(first, len(segment_files(folder))):
+        segment = Segment(folder, number)
+        segment.size = size
+        segment.read, begin = begin, 0
+        while (found := segment.next_piece()) is not None:
+            place, piece = found
+            if piece is None:
+                continue
+            with suppress(BlockingIOError):
+                there += len(os.read(0, ROOM))
+            if at >= there + LEAD:
+                records = marshal.dumps(records_of(piece))
+                sys.stdout.buffer.write(HEAD.pack(number, place, len(piece), len(records)) + records)
+                sys.stdout.buffer.flush()
+            at += 1
 
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.abspath(f"{__file__}/../../../.."))
-    number, begin, size, longest, *paths = sys.argv[1:]
-    main(int(number), int(begin), int(size), int(longest), paths)
+    main(sys.argv[1], *map(int, sys.argv[2:]))

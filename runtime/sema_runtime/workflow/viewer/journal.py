@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from sema_runtime.workflow.columns import RUNNING, Usage
 from sema_runtime.workflow.fold import RESULT, STARTED
 from sema_runtime.workflow.reader import Reader
-from sema_runtime.workflow.segments import segment_files
+from sema_runtime.workflow.segments import Segment
 from sema_runtime.workflow.viewer.ahead import Ahead
 
 TYPE_CHECKING = False
@@ -35,10 +35,8 @@ class Journal(Reader):
 
     def look_ahead(self) -> None:
         """Has a process take apart what will be read, until `look_no_further`."""
-        number = max(0, len(self.segments) - 1)
-        begin = self.segments[-1].read if self.segments else 0
         with suppress(OSError):
-            self.ahead = Ahead(number, begin, segment_files(self.folder)[number:])
+            self.ahead = Ahead(self.folder, self.segments[-1] if self.segments else Segment(self.folder, 0))
 
     def look_no_further(self) -> None:
         if self.ahead is not None:
