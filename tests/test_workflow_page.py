@@ -87,6 +87,16 @@ def test_runs_inside_are_a_click_away(page: Page, viewer: Viewer) -> None:
     opened(page, viewer, "a")
     page.until("document.querySelectorAll('#nested a').length === 20")
     assert page.text("#nested") == f"runs inside {'<b>inner</b> ' * 20}and 3 more"
+    with (folder / "nested.jsonl").open("a") as file:
+        file.write(line % (23, 23))
+    with (folder / "events.jsonl").open("a") as file:
+        file.write('{"event":"log","seq":8,"ts":"0"}\n')
+    page.until("document.querySelector('#nested').textContent.endsWith('and 4 more')")
+    page.run("document.querySelector('#nested a').focus()")
+    with (folder / "events.jsonl").open("a") as file:
+        file.write('{"event":"agent.started","seq":9,"ts":"0","agent_id":"a_1","agent_name":"a"}\n')
+    page.until("document.querySelector('#r-agents').innerText.includes('1')")
+    assert page.run("document.activeElement.href").endswith("?run=in_0")
     page.click("#nested a:nth-of-type(3)")
     page.until("new URLSearchParams(location.search).get('run') === 'in_2'")
     page.until("document.querySelector('#nested') === null")

@@ -239,8 +239,7 @@ class Run:
         self.close_phase(status)
         self.phase = phase  # in the keys of steps to which tasks that go on come later
         self.emit((events.RunEnded, status, reason, self.since(self.started)))
-        if self.origin is not None:
-            self._write_origin(self.came_to)
+        self._write_origin(self.came_to)
         self._write("result.json", pretty_json(envelope), "result")
         self.memos.close()
         self.journal.close()

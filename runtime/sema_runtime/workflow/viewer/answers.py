@@ -7,7 +7,7 @@ from bisect import bisect_left
 from functools import reduce
 from time import time
 
-from sema_runtime.workflow import nested, origin
+from sema_runtime.workflow import origin
 from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
 from sema_runtime.workflow.fold import CHECKPOINT
 from sema_runtime.workflow.journal import segment_name
@@ -49,7 +49,7 @@ def summary(journal: Journal, unread: int) -> Row:
             if row["status"] == "pending":
                 row["status"] = "skipped"
     begun, counts = fold.begun, fold.counts()
-    comes_from, inside = origin.of(journal.folder), list(nested.of(journal.folder).values())
+    comes_from, inside = origin.of(journal.folder), journal.inside()
     usage = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
     return {
         "cursor": journal.cursor,

@@ -6,6 +6,7 @@ from array import array
 from contextlib import suppress
 from heapq import heappop, heappush
 
+from sema_runtime.workflow import nested
 from sema_runtime.workflow.columns import RUNNING, Usage
 from sema_runtime.workflow.fold import RESULT, STARTED
 from sema_runtime.workflow.reader import Reader
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sema_runtime.workflow.fold import Fold, Phase, Records
+    from sema_runtime.workflow.nested import Nested
 
 
 class Journal(Reader):
@@ -32,6 +34,17 @@ class Journal(Reader):
         self.look_no_further()
         self.tree = Tree(self.fold)
         self.lanes = Lanes(self.fold)
+        self._inside: tuple[int, list[Nested]] = (0, [])  # the size of their file, and the runs in it
+
+    def inside(self) -> list[Nested]:
+        """The runs inside of this one. Their file only grows: it is read again when it is longer."""
+        try:
+            size = (self.path / nested.NAME).stat().st_size
+        except OSError:
+            size = 0
+        if size != self._inside[0]:
+            self._inside = size, list(nested.of(self.folder).values())
+        return self._inside[1]
 
     def look_ahead(self) -> None:
         """Has a process take apart what will be read, until `look_no_further`."""

@@ -158,10 +158,11 @@ function head() {
       meter(s.cost_usd || 0, typeof budget.usd === "number" ? budget.usd : null, "dollars"), costTitle(s.cost_usd, s.unpriced)),
   );
   const version = s.code_version || metadata.code_version;
-  $("meta").replaceChildren(
+  const meta = el("p", {},
     labelled("run", s.run_id || run), version ? labelled("code", version) : "", labelled("started", moment(s.started_ts)),
     s.segments.length > 1 ? labelled("resumed", `${s.segments.length - 1}×`) : "", s.fork_of ? forkOf(s) : "",
     s.nested.length ? runsInside(s) : "");
+  if ($("meta").innerHTML !== meta.innerHTML) $("meta").replaceChildren(...meta.childNodes); // else a link keeps the focus
   $("show-args").hidden = !s.args_json;
   $("show-result").hidden = !s.files.includes("result.json");
   notices(warnings(s));
