@@ -103,13 +103,12 @@ class Unit:
         self.exports: list[str] | None = None
         self.is_portable = True  # no value of this process stands in the code
         self.is_open = False  # code compiled elsewhere may call our functions: eval, load
+        self.optimize = True  # false: as it is written (optimization.py)
         self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it
         self.reassigned: set[str] = set()
         self.fitting: dict[int, bool] = {}  # ids of sequence patterns → whether the value surely has their length
         self.fixed: set[Any] = set()  # calls of builtins that the text doesn't name: no definition changes them
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
-        self.leaving: dict[Any, list[Var]] = {}  # expressions before which owned variables are wrapped
-        self.wrapped: set[Any] = set()  # references to owned variables after that
         self.python_names: set[str] = set()  # globals bound by Python imports
         self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it
 

@@ -20,6 +20,8 @@ import time
 from _thread import get_ident
 from types import CodeType
 
+from semac import optimization
+
 MAGIC = b"SEMA\x03" + bootstrap.MAGIC_NUMBER
 VERSION = "1"  # of the file format
 HASH_KEY = 0x53454D41
@@ -28,6 +30,8 @@ COARSE_TICK = 2.02  # the same where times may be whole seconds, on some disks e
 OF_COMMANDS = ("cassette_", "doc", "eval_", "mcp_", "repl", "tape_", "usage_", "workflow_")  # files of semac
 TAG = f".semac-{VERSION}.{sys.implementation.cache_tag}"
 OPTIMIZATION = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""
+if not optimization.enabled():
+    OPTIMIZATION += ".plain"
 
 trusted = True  # whether stored code may stand for its source
 

@@ -81,6 +81,7 @@ def compile_source(
     python: frozenset[str] = frozenset(),
     shared: SharedNames | None = None,
     lists_globals: bool = False,
+    optimize: bool | None = None,
 ) -> CompiledUnit:
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
 
@@ -88,6 +89,7 @@ def compile_source(
     known: names defined before; python: those of them that hold things imported from Python. shared: the names of the
     session that the text is an input of: the code is that of a function then, which gives the value of the last form.
     lists_globals: whether the module shall say which of its globals are the program's, as one with `eval` always does.
+    optimize: see `optimization.py`; None: as the environment says.
     Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.reader import read_program
@@ -105,6 +107,7 @@ def compile_source(
                 python=python,
                 shared=shared,
                 lists_globals=lists_globals,
+                optimize=optimize,
             )
         except SemaError as error:
             if not hasattr(error, "source_file"):
@@ -137,19 +140,23 @@ def compile_forms(
     python: frozenset[str] = frozenset(),
     shared: SharedNames | None = None,
     lists_globals: bool = False,
+    optimize: bool | None = None,
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
-    from semac import infer, mutual, owned, tails
+    from semac import infer, mutual, optimization, owned, tails
     from semac.emit import emit_input, emit_module
 
     try:
         unit = analyzed(forms, filename, {} if macros is None else macros, known, Analyzer, python).unit
         unit.lists_globals |= lists_globals
+        unit.optimize = optimization.enabled() if optimize is None else optimize
         tails.mark(unit)
-        mutual.inline_cycles(unit)
-        closed = mode == "program" and not unit.is_open
-        infer.infer(unit, closed)
-        owned.find(unit, closed)
+        if unit.optimize:
+            mutual.inline_cycles(unit)
+            infer.infer(unit, closed=mode == "program" and not unit.is_open)
+            owned.find(unit)
+        else:
+            infer.leave_open(unit)
         tree = emit_module(unit, result) if shared is None else emit_input(unit, shared)
     except RecursionError:
         raise SemaError("expression nested too deeply", "split it with define or let") from None

@@ -59,7 +59,7 @@ class Calls:
         if node.recur is not None:
             self.recur(node)
             return
-        if node.tail and dest.kind == "return" and not is_raw_call(self, node) and needs_tail_call(node, self.function):
+        if node.tail and dest.kind == "return" and needs_tail_call(node, self.function):
             head, args = self.call_parts(node)
             loc = self.loc(node)
             self.finish(call(self.runtime(TAIL_CALL, loc), [head, *args], loc), dest, loc)
@@ -68,11 +68,7 @@ class Calls:
 
     def expr_call(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
         head, args = self.call_parts(node)
-        made = call(head, args, self.loc(node))
-        target = node.head.var.known_function if type(node.head) is ir.Ref else None
-        if target is not None and target.owned and node not in self.module.unit.raw:
-            return self.wrap(made, target.owned)
-        return made
+        return call(head, args, self.loc(node))
 
     def call_parts(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
         """(function, arguments). A global that nothing here defines is looked up after its arguments."""
@@ -258,12 +254,6 @@ class Calls:
         names: list[ast.expr] = [const(one, loc) for one in node.names]
         scope = ast.Call(name("globals", loc), [], [], **loc)
         return call(self.runtime("sema_runtime.seam:import_file", loc), [path, scope, *names], loc)
-
-
-def is_raw_call(e: Emitter, node: Any) -> bool:
-    """Whether a call's result is a raw dict: it is wrapped or owned here, so it is no tail call."""
-    target = node.head.var.known_function if type(node.head) is ir.Ref else None
-    return target is not None and bool(target.owned)
 
 
 def import_alias(module: str, local: str, loc: Loc) -> ast.alias:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from semac import ir
 from semac.dest import Dest
 from semac.emit_flow import always_recurs, is_pure, recurs
-from semac.pyast import assign, call, const, drop_trailing_continue, name
+from semac.ir_facts import is_total
+from semac.pyast import assign, call, compare, const, drop_trailing_continue, name
 from semac.types import INT, only
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def counting(loop: ir.NamedLet) -> Count | None:
     Pure `let`s may stand before the test, and the test may be an `or` that begins with the comparison.
     """
     body, lets = loop.function.body, []
-    while type(body) is ir.Let and all(is_pure(value) for _, value in body.bindings):
+    while type(body) is ir.Let and all(is_total(value) for _, value in body.bindings):  # one round less evaluates them
         lets.append(body)
         body = body.body
     if type(body) is not ir.If:
@@ -53,16 +54,15 @@ def counting(loop: ir.NamedLet) -> Count | None:
         return None
     if not steps_by_one(loop, var) or not leaves_by_jump(body.otherwise, loop):
         return None
-    if not recurs(body.otherwise, loop) or may_pass_by(loop.inits[loop.function.params.index(var)], bound, body, loop):
+    start = loop.inits[loop.function.params.index(var)]
+    if not recurs(body.otherwise, loop) or (is_fixed(start, bound) and start.value > bound.value):
         return None
     return Count(var, bound, lets, tests[1:], body.then, body.otherwise)
 
 
-def may_pass_by(start: Any, bound: Any, body: ir.If, loop: ir.NamedLet) -> bool:
-    """Whether counting could begin above the bound, and the loop then end in another way than by reaching it."""
-    if type(start) is ir.Const and type(bound) is ir.Const:
-        return bool(start.value > bound.value)
-    return type(start) is not ir.Const and not always_recurs(body.otherwise, loop)
+def is_fixed(start: Any, bound: Any) -> bool:
+    """Whether both ends of a counting loop are written in the program."""
+    return type(start) is ir.Const and type(bound) is ir.Const
 
 
 def bound_of(test: Any, loop: ir.NamedLet) -> tuple[ir.Var, Any] | None:
@@ -121,7 +121,10 @@ def mentions(node: Any, variables: list[ir.Var]) -> bool:
 
 
 def emit_counting(e: Emitter, loop: ir.NamedLet, count: Count, dest: Dest) -> None:
-    """`for i in range(start, bound):` with the rest of the loop's variables assigned in the body."""
+    """`for i in range(start, bound):` with the rest of the loop's variables assigned in the body.
+
+    A loop that starts above its bound never meets it: `for i in range(n) if n >= 0 else count():`.
+    """
     loc = e.loc(loop)
     counter = e.names.local(count.var)
     start: ast.expr = const(0, loc)
@@ -135,7 +138,10 @@ def emit_counting(e: Emitter, loop: ir.NamedLet, count: Count, dest: Dest) -> No
     e.owned.update(loop.function.params)
     bound = e.expr(count.bound)
     limits = [bound] if isinstance(start, ast.Constant) and start.value == 0 else [start, bound]
-    over = call(name("range", loc), limits, loc)
+    over: ast.expr = call(name("range", loc), limits, loc)
+    if not is_fixed(loop.inits[loop.function.params.index(count.var)], count.bound):
+        forever = call(e.runtime("itertools:count", loc), limits[:-1], loc)
+        over = ast.IfExp(compare(bound, ast.GtE(), start, loc), over, forever, **loc)
     early = dest if dest.kind == "return" else Dest(dest.kind, dest.target, after=True)
     falls_through = bool(count.more_tests) or not always_recurs(count.stay, loop)
 

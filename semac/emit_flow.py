@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from semac import ir
 from semac.dest import DROP, RETURN, Dest
 from semac.emit_tests import KEYWORD_GET, is_expression
-from semac.ir_facts import is_short
+from semac.ir_facts import is_short, is_total
 from semac.pyast import assign, const, drop_trailing_continue, name, negate, store_tuple, terminates, tuple_of
 from semac.types import BOOL, only
 
@@ -100,7 +100,7 @@ class Flow:
             return
         from semac.emit_count import counting, emit_counting
 
-        count = counting(node)
+        count = counting(node) if self.module.unit.optimize else None
         if count is not None:
             emit_counting(self, node, count, dest)
             return
@@ -297,8 +297,8 @@ def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
     """An order in which assigning one by one gives the same as assigning at once; None when there is none."""
     if len(pairs) < 2:
         return pairs
-    if not all(is_pure(arg) for _, arg in pairs):
-        return None
+    if not all(is_pure(arg) for _, arg in pairs) or sum(not is_total(arg) for _, arg in pairs) > 1:
+        return None  # which of two errors comes first can be seen
     reads = [{here.var for here in ir.walk(arg) if type(here) is ir.Ref} for _, arg in pairs]
     left = list(range(len(pairs)))
     ordered = []

@@ -96,8 +96,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
     def stmt(self, node: Any, dest: Dest) -> None:
         """Emits node so that its value reaches dest."""
         kind = type(node)
-        if node in self.module.unit.leaving:
-            self.wrap_owned(node)
         method = STATEMENTS.get(kind)
         if method is not None:
             method(self, node, dest)
@@ -253,8 +251,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
 
     def expr(self, node: Any) -> ast.expr:
         """Emits node as an expression; statements it needs go to the current block first."""
-        if node in self.module.unit.leaving:
-            self.wrap_owned(node)
         return EXPRESSIONS[type(node)](self, node)  # type: ignore[no-any-return]
 
     def exprs(self, nodes: list[Any]) -> list[ast.expr]:
@@ -281,26 +277,21 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             return const(value, loc)
         return self.constant_data(value, loc)
 
-    def wrap_owned(self, node: Any) -> None:
-        """Wraps owned maps before the last expression that uses them; from here on they are ordinary values."""
-        loc = self.loc(node)
-        for var in self.module.unit.leaving[node]:
-            self.append(assign(var.py, self.wrap(name(var.py, loc), var.owned), loc))
-
     def wrap(self, value: ast.expr, kind: str) -> ast.expr:
         """A Map or HashMap around a raw dict."""
         return ast.Call(self.runtime(f"sema_runtime.values.maps:{kind}", self.current), [value], [], **self.current)
 
     def is_owned(self, node: Any) -> bool:
         """Whether a node is a variable that holds a raw dict here."""
-        return type(node) is ir.Ref and bool(node.var.owned) and node not in self.module.unit.wrapped
+        return type(node) is ir.Ref and bool(node.var.owned)
 
     def expr_ref(self, node: Any) -> ast.expr:
-        if self.is_owned(node) and node not in self.module.unit.raw:
-            return self.wrap(name(node.var.py, self.loc(node)), node.var.owned)
         if not node.var.py:  # declared, but nothing that runs ever defines it
             return const(None, self.loc(node))
         return name(node.var.py, self.loc(node))
+
+    def expr_box(self, node: Any) -> ast.expr:
+        return self.wrap(self.expr(node.value), node.kind)
 
     def expr_statement(self, node: Any) -> ast.expr:
         """A node that is naturally a statement: its value goes through a temporary."""
@@ -408,6 +399,7 @@ EXPRESSIONS: dict[type, Any] = {
     ir.Match: FunctionEmitter.expr_statement,
     ir.Bind: FunctionEmitter.expr_bind,
     ir.With: FunctionEmitter.expr_statement,
+    ir.Box: FunctionEmitter.expr_box,
     ir.PyImport: FunctionEmitter.expr_py_import,
     ir.PyAttr: FunctionEmitter.expr_py_attr,
     ir.PyItem: FunctionEmitter.expr_py_item,

@@ -9,13 +9,12 @@ from sema_runtime.values.atoms import Keyword
 from semac import ir
 from semac.dest import DROP, Dest
 from semac.emit_flow import is_pure
-from semac.emit_inline import ATOMS, inlines
+from semac.emit_inline import ATOMS, LOOPS, inlines
 from semac.emit_owned import plain_split
 from semac.emit_tests import KEYWORD_GET, is_expression
-from semac.ir_facts import is_short
-from semac.owned import is_plain_split
+from semac.ir_facts import is_short, is_total
 from semac.pyast import assign, attribute, call, const, name, negate
-from semac.tails import inlined_function
+from semac.raw_lists import is_plain_split
 from semac.types import ANY, BOOL, INT, LIST, STR, VECTOR, element, only
 
 if TYPE_CHECKING:
@@ -54,11 +53,11 @@ def source_of(e: Emitter, node: Any, items: Any, who: str) -> ast.expr:
 
 def comprehension(e: Emitter, node: Any) -> ast.expr | None:
     """`map` or `filter` with a short lambda as a list comprehension."""
-    if node.name not in ("map", "filter") or e.at_module:
+    if node.name not in ("map", "filter") or e.at_module or not e.module.unit.optimize:
         return None
     if len(node.args) == 2 and type(node.args[0]) is ir.Const and type(node.args[0].value) is Keyword:
         return keyword_comprehension(e, node)
-    known = inlined_function(node)
+    known = node.inlined
     if known is None:
         return predicate_comprehension(e, node)
     if type(node.args[0]) is ir.Ref:
@@ -67,7 +66,7 @@ def comprehension(e: Emitter, node: Any) -> ast.expr | None:
     if not fits_comprehension(function):
         return None
     stages: list[tuple[str, ir.Function]] = []
-    inner = fused_stages(node.args[1], stages) if is_pure(function.body) and node.name == "map" else node.args[1]
+    inner = fused_stages(node.args[1], stages, function.body) if node.name == "map" else node.args[1]
     if len(stages) != 1 or stages[0][0] != "filter":
         inner, stages = node.args[1], []
     source = source_of(e, node, inner, "filter" if stages else node.name)
@@ -126,7 +125,7 @@ def fits_comprehension(function: ir.Function) -> bool:
     )
 
 
-@inlines("map", "filter")
+@inlines("map", "filter", table=LOOPS)
 def map_filter(e: Emitter, node: Any) -> ast.expr | None:
     made = comprehension(e, node)
     if made is None:
@@ -160,7 +159,7 @@ def known_comprehension(e: Emitter, node: Any, function: ir.Function) -> ast.exp
     return ast.ListComp(name(target, loc), [ast.comprehension(item, source, [test], 0)], **loc)
 
 
-@inlines("sort")
+@inlines("sort", table=LOOPS)
 def sort(e: Emitter, node: Any) -> ast.expr | None:
     """`List(sorted(xs))` where all elements are surely ints, or strings: Python orders those as Sema does."""
     kind = node.args[0].type if len(node.args) == 1 else ANY
@@ -171,10 +170,10 @@ def sort(e: Emitter, node: Any) -> ast.expr | None:
     return call(e.runtime("sema_runtime.values.lists:List", loc), [ordered], loc)
 
 
-@inlines("sort-by")
+@inlines("sort-by", table=LOOPS)
 def sort_by(e: Emitter, node: Any) -> ast.expr | None:
     """`sorted_by(xs, [-x for x in xs])`: the keys that a known function gives are computed on the spot."""
-    function = inlined_function(node)
+    function = node.inlined
     if function is None or e.at_module:
         return None
     is_lambda = type(node.args[0]) is ir.Lambda
@@ -198,10 +197,10 @@ def applied(e: Emitter, node: Any, function: ir.Function, head: ast.expr | None)
     return target, call(head, [name(target, e.loc(node))], e.loc(node))
 
 
-@inlines("list/group-by")
+@inlines("list/group-by", table=LOOPS)
 def group_by(e: Emitter, node: Any) -> ast.expr | None:
     """`for x in xs: groups[x % 10].append(x)`, where the function is known."""
-    function = inlined_function(node)
+    function = node.inlined
     if function is None or e.at_module:
         return None
     is_lambda = type(node.args[0]) is ir.Lambda
@@ -230,12 +229,12 @@ def fold_parts(node: Any) -> Any:
     return function if len(function.params) == 2 and not function.rest and not function.has_closures else None
 
 
-@inlines("foldl")
+@inlines("foldl", table=LOOPS)
 def foldl(e: Emitter, node: Any) -> ast.expr | None:
     """A fold with a lambda as a `for` loop over an accumulator."""
     if len(node.args) == 3 and type(node.args[0]) is ir.Builtin and node.args[0].name == "+":
         return sum_of(e, node)
-    known = inlined_function(node)
+    known = node.inlined
     if known is not None and type(node.args[0]) is ir.Ref and not e.at_module:
         return fold_known(e, node)
     function = fold_parts(node)
@@ -283,7 +282,7 @@ def summing_loop(e: Emitter, node: Any) -> ast.expr:
 
 def fold_known(e: Emitter, node: Any) -> ast.expr:
     """A fold with a function of the program: a loop that calls it."""
-    function = inlined_function(node)
+    function = node.inlined
     assert function is not None
     lines = node.name == "file/fold-lines"
     target = e.names.temporary("acc")
@@ -292,11 +291,9 @@ def fold_known(e: Emitter, node: Any) -> ast.expr:
     loc = e.loc(node)
     item = e.names.temporary("line" if lines else "item")
     step: ast.expr = call(e.expr(node.args[1 if lines else 0]), [name(target, loc), name(item, loc)], loc)
-    if function.owned and not function.params[0].owned:
-        step = e.wrap(step, function.owned)
     body: list[ast.stmt] = [assign(target, step, loc)]
     e.append(ast.For(ast.Name(item, ast.Store(), **loc), over, body, [], **loc))
-    return folded(e, name(target, loc), function)
+    return name(target, loc)
 
 
 def file_lines(e: Emitter, node: Any) -> ast.expr:
@@ -306,10 +303,10 @@ def file_lines(e: Emitter, node: Any) -> ast.expr:
     )
 
 
-@inlines("file/fold-lines")
+@inlines("file/fold-lines", table=LOOPS)
 def fold_lines(e: Emitter, node: Any) -> ast.expr | None:
     """A fold over the lines of a file as a `for` loop."""
-    function = inlined_function(node)
+    function = node.inlined
     if function is None or e.at_module or (function.self_tail and type(node.args[1]) is ir.Lambda):
         return None
     if type(node.args[1]) is ir.Ref:
@@ -332,8 +329,7 @@ def fold_lines(e: Emitter, node: Any) -> ast.expr | None:
 def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Dest) -> None:
     """`for item in source: body`. `map` and `filter` stages of the source happen in the loop where nobody can tell."""
     stages: list[tuple[str, ir.Function]] = []
-    if is_pure(body):
-        source = fused_stages(source, stages)
+    source = fused_stages(source, stages, body)
     over = iterable(e, source, node.name)
     loc = e.loc(node)
     for part in (over, getattr(over, "func", None), *getattr(over, "args", ())):
@@ -361,11 +357,19 @@ def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Des
     e.append(ast.For(target, over, block or [ast.Pass(**loc)], [], **loc))
 
 
-def fused_stages(source: Any, stages: list[tuple[str, ir.Function]]) -> Any:
-    """Takes pure `map` and `filter` calls off a source, outermost last; gives what is left to loop over."""
+def fused_stages(source: Any, stages: list[tuple[str, ir.Function]], last: Any) -> Any:
+    """Takes `map` and `filter` calls off a source, outermost last; gives what is left to loop over.
+
+    last: what is done with each item in the end. All stages then run for one item before the first runs for the next.
+    Nobody can tell when none has effects and one at most can fail.
+    """
+    bodies = [last]
     while type(source) is ir.CallBuiltin and source.name in ("map", "filter") and type(source.args[0]) is ir.Lambda:
-        function = inlined_function(source)
-        if function is None or function.has_closures or not is_expression(function.body) or not is_pure(function.body):
+        function = source.inlined
+        if function is None or function.has_closures or not is_expression(function.body):
+            break
+        bodies.append(function.body)
+        if not all(map(is_pure, bodies)) or sum(not is_total(body) for body in bodies) > 1:
             break
         stages.insert(0, (source.name, function))
         source = source.args[1]
@@ -374,10 +378,10 @@ def fused_stages(source: Any, stages: list[tuple[str, ir.Function]]) -> Any:
 
 def inline_statement(e: Emitter, node: Any, dest: Dest) -> bool:
     """Builtins that are better as statements: `for-each` with a lambda. True when it was emitted."""
-    if node.name != "for-each" or len(node.args) != 2 or type(node.args[0]) is not ir.Lambda or e.at_module:
+    function = node.inlined
+    if node.name != "for-each" or function is None or type(node.args[0]) is not ir.Lambda or e.at_module:
         return False
-    function = node.args[0].function
-    if len(function.params) != 1 or function.rest or function.has_closures or function.self_tail:
+    if function.has_closures or function.self_tail:
         return False
     for_loop(e, node, node.args[1], function.params[0], function.body, DROP)
     e.finish(const(None, e.loc(node)), dest, e.loc(node), False)

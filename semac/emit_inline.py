@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 Inliner = Callable[["Emitter", Any], "ast.expr | None"]
 INLINE: dict[str, Inliner] = {}
+LOOPS: dict[str, Inliner] = {}  # those that become loops and comprehensions: a rewrite that can be switched off
 ARITHMETIC = "sema_runtime.lib.arithmetic:"
 ATOMS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are, whose hash runs no code of ours
 
 
-def inlines(*names: str) -> Callable[[Inliner], Inliner]:
+def inlines(*names: str, table: dict[str, Inliner] = INLINE) -> Callable[[Inliner], Inliner]:
     def register(function: Inliner) -> Inliner:
-        for one in names:
-            INLINE[one] = function
+        table.update(dict.fromkeys(names, function))
         return function
 
     return register
@@ -36,8 +36,10 @@ def inlines(*names: str) -> Callable[[Inliner], Inliner]:
 
 def inline(e: Emitter, node: Any) -> ast.expr | None:
     """The inlined call of a builtin, or None."""
-    found = INLINE.get(node.name)
-    return found(e, node) if found is not None else None
+    inliner = INLINE.get(node.name)
+    if inliner is None and e.module.unit.optimize:
+        inliner = LOOPS.get(node.name)
+    return inliner(e, node) if inliner is not None else None
 
 
 OPERATORS: dict[str, tuple[type[ast.operator], str]] = {

@@ -87,5 +87,4 @@ def change(e: Emitter, node: Any) -> ast.expr:
         key = stored_key(e, node.args[1 + 2 * index], key, "map_keys:assoc_key")
         place = ast.Subscript(name(var.py, loc), key, ast.Store(), **loc)
         e.append(ast.Assign([place], value, **loc))
-    result: ast.expr = name(var.py, loc)
-    return result if node in e.module.unit.raw else e.wrap(result, var.owned)
+    return name(var.py, loc)

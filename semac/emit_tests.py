@@ -12,7 +12,6 @@ from semac import ir
 from semac.ir_facts import is_short
 from semac.owned import is_owned_assoc
 from semac.pyast import boolop, compare, const, name, negate, walrus
-from semac.tails import inlined_function
 from semac.types import ANY, BOOL, NIL, TAGS, only
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def is_expression(node: Any, budget: int = 80) -> bool:
                 return False  # such a function is looked up after its arguments
         if kind is ir.Call and type(here.head) not in (ir.Ref, ir.Const, ir.Builtin):
             return False  # a computed function is saved first
-        if kind is ir.CallBuiltin and (inlined_function(here) is not None or here.name == "foldl"):
+        if kind is ir.CallBuiltin and (here.inlined is not None or here.name == "foldl"):
             return False
         if kind is ir.CallBuiltin and is_owned_assoc(here) and here.args[0].var.owned:
             return False  # an assignment to an entry

@@ -1,5 +1,9 @@
 """Type inference: what each variable can hold, over the whole unit, until nothing changes.
 
+Facts only grow, and a top-level form is visited again when a fact that it has read has grown. So a chain of functions
+costs two visits for each, in whatever order they stand. Should the visits exceed a budget in proportion to the unit,
+a fact that still grows becomes ANY, one variable at a time.
+
 In a closed unit (a program: nobody else calls its functions) the parameters of a function that is only ever called by
 name take the types of its call sites. In a module, and for functions that are passed around, parameters are ANY.
 """
@@ -50,7 +54,7 @@ from semac.types import (
     sequence_of,
 )  # fmt: skip
 
-ROUNDS = 12
+VISITS = 20  # for each top-level form, before facts that still grow become ANY
 CONSTANT_TYPES: dict[type, int] = {
     int: INT, float: FLOAT, str: STR, bool: BOOL, type(None): NIL, Keyword: KEYWORD, Symbol: SYMBOL, Char: CHAR,
 }  # fmt: skip
@@ -58,20 +62,29 @@ CONSTANT_TYPES: dict[type, int] = {
 
 def infer(unit: Unit, closed: bool) -> None:
     """Fills in the types of a unit's nodes and variables."""
-    inference = Inference(unit, closed)
-    for _ in range(ROUNDS):
-        inference.changed = False
-        inference.visit(unit.tree)
-        if not inference.changed:
-            return
-    inference.give_up()
+    Inference(unit, closed).run()
+
+
+def leave_open(unit: Unit) -> None:
+    """Says of every variable that it may hold anything; the nodes of a fresh tree say so already."""
+    variables = list(unit.globals.values())
+    for function in [unit.main, *unit.functions]:
+        variables += [*function.params, *function.locals]
+        if function.rest is not None:
+            variables.append(function.rest)
+        function.returns = ANY
+    for var in variables:
+        var.type = ANY
 
 
 class Inference:
     def __init__(self, unit: Unit, closed: bool) -> None:
         self.unit = unit
         self.closed = closed
-        self.changed = False
+        self.pending: dict[int, None] = {}  # top-level forms to visit, by position
+        self.current = 0  # the one that is being visited
+        self.readers: dict[Any, dict[int, None]] = {}  # variable, function or row → the forms that have read its fact
+        self.is_widening = False
         self.noted: set[ir.Var] = set()  # parameters of lambdas whose caller is known
         self.started: set[Any] = set()
         self.rows: dict[Any, int] = {}  # vectors written out, numbered
@@ -94,18 +107,31 @@ class Inference:
         if function.rest is not None:
             function.rest.type = LIST | ANY_ELEMENTS
 
-    def give_up(self) -> None:
-        """No fixed point in time: nothing is known of any variable."""
-        for function in self.unit.functions:
-            for var in [*function.params, *function.locals]:
-                var.type = ANY
-            function.returns = ANY
-        self.visit(self.unit.tree)
+    def run(self) -> None:
+        """Visits the top-level forms until no fact grows any more."""
+        forms = self.unit.tree.items if type(self.unit.tree) is ir.TopLevel else [self.unit.tree]
+        self.pending.update(dict.fromkeys(range(len(forms))))
+        visits = 0
+        while self.pending:
+            self.current = next(iter(self.pending))
+            del self.pending[self.current]
+            self.visit(forms[self.current])
+            visits += 1
+            self.is_widening = visits > VISITS * (len(forms) + 1)
+
+    def read(self, fact: Any) -> None:
+        """Notes that the current form depends on what is known of a variable, function or row."""
+        self.readers.setdefault(fact, {})[self.current] = None
+
+    def grown(self, fact: Any, known: int, mask: int) -> int:
+        """What is known of a fact after a value of type mask reached it; if it has grown, its readers come again."""
+        if not mask & ~known:
+            return known
+        self.pending.update(self.readers.get(fact, ()))
+        return ANY if self.is_widening else known | mask
 
     def widen(self, var: ir.Var, mask: int) -> None:
-        if mask & ~var.type:
-            var.type |= mask
-            self.changed = True
+        var.type = self.grown(var, var.type, mask)
 
     def visit(self, node: Any) -> int:
         """Computes and stores the type of a node and of everything below it."""
@@ -121,10 +147,12 @@ class Inference:
 
     def function(self, function: ir.Function) -> int:
         """The type of what a function returns."""
-        mask = self.visit(function.body)
-        if mask & ~function.returns:
-            function.returns |= mask
-            self.changed = True
+        function.returns = self.grown(function, function.returns, self.visit(function.body))
+        return function.returns
+
+    def returned(self, function: ir.Function) -> int:
+        """The type of what calls of a function give."""
+        self.read(function)
         return function.returns
 
     # Rules
@@ -139,6 +167,7 @@ class Inference:
         var: ir.Var = node.var
         if var.known_function is not None:
             return FUNCTION
+        self.read(var)
         limit = self.limits.get(var)
         if limit is not None and limit != TAGS:
             return var.type & (limit | ~TAGS)
@@ -230,7 +259,7 @@ class Inference:
                     self.widen(var, mask)
                 if node.recur is not None:
                     return 0
-                return int(target.returns)
+                return self.returned(target)
         return ANY
 
     def call_builtin(self, node: Any) -> int:
@@ -250,14 +279,15 @@ class Inference:
         joined = 0
         for index, mask in enumerate(masks):
             joined |= mask
-            if mask & ~columns[index]:
-                columns[index] |= mask
-                self.changed = True
+            columns[index] = self.grown(number, columns[index], mask)
         return sequence_of(VECTOR_TAG | 1 << FIRST_ROW + number if number < MOST_ROWS else VECTOR, joined)
 
     def row(self, mask: int) -> list[int] | None:
         """The types of the items of a vector, where it surely comes from vectors of one length written in this unit."""
-        found = [self.columns[number] for number in rows(mask) or ()]
+        numbers = rows(mask) or ()
+        for number in numbers:
+            self.read(number)
+        found = [self.columns[number] for number in numbers]
         if not found or any(len(columns) != len(found[0]) for columns in found):
             return None
         return [reduce(or_, masks) for masks in zip(*found, strict=True)]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from semac import ir
-from semac.tails import function_argument, inlined_function
+from semac.tails import function_argument
 from semac.types import (
     ANY,
     BOOL,
@@ -156,12 +156,12 @@ def _range(i: Inference, node: Any) -> int:
 def _map(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args[1:]]
     function = applied(i, node, masks)
-    return sequence_of(LIST, ANY if function is None else function.returns)
+    return sequence_of(LIST, ANY if function is None else i.returned(function))
 
 
 def applied(i: Inference, node: Any, masks: list[int]) -> ir.Function | None:
     """The function that a higher-order builtin applies directly, its parameters widened by elements of the masks."""
-    function = inlined_function(node)
+    function: ir.Function | None = node.inlined
     if function is None and node.args and type(node.args[0]) is ir.Lambda:
         function = node.args[0].function
     if function is not None:
@@ -222,12 +222,12 @@ def _foldl(i: Inference, node: Any) -> int:
         return ANY
     start, source = i.visit(node.args[1]), i.visit(node.args[2])
     head = node.args[0]
-    function = inlined_function(node)
+    function = node.inlined
     if function is not None:
         applied(i, node, [0, source])
         i.widen(function.params[0], start)
-        i.widen(function.params[0], function.returns)
-        return start | function.returns
+        i.widen(function.params[0], i.returned(function))
+        return start | i.returned(function)
     i.visit(head)
     if not start & TAGS or (only(source, LIST | VECTOR) and not element(source)):
         return start
@@ -244,7 +244,7 @@ def _foldl(i: Inference, node: Any) -> int:
 @rule("file/fold-lines")
 def _fold_lines(i: Inference, node: Any) -> int:
     masks = [i.visit(arg) for arg in node.args if arg is not function_argument(node)]
-    function = inlined_function(node)
+    function = node.inlined
     head = function_argument(node)
     if function is None:
         if head is not None:
@@ -254,8 +254,8 @@ def _fold_lines(i: Inference, node: Any) -> int:
     give_elements(i, function, [0, sequence_of(LIST, STR)])
     i.widen(function.params[0], start)
     i.visit(head)
-    i.widen(function.params[0], function.returns)
-    return start | function.returns
+    i.widen(function.params[0], i.returned(function))
+    return start | i.returned(function)
 
 
 @rule("assoc")

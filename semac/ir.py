@@ -70,7 +70,7 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "locals", "name", "owned", "params",
+        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "locals", "name", "params",
         "parent", "py", "rest", "returns", "self_tail", "span", "var",
     )  # fmt: skip
 
@@ -85,7 +85,6 @@ class Function:
         self.locals: list[Var] = []
         self.globals_used: set[str] = set()
         self.var: Var | None = None
-        self.owned = ""  # returns a raw dict that its caller owns
         self.self_tail = False
         self.has_closures = False
         self.returns = 0
@@ -108,14 +107,15 @@ class Node:
         return f"{type(self).__name__}({', '.join(repr(getattr(self, f)) for f in self.fields)})"
 
 
-def _node(name: str, *fields: str) -> Any:
-    """A node class with positional fields and a `span` keyword."""
+def _node(name: str, *fields: str, **facts: Any) -> Any:
+    """A node class with positional fields and a `span` keyword. facts: what passes fill in, and how it starts."""
     body = "".join(f"    self.{f} = {f}\n" for f in fields)
+    body += "".join(f"    self.{fact} = {start!r}\n" for fact, start in facts.items())
     params = "".join(f + ", " for f in fields)
     source = f"def __init__(self, {params}span=None):\n{body}    self.span = span\n    self.type = ANY\n"
     scope: dict[str, Any] = {"ANY": ANY}
     exec(source, scope)
-    return type(name, (Node,), {"__slots__": fields, "fields": fields, "__init__": scope["__init__"]})
+    return type(name, (Node,), {"__slots__": (*fields, *facts), "fields": fields, "__init__": scope["__init__"]})
 
 
 Const = _node("Const", "value")  # an atom that Python can write or a module constant
@@ -133,7 +133,7 @@ Lambda = _node("Lambda", "function")
 NamedLet = _node("NamedLet", "var", "function", "inits", "is_loop", "in_tail", "enclosing")
 While = _node("While", "test", "body")
 Call = _node("Call", "head", "args", "tail", "recur")  # recur: the Function or NamedLet this call loops to
-CallBuiltin = _node("CallBuiltin", "name", "args", "tail")
+CallBuiltin = _node("CallBuiltin", "name", "args", "tail", inlined=None)  # inlined: the Function it calls on the spot
 Runtime = _node("Runtime", "path", "args")  # a call of a runtime function "module:name" that has no Sema name
 Vector = _node("Vector", "items")
 MapLit = _node("MapLit", "keys", "values")
@@ -141,6 +141,7 @@ Try = _node("Try", "body", "var", "handler")
 Throw = _node("Throw", "value")
 Match = _node("Match", "subject", "clauses", "lenient")  # clauses: (pattern, guard or None, body); lenient: match*
 Bind = _node("Bind", "pattern", "value", "body")  # destructuring: a pattern, the value, the body in its scope
+Box = _node("Box", "value", "kind")  # a Map or HashMap made of the raw dict that an owner gives away (owned.py)
 With = _node("With", "context", "target", "body")  # a Python context manager around body
 PyImport = _node("PyImport", "module", "names", "var")
 PyAttr = _node("PyAttr", "object", "name")
@@ -175,7 +176,7 @@ def children(node: Any) -> list[Any]:
         return list(node.items)
     if kind is Let:
         return [value for _, value in node.bindings] + [node.body]
-    if kind is Set or kind is Throw:
+    if kind is Set or kind is Throw or kind is Box:
         return [node.value]
     if kind is Lambda:
         return [node.function.body]

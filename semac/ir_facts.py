@@ -7,8 +7,7 @@ from typing import Any
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.maps import PLAIN
 from semac import ir
-from semac.tails import inlined_function
-from semac.types import MAP, OTHER, TAGS
+from semac.types import FLOAT, INT, LIST, MAP, OTHER, TAGS, only
 
 TYPE = keyword("type")
 LOCAL_NODES = (
@@ -23,7 +22,7 @@ def has_locals(node: Any) -> bool:
         here = stack.pop()
         if isinstance(here, LOCAL_NODES):
             return True
-        if type(here) is ir.CallBuiltin and (inlined_function(here) is not None or here.name == "foldl"):
+        if type(here) is ir.CallBuiltin and (here.inlined is not None or here.name == "foldl"):
             return True
         if type(here) is not ir.Lambda:
             stack.extend(ir.children(here))
@@ -62,6 +61,29 @@ def is_stable(node: Any) -> bool:
     if kind is ir.Ref:
         return not node.var.assigned and (not node.var.is_global or node.var.known_function is not None)
     return kind in (ir.Const, ir.Quote, ir.Builtin, ir.Lambda)
+
+
+# Builtins that can't fail on arguments of some types → how many arguments they take then.
+TOTAL: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(("=", "eq?", "equal?"), (TAGS, 2)),
+    **dict.fromkeys(("not", "nil?"), (TAGS, 1)),
+    **dict.fromkeys(("+", "-", "*", "<", ">", "<=", ">="), (INT | FLOAT, 2)),
+    **dict.fromkeys(("even?", "odd?"), (INT, 1)),
+    **dict.fromkeys(("car", "first", "cdr", "rest", "null?"), (LIST, 1)),
+}
+
+
+def is_total(node: Any) -> bool:
+    """Whether evaluating a node surely gives a value: it can't fail, and has no effects."""
+    kind = type(node)
+    if kind is ir.Ref:
+        return not node.var.is_global
+    if kind in (ir.If, ir.And, ir.Or):
+        return all(map(is_total, ir.children(node)))
+    if kind is not ir.CallBuiltin:
+        return kind in (ir.Const, ir.Quote, ir.Builtin)
+    allowed, count = TOTAL.get(node.name, (0, -1))
+    return len(node.args) == count and all(only(arg.type, allowed) and is_total(arg) for arg in node.args)
 
 
 SHORT = frozenset(

@@ -121,7 +121,10 @@ def clone(node: Any, mapping: dict[Var, Var], owner: Function) -> Any:
         elif type(value) is Var:
             value = mapping.get(value, value)
         values[field] = value
-    return kind(**values, span=node.span)
+    copy = kind(**values, span=node.span)
+    if kind is ir.CallBuiltin:
+        copy.inlined = node.inlined
+    return copy
 
 
 def replaced(node: Any, old: Any, new: Any) -> Any:

@@ -64,15 +64,18 @@ def function_argument(node: Any) -> Any:
     return node.args[position] if len(node.args) > position else None
 
 
-def inlined_function(node: Any) -> Function | None:
-    """The function that a call of `map`, `foldl`, ... applies directly: a lambda written there, or a known function."""
+def function_to_inline(node: Any) -> Function | None:
+    """The function that a call of `map`, `foldl`, ... may apply on the spot: a lambda written there, or a known one.
+
+    A named let is none: `loop` handed to `map` is a use of the loop other than a jump.
+    """
     count = INLINED.get(node.name)
     if count is None or len(node.args) != (3 if count == 2 else 2):
         return None
     head = function_argument(node)
     if type(head) is ir.Lambda:
         function: Function | None = head.function
-    elif type(head) is ir.Ref:
+    elif type(head) is ir.Ref and head.var.loop is None:
         function = head.var.known_function
     else:
         function = None
@@ -127,8 +130,9 @@ class Tails:
             self.visit_named_let(node, tail, fn)
         elif kind is ir.CallBuiltin:
             node.tail = tail
+            node.inlined = function_to_inline(node) if self.unit.optimize else None
             for arg in node.args:
-                if type(arg) is ir.Ref and arg is function_argument(node) and inlined_function(node) is not None:
+                if type(arg) is ir.Ref and arg is function_argument(node) and node.inlined is not None:
                     self.uses.append((arg.var, fn))  # comes out as a direct call
                     continue
                 if node.name in IMMEDIATE and type(arg) is ir.Lambda:
