@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac import ir
 from semac.emit_flow import is_pure
+from semac.ir_facts import is_stable
 from semac.pyast import attribute, binop, call, compare, const, name, negate, walrus
 from semac.types import CHAR, FLOAT, INT, KEYWORD, LIST, MAP, NUMBER, STR, SYMBOL, TAGS, VECTOR, only
 
@@ -100,28 +101,31 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
     loc = e.loc(node)
     made = e.exprs(node.args)
     wanted, unknown = likely_kind(node.args)
-    if e.at_module or any(isinstance(one, ast.Constant) for index, one in enumerate(made) if index in unknown):
+    if e.at_module or any(isinstance(value, ast.Constant) for index, value in enumerate(made) if index in unknown):
         return call(e.runtime(checked, loc), made, loc)
-    tested: list[ast.expr] = []
-    held_last = max((index for index in unknown if not isinstance(made[index], ast.Name)), default=-1)
+    fixed = [
+        is_fixed(arg, value, made[index + 1 :]) for index, (arg, value) in enumerate(zip(node.args, made, strict=True))
+    ]
+    held_last = max((index for index in unknown if not fixed[index]), default=-1)
     for index in range(held_last):  # what stands before an operand that the test evaluates is evaluated there too
-        if index not in unknown and not isinstance(made[index], ast.Name | ast.Constant):
+        if index not in unknown and not fixed[index]:
             unknown.append(index)
-    order = [i for i in sorted(unknown) if not same_name_before(made, unknown, i)]
-    if not any(type(one) is ir.Ref and one.var.is_global for one in node.args):  # a global name may be unbound
-        order.sort(
-            key=lambda index: isinstance(made[index], ast.Name)
-        )  # `type((n := f(x))) is type(a)` is the faster way
-    if any(not isinstance(made[index], ast.Name) for index in order[2:]):
+    order = [
+        i for i in sorted(unknown) if not (fixed[i] and same_name_before(made, [j for j in unknown if fixed[j]], i))
+    ]
+    if not any(type(arg) is ir.Ref and arg.var.is_global for arg in node.args):  # a global name may be unbound
+        order.sort(key=lambda index: fixed[index])  # `type((n := f(x))) is type(a)` is the faster way
+    if any(not fixed[index] for index in order[2:]):
         return call(e.runtime(checked, loc), made, loc)  # a chained test stops early: it would not reach that operand
+    tested: list[ast.expr] = []
     for index in order:
         value = made[index]
-        if not isinstance(value, ast.Name):
+        if fixed[index]:
+            tested.append(value)
+        else:
             held = e.names.temporary("n")
             tested.append(walrus(held, value, loc))
             made[index] = name(held, loc)
-        else:
-            tested.append(value)
     kinds: list[ast.expr] = [call(name("type", loc), [value], loc) for value in tested]
     test = ast.Compare(kinds[0], [ast.Is() for _ in kinds], [*kinds[1:], name(wanted, loc)], **loc)
     result: ast.expr = made[0]
@@ -131,6 +135,13 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
         for operand in made[1:]:
             result = binop(result, op, operand, loc)
     return ast.IfExp(test, result, call(e.runtime(checked, loc), list(made), loc), **loc)
+
+
+def is_fixed(arg: Any, value: ast.expr, later: list[ast.expr]) -> bool:
+    """Whether an operand can be read twice: a constant, or a variable that no operand evaluated after it can change."""
+    if isinstance(value, ast.Name):
+        return is_stable(arg) or all(isinstance(operand, ast.Name | ast.Constant) for operand in later)
+    return isinstance(value, ast.Constant)
 
 
 def same_name_before(made: list[ast.expr], unknown: list[int], index: int) -> bool:

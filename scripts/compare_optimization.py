@@ -1,0 +1,112 @@
+"""Compares optimized code with plain code (SEMA_OPT=0) on random programs, as closed programs and as open modules.
+
+    python scripts/compare_optimization.py --count 100000                         programs of many forms
+    python scripts/compare_optimization.py --count 20000 --programs nested        nested expressions
+    python scripts/compare_optimization.py --file programs.jsonl                  lines {"id","src"}
+
+An outcome is the value, what was printed, and the error with its hint. Prints every program whose outcomes differ, and
+ends with `N agree, N differ`; the status is 1 when any differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from random_modules import Modules
+from random_programs import Programs
+
+from sema_runtime.lib import output
+from sema_runtime.values.conditions import describe
+from sema_runtime.values.printer import to_text
+from semac.driver import compile_source
+from semac.emit import RESULT
+from semac.limits import deepen
+
+SECONDS = 1  # of CPU time; a program that takes longer is stopped
+MODES = ("program", "module")
+
+
+class TimeUp(BaseException):
+    """Raised in a program that runs too long; programs can't catch it."""
+
+
+def outcome(source: str, mode: str, optimize: bool) -> tuple[str, ...]:
+    """What a program gives, prints and fails with. Only a program that never ends gives `("timeout",)`."""
+    output.sink = lines = []
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        unit = compile_source(source, "<random>", mode, result=True, optimize=optimize)
+        scope: dict[str, Any] = {"__name__": "__main__"}
+        deepen()
+        exec(unit.code, scope)
+        ending = "value", to_text(scope.get(RESULT))
+    except TimeUp:
+        return ("timeout",)
+    except Exception as error:
+        shown = describe(error)
+        ending = "error", f"{shown.message} / {shown.hint}"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        output.sink = None
+    return (*ending, *lines)
+
+
+def stop(*_: object) -> None:
+    raise TimeUp
+
+
+def difference(source: str, modes: tuple[str, ...] = MODES) -> str | None:
+    """How the outcomes of one program differ between plain code and optimized code in some modes."""
+    plain = outcome(source, "module", optimize=False)
+    for mode in modes:
+        optimized = outcome(source, mode, optimize=True)
+        if optimized != plain:
+            return f"plain:     {plain}\n{mode + ':':10} {optimized}"
+    return None
+
+
+def drawn(kind: str, seed: int, count: int) -> Iterator[str]:
+    programs = Modules(seed) if kind == "modules" else Programs(seed)
+    for _ in range(count):
+        yield programs.program()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--programs", choices=("modules", "nested"), default="modules")
+    parser.add_argument("--file", type=Path)
+    parser.add_argument("--stop-after", type=int, default=20, help="how many differing programs end the run")
+    options = parser.parse_args()
+    if options.file:
+        sources: Iterator[str] = (json.loads(line)["src"] for line in options.file.read_text().splitlines())
+    else:
+        sources = drawn(options.programs, options.seed, options.count)
+    agree = differ = 0
+    start = time.monotonic()
+    for source in sources:
+        how = difference(source)
+        if how is None:
+            agree += 1
+            continue
+        differ += 1
+        print(f"--- differs\n{source}\n{how}\n", flush=True)
+        if differ >= options.stop_after:
+            break
+    print(f"{agree} agree, {differ} differ, {time.monotonic() - start:.0f} s")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
