@@ -58,7 +58,7 @@ class Modules:
         makers: list[Callable[[], list[str]]] = [
             self.constructor, self.constructor, self.updater, self.reader, self.folder, self.builder, self.builder,
             self.global_value, self.global_value, self.caller, self.caller, self.counter, self.walker, self.chain, self.record,
-            self.higher, self.table, self.statement, self.text_function, self.matcher, self.vector_builder, self.redefinition,
+            self.higher, self.table, self.closure, self.memo, self.folder, self.tree, self.statement, self.text_function, self.matcher, self.vector_builder, self.redefinition,
         ]  # fmt: skip
         for _ in range(self.random.randrange(4, 13)):
             forms += self.random.choice(makers)()
@@ -79,9 +79,9 @@ class Modules:
         """An expression that probably has a value of a kind."""
         simple = [name for name, its_kind in [*variables, *variables, *self.globals] if its_kind == kind]
         known = [function for function in self.functions if function.gives == kind]
-        if depth > 0 and known and self.chance(0.45):
+        if depth > 0 and known and self.chance(0.4):
             return self.call(self.random.choice(known), depth, variables)
-        if depth > 0 and self.chance(0.6):
+        if depth > 0 and self.chance(0.8):
             return self.random.choice(self.makers(kind, depth - 1, variables))()
         if simple and self.chance(0.75):
             return self.pick(*simple)
@@ -91,6 +91,7 @@ class Modules:
         n = lambda: self.pick(*NUMBERS)  # noqa: E731
         choices: dict[str, Maker] = {
             "num": n,
+            "small": lambda: self.pick("5", "8", "1", "2"),
             "map": lambda: self.pick("{}", f"{{:k {n()}}}", f"{{:k {n()} :j {n()}}}", "(hashmap/new)", f"(hashmap/new :k {n()})"),
             "nums": lambda: self.pick("(range 4)", "'()", f"(list {n()} {n()})", "'(1 2 3)", "'(3 1 2 1)"),
             "maps": lambda: self.pick(f"(list {{:k {n()}}} {{:k {n()} :j 1}})", "(list {:k 1})", "'()"),
@@ -126,6 +127,15 @@ class Modules:
                 lambda: self.sum_of_sums(d, v),
                 lambda: f"(string-length {x('text')})",
                 lambda: f"(apply + {x('nums')})",
+                lambda: f"(cond ({self.test(d, v)} {x('num')}) ({self.test(d, v)} {x('num')}) (else {x('num')}))",
+                lambda: f"(case {x('num')} ((0 1) {x('num')}) ((2) {x('num')}) (else {x('num')}))",
+                lambda: f"(let* ((p {x('num')}) (q (+ p {x('num')}))) (- q p))",
+                lambda: f"(do ((i 0 (+ i 1)) (s 0 (+ s {self.value('num', d - 1, (*v, ('i', 'num')))}))) ((= i 3) s))",
+                lambda: f"(get-in {x('map')} (list {key()} {key()}) 0)",
+                lambda: f"(->> {x('nums')} (map (fn (x) (+ x 1))) (filter {self.predicate(d, v)}) (foldl + 0))",
+                lambda: f"(reduce + (cons 0 {x('nums')}))",
+                lambda: f"(car {x('nums')})",
+                lambda: f"(quotient {x('num')} {self.pick('2', '3', x('num'))})",
             ],
             "map": [
                 lambda: f"(assoc {x('map')} {key()} {x('num')})",
@@ -137,6 +147,19 @@ class Modules:
                 lambda: self.nested_fold(d, v),
                 lambda: f"{{:k {x('num')} :j {x('num')}}}",
                 lambda: f"(nth {x('maps')} 0)",
+                lambda: f"(car {x('maps')})",
+                lambda: self.while_map(d, v),
+                lambda: self.do_map(d, v),
+                lambda: f"(foldl (fn (m r) (merge m r)) {x('map')} {x('maps')})",
+                lambda: f"(foldl (fn (m r) (if (contains? m (get r :k 0)) m (assoc m (get r :k 0) r))) {{}} {x('maps')})",
+                lambda: f"(foldl {self.folding(d, v)} {self.pick('{}', '(hashmap/new)', x('map'))} {x('nums')})",
+                lambda: f"(assoc {x('map')} {key()} {x(self.pick('map', 'maps', 'any'))})",
+                lambda: f"(update-in {x('map')} (list {key()}) (fn (old) (if (number? old) (+ old 1) 0)))",
+                lambda: f"(assoc-in {x('map')} (list {key()} :in) {x('num')})",
+                lambda: f"(let (({{:k a}} {x('map')})) (assoc {{}} :a a))",
+                lambda: f"(map/map-vals (fn (x) (if (number? x) (+ x 1) x)) {x('map')})",
+                lambda: f"(let* ((m {x('map')}) (m2 (assoc m :n {x('num')}))) (assoc m2 :same (count m)))",
+                lambda: f"(if {self.test(d, v)} {x('map')} (assoc {{}} :else {x('num')}))",
             ],
             "nums": [
                 lambda: f"(map {self.unary('num', 'num', d, v)} {x('nums')})",
@@ -159,6 +182,10 @@ class Modules:
                 lambda: f"(cons {x('map')} {x('maps')})",
                 lambda: f"(sort-by :k {x('maps')})",
                 lambda: f"(map (fn (i) (assoc {x('map')} :n i)) {x('nums')})",
+                lambda: f"(let lp ((i 0) (m {{}}) (out '())) (if (= i 3) out (lp (+ i 1) (assoc m i {x('num')}) (cons {self.pick('m', '(assoc m :z 0)', '{:k i}')} out))))",
+                lambda: f"(foldl (fn (out n) (cons {self.value('map', d, (*v, ('n', 'num')))} out)) '() {x('nums')})",
+                lambda: f"(map (fn (a b) (assoc a :n b)) {x('maps')} {x('nums')})",
+                lambda: f"(foldl (fn (out m) (append out (list (assoc m :j 0)))) '() {x('maps')})",
             ],
             "texts": [
                 lambda: f"(map (fn (t) (str t {x('num')})) {x('texts')})",
@@ -175,6 +202,8 @@ class Modules:
             "vec": [
                 lambda: f"[{x('num')} {x('any')}]",
                 lambda: f"(vector {x('num')} {x('map')})",
+                lambda: f"(foldl (fn ([a m] n) [(+ a n) (assoc m n a)]) [0 {{}}] {x('nums')})",
+                lambda: f"(let lp ((i 0) (m {x('map')})) (if (>= i 2) [i m] (lp (+ i 1) (assoc m :k i))))",
             ],
             "any": [
                 lambda: x(self.pick("num", "map", "nums", "maps", "text", "vec")),
@@ -184,11 +213,20 @@ class Modules:
                 lambda: f"(let (({{:k kk}} {x('map')})) kk)",
                 lambda: f"(match {x('any')} ([a b] (list a b)) ({{:k z}} z) (n when (number? n) (+ n 1)) (_ :other))",
                 lambda: f"(throw {x('any')})",
+                lambda: f"(let ((f (fn (z) {self.value('any', d - 1, (*v, ('z', 'num')))}))) (list (f {x('num')}) (f {x('num')})))",
+                lambda: f"(let ((n {x('num')})) (define (bump) (set! n (+ n 1)) n) (list (bump) (+ n (bump)) n))",
+                lambda: f"(let ((m {x('map')})) (let ((g (fn (k) (get m k :none)))) (list (g :k) (assoc m :j 1) (g :j))))",
+                lambda: f"{{:m {x('map')} :ms {x('maps')}}}",
+                lambda: f"(list {x('map')} {x('map')} {x('num')})",
+                lambda: f"(when {self.test(d, v)} {x('map')})",
+                lambda: f"(and {x('any')} {x('num')})",
+                lambda: f"(or {x('map')} {x('num')})",
+                lambda: f"(foldr cons '() {x('nums')})",
                 lambda: f"(list/group-by {self.unary('num', 'num', d, v)} {x('nums')})",
                 lambda: f"(map (fn (f) (f {x('num')})) (let lp ((i 0) (fs '())) (if (= i 3) fs (lp (+ i 1) (cons (fn (y) (+ i y)) fs)))))",
             ],
         }  # fmt: skip
-        return special[kind] * 2 + shared
+        return special.get(kind, [lambda: self.literal(kind)]) * 2 + shared
 
     def let(self, kind: str, d: int, v: tuple[tuple[str, str], ...]) -> str:
         name, its_kind = self.fresh("v"), self.pick("num", "map", "nums", "maps", "any")
@@ -228,13 +266,29 @@ class Modules:
         )
         step = self.pick(
             f"(assoc m i {self.value('num', d - 1, inner)})",
-            f"(assoc m :k (+ 1 (get m :k 0)))",
+            "(assoc m :k (+ 1 (get m :k 0)))",
             f"(if {self.test(d - 1, inner)} (assoc m :k i) m)",
-            f"(let ((n (assoc m :n i))) (assoc n :j (get n :k 0)))",
+            "(let ((n (assoc m :n i))) (assoc n :j (get n :k 0)))",
             "(begin (set! seen m) (assoc m :i i))",
         )
         bound = self.pick("3", "3", "(length (list 1 2))")
         return f"(let lp ((i 0) (m {start})) (if (= i {bound}) {end} (lp (+ i 1) {step})))"
+
+    def while_map(self, d: int, v: tuple[tuple[str, str], ...]) -> str:
+        step = self.pick("(assoc m i i)", "(assoc m :k i)", "(merge m {:i i})", "(if (even? i) (assoc m i 0) m)")
+        return f"(let ((m {self.pick('{}', self.value('map', d - 1, v))}) (i 0)) (while (< i 3) (set! m {step}) (set! i (+ i 1))) m)"
+
+    def do_map(self, d: int, v: tuple[tuple[str, str], ...]) -> str:
+        end = self.pick("m", "(assoc m :end i)", "[m i]", "(list m m)")
+        return f"(do ((i 0 (+ i 1)) (m {self.pick('{}', self.value('map', d - 1, v))} (assoc m i {self.pick('i', '(count m)')}))) ((= i 3) {end}))"
+
+    def folding(self, d: int, v: tuple[tuple[str, str], ...]) -> str:
+        """A function of a map and a number that gives a map: one of the program by name, or a lambda."""
+        names = [f.name for f in self.functions if f.takes == ("map", "num") and f.gives == "map"]
+        if names and self.chance(0.6):
+            return self.pick(*names)
+        inner = (*v, ("m", "map"), ("n", "num"))
+        return f"(fn (m n) {self.value('map', d - 1, inner)})"
 
     def nested_fold(self, d: int, v: tuple[tuple[str, str], ...]) -> str:
         body = self.pick(
@@ -382,6 +436,45 @@ class Modules:
                 )
                 self.globals.append((result, "any"))
         return texts
+
+    def closure(self) -> list[str]:
+        """A function that makes functions which share a variable."""
+        name, result = self.fresh("counter"), self.fresh("g")
+        kind = self.pick(
+            "(set! n (+ n step))", "(set! n (assoc {} :n step))", "(begin (set! n (cons step (list n))) n)"
+        )
+        self.globals.append((result, "any"))
+        return [
+            f"(define ({name} step) (let ((n 0)) (fn () {kind} n)))",
+            f"(define {result} (let ((c ({name} {self.value('num', 1)}))) (list (c) (c) (({name} 2)))))",
+        ]
+
+    def memo(self) -> list[str]:
+        """A table in a global that a recursive function fills."""
+        table, name = self.fresh("table"), self.fresh("fib")
+        self.functions.append(Function(name, ("small",), "num"))
+        self.globals.append((table, "map"))
+        return [
+            f"(define {table} {{}})",
+            f"(define ({name} n) (if (contains? {table} n) (get {table} n) (let ((r (if (< n 2) n (+ ({name} (- n 1)) ({name} (- n 2)))))) (set! {table} (assoc {table} n r)) r)))",
+        ]
+
+    def tree(self) -> list[str]:
+        """A tree of maps or vectors: inserted by recursion, read by recursion."""
+        insert, total, result = self.fresh("insert"), self.fresh("sum"), self.fresh("g")
+        self.globals.append((result, "any"))
+        built = self.guarded(f"(let ((t (foldl {insert} nil {self.value('nums', 2)}))) (list t ({total} t)))")
+        if self.chance(0.5):
+            return [
+                f"(define ({insert} t n) (cond ((nil? t) {{:n n}}) ((< n (:n t)) (assoc t :l ({insert} (get t :l) n))) (else (assoc t :r ({insert} (get t :r) n)))))",
+                f"(define ({total} t) (if (nil? t) 0 (+ (:n t) ({total} (get t :l)) ({total} (get t :r)))))",
+                f"(define {result} {built})",
+            ]
+        return [
+            f"(define ({insert} t n) (match t (nil [n nil nil]) ([m l r] (if (< n m) [m ({insert} l n) r] [m l ({insert} r n)]))))",
+            f"(define ({total} t) (if (nil? t) 0 (let (([n l r] t)) (+ n ({total} l) ({total} r)))))",
+            f"(define {result} {built})",
+        ]
 
     def table(self) -> list[str]:
         """Functions kept in data and called from there."""

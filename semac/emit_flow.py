@@ -297,8 +297,8 @@ def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
     """An order in which assigning one by one gives the same as assigning at once; None when there is none."""
     if len(pairs) < 2:
         return pairs
-    if not all(is_pure(arg) for _, arg in pairs) or sum(not is_total(arg) for _, arg in pairs) > 1:
-        return None  # which of two errors comes first can be seen
+    if not all(is_pure(arg) for _, arg in pairs):
+        return None
     reads = [{here.var for here in ir.walk(arg) if type(here) is ir.Ref} for _, arg in pairs]
     left = list(range(len(pairs)))
     ordered = []
@@ -310,7 +310,8 @@ def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
                 break
         else:
             return None
-    return ordered
+    can_fail = sum(not is_total(arg) for _, arg in pairs)
+    return ordered if can_fail < 2 or ordered == pairs else None  # which of two errors comes first can be seen
 
 
 PURE_BUILTINS = frozenset(

@@ -254,7 +254,7 @@ class Inference:
         self.visit(head)
         if type(head) is ir.Ref:
             target = head.var.known_function
-            if target is not None and target.rest is None:
+            if target is not None:
                 for var, mask in zip(target.params, masks, strict=False):
                     self.widen(var, mask)
                 if node.recur is not None:

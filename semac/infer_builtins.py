@@ -132,9 +132,7 @@ def _car(i: Inference, node: Any) -> int:
     if len(masks) == 1 and not masks[0] & TAGS:
         return 0
     if len(masks) == 1 and only(masks[0], LIST):
-        inner = element(masks[0])
-        # The car of an empty list is nil; where the elements are numbers, arithmetic on it raises by itself.
-        return inner if not inner or only(inner, NUMBER) else inner | NIL
+        return element(masks[0]) | NIL  # of an empty list
     return ANY
 
 

@@ -63,14 +63,17 @@ def is_stable(node: Any) -> bool:
     return kind in (ir.Const, ir.Quote, ir.Builtin, ir.Lambda)
 
 
-# Builtins that can't fail on arguments of some types → how many arguments they take then.
-TOTAL: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("=", "eq?", "equal?"), (TAGS, 2)),
-    **dict.fromkeys(("not", "nil?"), (TAGS, 1)),
-    **dict.fromkeys(("+", "-", "*", "<", ">", "<=", ">="), (INT | FLOAT, 2)),
-    **dict.fromkeys(("even?", "odd?"), (INT, 1)),
-    **dict.fromkeys(("car", "first", "cdr", "rest", "null?"), (LIST, 1)),
+# Builtins that can't fail where each argument is of a type.
+TOTAL: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("=", "eq?", "equal?"), (TAGS, TAGS)),
+    **dict.fromkeys(("not", "nil?"), (TAGS,)),
+    **dict.fromkeys(("+", "-", "*", "<", ">", "<=", ">="), (INT | FLOAT, INT | FLOAT)),
+    **dict.fromkeys(("even?", "odd?"), (INT,)),
+    **dict.fromkeys(("car", "first", "cdr", "rest", "null?"), (LIST,)),
+    **dict.fromkeys(("mod", "quotient", "remainder"), (INT, INT)),
+    "cons": (TAGS, LIST),
 }
+DIVISIONS = frozenset(("mod", "quotient", "remainder"))
 
 
 def is_total(node: Any) -> bool:
@@ -82,8 +85,12 @@ def is_total(node: Any) -> bool:
         return all(map(is_total, ir.children(node)))
     if kind is not ir.CallBuiltin:
         return kind in (ir.Const, ir.Quote, ir.Builtin)
-    allowed, count = TOTAL.get(node.name, (0, -1))
-    return len(node.args) == count and all(only(arg.type, allowed) and is_total(arg) for arg in node.args)
+    allowed = TOTAL.get(node.name)
+    if allowed is None or len(allowed) != len(node.args):
+        return False
+    if node.name in DIVISIONS and (type(node.args[1]) is not ir.Const or node.args[1].value == 0):
+        return False
+    return all(only(arg.type, types) and is_total(arg) for arg, types in zip(node.args, allowed, strict=True))
 
 
 SHORT = frozenset(

@@ -9,7 +9,8 @@
     ├── IoError               :io              files, network
     ├── LlmError              :llm             providers
     ├── PermissionDenied      :permission-denied
-    └── PolicyDenied          :policy-denied    a workflow's policy
+    ├── PolicyDenied          :policy-denied    a workflow's policy
+    └── InternalError         :internal        a mistake of semac's
 
 Errors that Python itself raises (NameError, ZeroDivisionError, TypeError of a call or an operator, RecursionError)
 cost nothing on the way; `conditions.py` translates them when they are caught by a program or shown.
@@ -137,6 +138,19 @@ class Rethrown(Thrown):
 
     def __str__(self) -> str:
         return self.display()
+
+
+class InternalError(SemaError):
+    """What only a mistake of the compiler or the runtime can raise."""
+
+    kind = "internal"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            f"internal error: {message}",
+            "this is a bug in semac, not in your program; SEMA_OPT=0 may avoid it",
+            "please report the program, this message with SEMA_TRACEBACK=1 set, and what `sema doctor` prints",
+        )
 
 
 class IoError(SemaError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError, UnboundError
+from sema_runtime.values.errors import ArityError, InternalError, SemaError, SemaTypeError, UnboundError
 from sema_runtime.values.naming import ANONYMOUS, function_name, name_of_code
 from sema_runtime.values.tracebacks import in_library, innermost, is_ours, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
@@ -112,7 +112,7 @@ def _unbound(exc: NameError) -> SemaError:
         name = quoted.group(1) if quoted else str(exc)
     place = innermost(exc)
     if place is not None and is_ours(place[0].f_globals):
-        return PythonError(exc)  # a mistake in the runtime, not in the program
+        return InternalError(str(exc))
     table = sema_names(place[0].f_code, place[0].f_globals) if place else None
     if table is not None and table.get(name) == ANONYMOUS:
         table = {}  # a local function has that name, too
@@ -310,7 +310,8 @@ def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | N
 
 
 def _attribute(exc: AttributeError) -> SemaError | None:
-    if isinstance(exc.obj, type) or type_name(exc.obj).startswith("python:"):
+    got = type_name(exc.obj)
+    if isinstance(exc.obj, type) or got.startswith("python:"):
         return None
     if exc.name in SEQUENCE_ATTRIBUTES:
         expected = "list or vector"
@@ -319,5 +320,9 @@ def _attribute(exc: AttributeError) -> SemaError | None:
     elif exc.name is not None and hasattr(str, exc.name) and not isinstance(exc.obj, type(re)):
         expected = "string"
     else:
-        return None
-    return SemaTypeError(expected, type_name(exc.obj))
+        place = innermost(exc)
+        return InternalError(str(exc)) if place is not None and is_ours(place[0].f_globals) else None
+    if got in expected.split(" or "):
+        raw = type(exc.obj) in (dict, list)  # a representation that stays within compiled code
+        return InternalError(f"a {got} is a raw {type(exc.obj).__name__} without {exc.name!r}") if raw else None
+    return SemaTypeError(expected, got)
