@@ -518,7 +518,9 @@ class Modules:
             return []
         function = self.random.choice(candidates)
         v = ((f"{function.takes[0][0]}0", function.takes[0]),)
+        self.functions.remove(function)  # it would call itself for ever
         body = self.value(function.gives, 2, v)
+        self.functions.append(function)
         if self.chance(0.5):
             return [f"(define ({function.name} {v[0][0]}) {body})"]
         return [f"(set! {function.name} (fn ({v[0][0]}) {body}))"]
