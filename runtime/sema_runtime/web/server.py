@@ -67,6 +67,7 @@ class Server:
         max_connections: int | None,
         read_timeout: float,
         grace: float,
+        origins: frozenset[str] = frozenset(),
     ) -> None:
         self.tasks = scheduler()
         self.listener = listener
@@ -75,6 +76,7 @@ class Server:
             handler,
             max_body=max_body,
             read_timeout=read_timeout,
+            origins=origins,
             scheduler=self.tasks,
             context=copy_context(),
             on_exit=self.fail,
