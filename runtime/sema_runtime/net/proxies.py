@@ -45,13 +45,14 @@ def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
 
     settings = getproxies()
     setting = settings.get(scheme) or settings.get("all")
-    if not setting or _is_direct(host, port, settings.get("no")):
-        return None
-    return _parsed(setting)
+    return None if not setting or is_direct(host, port) else _parsed(setting)
 
 
-def _is_direct(host: str, port: int, exceptions: str | None) -> bool:
-    """Whether a host is reached without the proxy."""
+def is_direct(host: str, port: int) -> bool:
+    """Whether a host is reached without a proxy, even if there is one."""
+    from urllib.request import getproxies
+
+    exceptions = getproxies().get("no")
     if exceptions is not None:
         return is_excepted(host, port, exceptions)
     if sys.platform not in SYSTEMS:
