@@ -22,6 +22,7 @@ HEAD_SECONDS = 120.0  # that a reply's head may take from its first byte on
 FREE_FRAMING = 1 << 20  # bytes that chunks may have around a body of any size
 MOST_FRAMING = 16  # and beyond that for each of its bytes: a chunk of one byte takes five or seven
 CHUNKS_AT_ONCE = 256  # that make one piece
+MOST_DRAINED = 64  # pieces of a body that nobody wants, which are read so that its connection can be used again
 MOST_SHOWN = 200  # characters of what h11 says, which quotes the server
 
 Headers = list[tuple[bytes, bytes]]
@@ -93,17 +94,19 @@ class Exchanges:
             return b""
         event = await self._next()
         data = bytearray()
-        for _ in range(CHUNKS_AT_ONCE):
-            if type(event) is not h11.Data:
-                break
+        chunks = 0
+        while type(event) is h11.Data:
             data += event.data
-            if len(data) >= TOGETHER:
+            chunks += 1
+            if len(data) >= TOGETHER or chunks == CHUNKS_AT_ONCE:
                 break
             event = self._ready()
         self._over = type(event) in (h11.EndOfMessage, h11.PAUSED)
         self._body += len(data)
         self._framing -= len(data)
         self._check_framing()
+        if chunks == CHUNKS_AT_ONCE:  # tiny ones, which take long: others get a turn
+            await asyncio.sleep(0)
         return bytes(data)
 
     async def _next(self, until_begun: bool = False) -> Any:
@@ -142,7 +145,9 @@ class Exchanges:
         and nothing has come behind it, which would be taken for the answer to the next request."""
         http = self._http
         try:
-            while http.their_state is h11.SEND_BODY:
+            for _ in range(MOST_DRAINED):
+                if http.their_state is not h11.SEND_BODY:
+                    break
                 if http.next_event() is h11.NEED_DATA:
                     if not (data := self.link.unread()):
                         return False
