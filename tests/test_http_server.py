@@ -450,6 +450,22 @@ def test_bad_frames_close_only_their_connection(shared: Program) -> None:
     assert shared.get("/news").text == "closed"
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux to measure memory")
+def test_trailers_for_ever_take_no_memory(tmp_path: Path) -> None:
+    def held(program: Program) -> int:
+        lines = Path(f"/proc/{program.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+    begin = b"POST /map HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+    with serving(tmp_path, "app", "", ROUTES) as program:
+        program.get("/text")
+        before = held(program)
+        with program.connect(begin + b"x: y\r\n" * 1_000_000 + b"x-last: 1\r\n\r\n") as client:
+            answer = client.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 200 ") and b"x-last" not in answer
+        assert held(program) - before < 40_000  # KB; they were 100,000
+
+
 # Clients that stall
 
 

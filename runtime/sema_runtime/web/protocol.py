@@ -77,6 +77,16 @@ class Exchange:
         self.connection.proceed(self.cycle, self.app.go_on(self.task))
 
 
+class Trailers(list[tuple[bytes, bytes]]):
+    """Where the headers behind a body in chunks go: nowhere. Without end they would fill the memory."""
+
+    def append(self, _: tuple[bytes, bytes]) -> None:
+        pass
+
+
+NO_TRAILERS = Trailers()
+
+
 class Connection(HttpToolsProtocol):
     """An HTTP connection. It stands in the state of its requests' scopes, as LINK."""
 
@@ -92,6 +102,11 @@ class Connection(HttpToolsProtocol):
             self.lost(None)  # first: what waits for the client to read is to be cancelled, not to go on
         super().connection_lost(exc)
         self.app_state = {}
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        if not self.in_head():  # a WebSocket's handshake still needs its headers
+            self.headers = NO_TRAILERS
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if app is self.app and not self.pipeline:
