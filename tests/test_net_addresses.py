@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
-from net_support import PROXIES, answering, background, reply, run, serving
+from net_support import PROXIES, answering, background, certified, received, reply, run, serving
 
 from sema_runtime import capabilities
 from sema_runtime.llm import http as llm_http
@@ -151,3 +152,35 @@ def test_a_proxy_and_its_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert proxy_for("https", "git.corp.test", 443) is None
     assert proxy_for("https", "10.1.1.1", 8443) is None
     assert proxy_for("http", "example.com", 80) is None
+
+
+@pytest.mark.parametrize("extra", [b"", b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nextra"])
+def test_a_tunnel_through_a_proxy(extra: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a proxy sends behind its own reply is not taken for the server's."""
+
+    async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await received(reader)
+        assert request.method == "CONNECT"
+        host, _, port = request.target.rpartition(":")
+        there, back = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n" + extra)
+
+        async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            while data := await source.read(65536):
+                target.write(data)
+            target.close()
+
+        await asyncio.gather(copy(reader, back), copy(there, writer))
+
+    with (
+        certified(tmp_path, monkeypatch) as (context, trust),
+        serving(answering(reply("secret")), context) as url,
+        serving(tunnel) as proxy,
+    ):
+        trust()
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
+        if extra:
+            with pytest.raises(SemaError, match="the proxy sent more than its reply"):
+                run(f'(http/get "{url}")')
+        else:
+            assert run(f'(:body (http/get "{url}"))') == "secret"
