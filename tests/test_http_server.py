@@ -466,6 +466,21 @@ def test_trailers_for_ever_take_no_memory(tmp_path: Path) -> None:
         assert held(program) - before < 40_000  # KB; they were 100,000
 
 
+@pytest.mark.parametrize("fragment", [b"\x00\x80abcd", b"\x00\x81abcd\0"])
+def test_fragments_for_ever_close_a_websocket(shared: Program, fragment: bytes) -> None:
+    upgrade = (
+        b"GET /echo/1 HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+        b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    with shared.connect(upgrade) as client:
+        assert client.recv(65536).startswith(b"HTTP/1.1 101 ")
+        with suppress(ConnectionError):
+            client.sendall(b"\x01\x80abcd" + fragment * 20_000)
+        with suppress(ConnectionError):
+            assert b"\x03\xf1" in client.recv(65536)  # 1009
+    assert shared.get("/news").text == "closed"
+
+
 # Clients that stall
 
 

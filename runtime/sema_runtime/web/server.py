@@ -19,7 +19,7 @@ from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
 from sema_runtime.web.listening import listening
-from sema_runtime.web.protocol import Connection, Watch
+from sema_runtime.web.protocol import Connection, SocketConnection, Watch
 from sema_runtime.web.reports import say
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ class Server:
         config = uvicorn.Config(
             self.app,
             http=Connection,
-            ws="websockets-sansio",
+            ws=SocketConnection,
             ws_max_size=max_body,
             lifespan="off",
             interface="asgi3",
