@@ -37,7 +37,6 @@ def view_command(run_dir: str, host: str, port: int, key_file: str | None, actor
       sema workflow view --run-dir /var/lib/pipeline/runs -p 0 --open
     """
     from sema_runtime.values.errors import SemaError
-    from sema_runtime.workflow.viewer.guard import is_loopback
     from sema_runtime.workflow.viewer.server import Viewer
 
     try:
@@ -49,7 +48,7 @@ def view_command(run_dir: str, host: str, port: int, key_file: str | None, actor
     there = "" if Path(run_dir).is_dir() else "  (no such folder yet)"
     click.echo(f"Sema workflow viewer:  {viewer.url}\n  runs: {run_dir}{there}")
     sys.stdout.flush()
-    if not is_loopback(host):
+    if not viewer.is_local:
         click.echo(f"warning: everybody who can reach {host} can read these runs", err=True)
     if open_it:
         viewer.open_browser()

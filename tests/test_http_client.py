@@ -221,7 +221,9 @@ def test_compressed_bodies() -> None:
             f"http GET {url}: the body is larger than 2999 bytes"
         )
     with serving(answering(reply(b"not gzip", content_encoding="gzip"))) as url:
-        assert failure(f'(http/get "{url}")').message.startswith(f"http GET {url}: Error -3 while decompressing")
+        assert failure(f'(http/get "{url}")').message == (
+            f"http GET {url}: the body is not valid gzip data (incorrect header check)"
+        )
 
 
 def test_the_limit_of_a_body() -> None:
@@ -244,7 +246,7 @@ def test_redirects(echo: str) -> None:
     with serving(answering(reply(status="302 Found", location=f"{echo}/x"))) as url:
         received = said(run(f'(http/post "{url}" "b" {{:headers {{:authorization "secret" :x-a "1"}}}})'))
         assert (received["method"], received["body"]) == ("GET", "")
-        assert "authorization" not in received["headers"] and received["headers"]["x-a"] == "1"
+        assert not {"authorization", "x-a"} & received["headers"].keys()
     with serving(answering(reply(status="302 Found", location="file:///etc/passwd"))) as url:
         assert failure(f'(http/get "{url}")').message.startswith(f"http GET {url}: invalid URL: ")
 

@@ -40,6 +40,7 @@ THIRD_PARTY = {
     "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
     "semac/usage_command.py": {"click"},
     "runtime/sema_runtime/net/client.py": {"httpx"},
+    "runtime/sema_runtime/net/redirects.py": {"httpx"},
     "runtime/sema_runtime/net/exchange.py": {"h11"},
     "runtime/sema_runtime/tasks/feeds.py": {"greenlet"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},

@@ -163,6 +163,6 @@ def test_editing() -> None:
     ],
 )
 def test_internal_hosts(url: str, internal: bool) -> None:
-    from sema_runtime.llm.hosts import is_internal
+    from sema_runtime.net.addresses import is_internal
 
     assert is_internal(url) is internal

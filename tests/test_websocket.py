@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from net_support import PROXIES, Happening, certified, closed_port, received, reply, run, serving, stall
+from net_support import PROXIES, Happening, answering, certified, closed_port, received, reply, run, serving, stall
 from websocket_support import echo, goodbye, shown, talking
 from websockets.asyncio.server import ServerConnection
 
@@ -248,6 +248,21 @@ def test_headers_and_subprotocols() -> None:
     with talking(conversation, subprotocols=["v2.chat"]) as url:
         options = '{:headers {:x-one 1 "Authorization" "Bearer t"} :subprotocols ["v1.chat" "v2.chat"]}'
         assert shown(url, "(:text (ws/recv c))", options) == '"1 Bearer t semac v2.chat"'
+
+
+def test_headers_stay_at_their_origin() -> None:
+    """A redirected handshake takes no key to another server, whatever its header is called."""
+
+    async def conversation(socket: ServerConnection) -> None:
+        names = ("x-api-key", "authorization", "x-of-my-own", "accept-language")
+        await socket.send(" ".join(name for name in names if name in socket.request.headers))
+
+    options = '{:headers {:x-api-key "k" :authorization "k" :x-of-my-own "k" :accept-language "en"}}'
+    with talking(conversation) as target:
+        with serving(answering(reply(status="302 Found", location=target))) as url:
+            there = url.replace("http:", "ws:")
+            assert shown(there, "(:text (ws/recv c))", options) == '"accept-language"'
+        assert shown(target, "(:text (ws/recv c))", options) == '"x-api-key authorization x-of-my-own accept-language"'
 
 
 @pytest.mark.parametrize(

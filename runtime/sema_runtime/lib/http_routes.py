@@ -134,7 +134,9 @@ def _answer(route: Route, request: Map, found: dict[str, str]) -> Any:
         params = {keyword(name): value for name, value in found.items()}
         if isinstance(earlier, Map) and len(earlier):
             params = {**earlier.stable(), **params}
-        request = request.assoc(PARAMS, Map(params))
+        entries = request.d.copy()  # as assoc, which would count them: that parses the body
+        entries[PARAMS] = Map(params)
+        request = Map(entries)
     if route.method == "ws":
         return Map({WEBSOCKET: True, WS_HANDLER: route.handler, WS_REQUEST: request})
     return route.handler(request)

@@ -7,6 +7,7 @@ from sema_runtime.lib.extras import extra_missing
 from sema_runtime.lib.http_responses import function_of
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
 from sema_runtime.web import MAX_BODY, READ_TIMEOUT
@@ -27,7 +28,8 @@ def http_serve(handler: Any, *options: Any) -> None:
 
     Options: :port (3000; 0 for any free one), :host ("0.0.0.0"), :port-fallback (take the next free port), :on-listen
     (called with `{:host :port :url :stop}` once connections are accepted), :max-body (bytes, 16 MiB), :max-connections,
-    :read-timeout (ms that a client may stall, 30000), :grace (ms that requests get when the server stops, 10000).
+    :read-timeout (ms that a client may stall, 30000), :grace (ms that requests get when the server stops, 10000),
+    :origins (a list of origins whose pages may open WebSockets besides the server's own, or "*" for all).
 
     ; (http/serve (fn (request) (http/ok {:path (:path request)})) {:port 8080})
     """
@@ -49,6 +51,7 @@ def http_serve(handler: Any, *options: Any) -> None:
         "max_connections": _number(given, "max-connections", None),
         "read_timeout": _number(given, "read-timeout", int(READ_TIMEOUT * 1000)) / 1000,
         "grace": _number(given, "grace", 10_000) / 1000,
+        "origins": _origins(given.lookup(keyword("origins"))),
     }
     fallback = given.lookup(PORT_FALLBACK)
     _serve(handler, host, port, fallback is not None and fallback is not False, on_listen, limits)
@@ -63,6 +66,27 @@ def _number(options: Map, name: str, default: Any) -> Any:
     if value < 0 and name != "port":
         raise SemaError(f"http/serve: :{name} must not be negative, got {to_text(value)}")
     return value
+
+
+def _origins(value: Any) -> frozenset[str]:
+    """The origins among the options, in one form. Raises SemaError for what is no list of strings."""
+    if value is None:
+        return frozenset()
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, (List, tuple, list)) or not all(isinstance(one, str) for one in given):
+        raise SemaError(
+            f"http/serve: :origins must be a list of strings, got {to_text(value)}",
+            'an origin looks like "https://app.example.com"; "*" allows all',
+        )
+    from sema_runtime.web.origins import normal
+
+    for one in given:
+        if one not in ("*", "null") and "://" not in one:
+            raise SemaError(
+                f"http/serve: :origins has {to_text(one)}, which is no origin",
+                'an origin looks like "https://app.example.com"; "*" allows all',
+            )
+    return frozenset(normal(one) for one in given)
 
 
 def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, limits: dict[str, Any]) -> None:

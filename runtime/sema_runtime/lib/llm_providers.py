@@ -51,14 +51,20 @@ def _check_host(base_url: str) -> None:
     """Raises SemaError for an URL that a sandboxed program may not use. Both kinds of configuration say llm/configure,
     as the reference does."""
     from sema_runtime import capabilities
-    from sema_runtime.llm.hosts import is_internal
 
-    if base_url and capabilities.restricted() and is_internal(base_url):
+    if not base_url or not capabilities.restricted():
+        return
+    from sema_runtime.llm.http import keep_public
+    from sema_runtime.net.addresses import resolves_inside
+    from sema_runtime.tasks import suspend
+
+    if suspend(resolves_inside(base_url)):
         raise SemaError(
             f"llm/configure: base-url '{base_url}' targets an internal/loopback host, which is not allowed under the"
             " current sandbox",
             "run without sandbox to use a server of this machine",
         )
+    keep_public(base_url)
 
 
 @builtin("llm/configure-embeddings", returns="nil")

@@ -117,9 +117,10 @@ def _check_allowed(file: str, endpoint: str) -> None:
     if endpoint:
         capabilities.require("otel/configure", "network")
         if capabilities.restricted():
-            from sema_runtime.llm.hosts import is_internal
+            from sema_runtime.net.addresses import resolves_inside
+            from sema_runtime.tasks import suspend
 
-            if is_internal(endpoint):
+            if suspend(resolves_inside(endpoint)):
                 raise SemaError(
                     f"otel/configure: endpoint '{endpoint}' targets an internal/loopback host, which is not allowed"
                     " under the current sandbox"

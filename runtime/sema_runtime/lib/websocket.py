@@ -6,6 +6,9 @@ whenever that loop runs: while anything in the program waits.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import cache
+
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.extras import extra_missing
 from sema_runtime.lib.http_client import header_list, options_map, positive, shown_url
@@ -158,6 +161,13 @@ class _Attempt:
             "max_queue": MAX_MESSAGES,
             "write_limit": MAX_UNSENT,
         }
+        from urllib.parse import urlsplit
+
+        with suppress(ValueError):  # websockets says what is wrong with the URL
+            parts = urlsplit(url)
+            self.settings["proxy"] = _proxy_of(
+                parts.hostname or "", parts.port or (443 if parts.scheme == "wss" else 80)
+            )
         if url.startswith("wss:"):
             from sema_runtime.net.client import tls_context
 
@@ -188,7 +198,7 @@ class _Attempt:
         """The connection, None when the handshake failed. Raises what trying again can't mend."""
         import asyncio
 
-        connect = _library().connect
+        connect = _connector(_library().connect)
         from websockets.exceptions import InvalidURI, WebSocketException
 
         try:
@@ -213,6 +223,39 @@ def _library() -> Any:
     except ImportError:
         raise extra_missing("ws/connect", "websockets", "web") from None
     return websockets.asyncio.client
+
+
+@cache
+def _connector(connect: Any) -> Any:
+    """websockets' way to connect, with our rules for proxies and for redirects to other origins."""
+    from sema_runtime.net.redirects import HARMLESS
+
+    class Connector(connect):  # type: ignore[misc]
+        additional_headers: Any
+
+        def process_redirect(self, error: Exception) -> Any:
+            from websockets.datastructures import Headers
+            from websockets.uri import parse_uri
+
+            before = self.ws_uri
+            target = super().process_redirect(error)
+            if isinstance(target, str):
+                after = parse_uri(target)
+                self.proxy = _proxy_of(after.host, after.port)
+                given = self.additional_headers
+                if given and (before.secure, before.host, before.port) != (after.secure, after.host, after.port):
+                    pairs = Headers(given).raw_items()
+                    self.additional_headers = [(name, text) for name, text in pairs if name.lower() in HARMLESS]
+            return target
+
+    return Connector
+
+
+def _proxy_of(host: str, port: int) -> bool | None:
+    """Whether websockets is to look for a proxy; None for no."""
+    from sema_runtime.net.proxies import is_direct
+
+    return None if is_direct(host, port) else True
 
 
 def _reason(error: BaseException) -> str:

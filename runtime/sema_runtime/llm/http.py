@@ -12,10 +12,13 @@ from weakref import WeakKeyDictionary
 from sema_runtime.llm import reserve
 from sema_runtime.llm.errors import ProviderError, config_error, network_error
 from sema_runtime.net import http
+from sema_runtime.net.addresses import PUBLIC
 from sema_runtime.net.failures import Failure
 
 TIMEOUT_MS = 120_000
 MAX_REQUESTS = 200  # that wait for their reply at once, streams apart; the others wait for their turn
+
+_public: set[str] = set()  # origins that must not resolve to an internal address
 
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
@@ -79,7 +82,21 @@ def encode(body: Any) -> bytes:
 def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> http.Request:
     given = {"content-type": "application/json", **headers}
     once = reserve.needed()  # who hangs up without a word may bill all the same: that is another attempt, held anew
-    return http.Request("POST", url, list(given.items()), encode(body), timeout_ms, redirects=0, repeatable=not once)
+    return http.Request(
+        "POST",
+        url,
+        list(given.items()),
+        encode(body),
+        timeout_ms,
+        redirects=0,
+        repeatable=not once,
+        reach=PUBLIC if _public and _origin(url).lower() in _public else "",
+    )
+
+
+def keep_public(url: str) -> None:
+    """From now on requests to the origin of a URL go to public addresses only, whatever its name resolves to later."""
+    _public.add(_origin(url).lower())
 
 
 def _turn() -> asyncio.Semaphore:
@@ -103,6 +120,8 @@ def _translated(failure: Failure, url: str) -> ProviderError:
         return network_error(f"no reply from {_origin(url)} within {failure.ms / 1000:g} s", maybe_billed=True)
     if failure.kind == "url":
         return config_error(f"invalid URL {url!r}: {failure.reason}")
+    if failure.kind == "address":
+        return config_error(f"{failure.reason}; the sandbox forbids that")
     if failure.kind == "header":
         return config_error(f"{failure.reason} (is the key pasted right?)")
     return network_error(f"{_origin(url)}: {failure.reason}", maybe_billed=True)

@@ -101,12 +101,14 @@ class Whole:
 
 
 class Reading:
-    """What a stream has brought. began: whether that is anything but an error."""
+    """What a stream has brought. began: whether that is anything but an error. failed: what is wrong with an event that
+    came in one piece with texts before it, which are heard first."""
 
     def __init__(self, wire: Any, request: Request) -> None:
         self.reader = wire.StreamReader(request)
         self.so_far: Callable[[], tuple[str, Usage]] = self.reader.so_far
         self.began = False
+        self.failed: ProviderError | None = None
         self._wire, self._request = wire, request
         self._splitter = wire.splitter()
         self._raw: list[bytes] = []  # what came before the first event
@@ -119,9 +121,16 @@ class Reading:
         return self._texts(self._splitter.feed(piece))
 
     def _texts(self, events: list[Event]) -> list[str]:
-        found = []
+        found: list[str] = []
         for event in events:
-            if text := self._mender.feed(replies.read(self.reader.feed, event)):
+            try:
+                text = self._mender.feed(replies.read(self.reader.feed, event))
+            except ProviderError as error:
+                if not found:
+                    raise
+                self.failed = error
+                break
+            if text:
                 found.append(text)
             self.began = True
         return found
@@ -173,6 +182,8 @@ async def _texts(provider: Provider, request: Request, reading: Callable[[Any], 
         def give(texts: list[str]) -> None:
             if texts:
                 pieces.give(texts)
+            if read.failed is not None:
+                raise read.failed
 
         def take(piece: bytes) -> Awaitable[None] | bool:
             give(read.take(piece))

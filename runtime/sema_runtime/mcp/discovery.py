@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from sema_runtime.mcp.http import origin
 from sema_runtime.mcp.protocol import Failure, decoded
+from sema_runtime.net.addresses import LOOPBACK as LOOPBACK_ONLY
 from sema_runtime.net.failures import Failure as NoReply
 from sema_runtime.net.http import Request, fetch
 
@@ -112,6 +113,13 @@ def check_url(url: Any, server: str) -> None:
         raise Failure(f"an address for the login is not https: {url}")
 
 
+def reach_of(url: str) -> str:
+    """What an address that `check_url` has let pass must resolve to: a name of this machine, unencrypted, to this
+    machine."""
+    scheme, host, _ = origin(url)
+    return LOOPBACK_ONLY if scheme == "http" and host in LOOPBACK else ""
+
+
 # Well-known places
 
 
@@ -142,7 +150,8 @@ async def _first(places: list[str], server: str) -> dict[str, Any] | None:
     """The first JSON object that is found; None when there is none anywhere."""
     for place in places:
         check_url(place, server)
-        request = Request("GET", place, (("Accept", "application/json"),), timeout_ms=TIMEOUT_MS, max_bytes=MAX_BYTES)
+        accept = (("Accept", "application/json"),)
+        request = Request("GET", place, accept, timeout_ms=TIMEOUT_MS, max_bytes=MAX_BYTES, reach=reach_of(place))
         try:
             reply = await fetch(request)
         except NoReply:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from sema_runtime import capabilities
-from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, discover
+from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, discover, reach_of
 from sema_runtime.mcp.loopback import Loopback, Show, send_browser
 from sema_runtime.mcp.protocol import Failure, decoded
 from sema_runtime.mcp.tokens import Credentials
@@ -231,7 +231,14 @@ async def _posted(url: str, form: dict[str, str], client: dict[str, str]) -> Rep
 
 async def _sent(url: str, body: bytes, headers: list[tuple[str, str]]) -> Reply:
     request = Request(
-        "POST", url, (("Accept", "application/json"), *headers), body, TIMEOUT_MS, redirects=0, max_bytes=MAX_BYTES
+        "POST",
+        url,
+        (("Accept", "application/json"), *headers),
+        body,
+        TIMEOUT_MS,
+        redirects=0,
+        max_bytes=MAX_BYTES,
+        reach=reach_of(url),
     )
     try:
         return await fetch(request)

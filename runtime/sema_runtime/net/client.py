@@ -1,13 +1,15 @@
 """Sends requests and follows redirects: the only module that imports httpx, and only when a request is made.
 
-httpx builds the requests, follows redirects and decodes bodies; the bytes go over connections of our own
-(exchange.py, link.py), which are kept and used again. What can go wrong is a `Failure`.
+httpx builds the requests; the bytes go over connections of our own (exchange.py, link.py), which are kept and used
+again. Redirects are followed (redirects.py) and bodies unpacked (decoding.py) by rules of our own, too. What can go
+wrong is a `Failure`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache, lru_cache
@@ -18,11 +20,13 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
+from sema_runtime.net.decoding import Unpacked, coding_of
 from sema_runtime.net.exchange import Broken, Exchanges
 from sema_runtime.net.failures import CONNECT_MS, IDLE_MS, Failure, cause_of, timed_out
 from sema_runtime.net.http import Part, Request, checked_header
 from sema_runtime.net.link import Link, opened
 from sema_runtime.net.proxies import Proxy, proxy_for, tunnelled
+from sema_runtime.net.redirects import PORTS, checked_url, following
 
 MAX_IDLE = 512  # connections that are kept for later
 IDLE_SECONDS = 5.0  # for which they are kept
@@ -33,50 +37,49 @@ DEFAULTS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "
 
 
 class Origin(NamedTuple):
-    """Where a connection leads. proxy: through which one."""
+    """Where a connection leads. proxy: through which one. reach: what its address was checked for."""
 
     scheme: str
     host: str
     port: int
     proxy: Proxy | None
+    reach: str
 
 
 @asynccontextmanager
-async def answered(request: Request) -> AsyncIterator[httpx.Response]:
+async def answered(request: Request) -> AsyncIterator[Answer]:
     """The response to a request, its body unread. Raises Failure, or what failure_of understands."""
-    response = await _followed(connections(), _built(request), request.redirects)
+    answer = await _followed(connections().transport, _built(request), request.redirects)
     try:
-        yield response
+        yield answer
     finally:
-        await response.aclose()
+        answer.close()
 
 
-@lru_cache(64)
-def _url(text: str) -> httpx.URL:
-    """Taken apart; programs ask the same address again and again."""
-    url = httpx.URL(text)
-    if url.scheme not in ("http", "https") or not url.host:
-        raise Failure("url", "it must start with http:// or https:// and a host")
-    if url.port is not None and not 0 < url.port < 65536:
-        raise Failure("url", f"there is no port {url.port}")
-    return url
+_url = lru_cache(64)(checked_url)  # programs ask the same address again and again
 
 
 def _built(request: Request) -> httpx.Request:
     given = [checked_header(name, value) for name, value in request.headers]
     names = {name.lower() for name, _ in given}
     headers = [(name, value) for name, value in DEFAULTS.items() if name not in names] + given
+    url = _url(request.url)
+    if url.userinfo:
+        if "authorization" not in names:
+            headers.append(("authorization", _basic(url)))
+        url = url.copy_with(userinfo=b"")
     idle = None if request.timeout_ms is not None else IDLE_MS / 1000  # limited by the caller otherwise
     parts = request.body if isinstance(request.body, list) else None
     return httpx.Request(
         request.method,
-        _url(request.url),
+        url,
         headers=headers,
         content=None if isinstance(request.body, list) else request.body,
         files=[_field(part) for part in parts] if parts else None,
         extensions={
-            "timeout": {"connect": CONNECT_MS / 1000, "read": idle, "write": idle, "pool": None},
+            "idle": idle,
             "repeatable": request.repeatable or request.method in REPEATABLE,
+            "reach": request.reach,
         },
     )
 
@@ -85,71 +88,111 @@ def _field(part: Part) -> tuple[str, Any]:
     return part.name, (part.filename, part.content, part.content_type)
 
 
-async def _followed(here: Connections, request: httpx.Request, redirects: int) -> httpx.Response:
+def _basic(url: httpx.URL) -> str:
+    """The Authorization header for the user and the password in a URL."""
+    return "Basic " + b64encode(f"{url.username}:{url.password}".encode()).decode()
+
+
+async def _followed(transport: Transport, request: httpx.Request, redirects: int) -> Answer:
     """The response to a request, or to the last of those that it was redirected to."""
-    if not redirects and not request.url.userinfo:  # then there is nothing that a client would add
-        response = await here.transport.handle_async_request(request)
-        response.request = request
-        return response
-    response = await here.client.send(request, stream=True)
+    answer = await transport.answer(request)
     for _ in range(redirects):
-        following = response.next_request
+        following = answer.following()
         if following is None:
-            return response
-        await response.aclose()
-        response = await here.client.send(following, stream=True)
-    if redirects and response.next_request is not None:
-        await response.aclose()
+            return answer
+        answer = await transport.answer(following)
+    if redirects and answer.following() is not None:
         raise Failure("redirect", f"more than {redirects} redirects")
-    return response
+    return answer
 
 
-class NoCookies(httpx.Cookies):
-    """What one reply sets, a later request doesn't send."""
+class Answer:
+    """A reply. `await read()` gives the next piece of its body, unpacked, b"" at the end; then `close`.
 
-    def extract_cookies(self, response: httpx.Response) -> None:
-        pass
+    headers: names in lower case. coding: what the body is packed in, "" for nothing.
+    """
+
+    def __init__(
+        self, transport: Transport, origin: Origin, exchanges: Exchanges, request: httpx.Request, status: int
+    ) -> None:
+        self.request = request
+        self.status = status
+        self.headers: list[tuple[str, str]] = []
+        self.coding = ""
+        self._unpacked: Unpacked | None = None
+        self._transport = transport
+        self._origin = origin
+        self._exchanges = exchanges
+        self._open = True
+
+    def header(self, name: str) -> str:
+        """The first header of that name, "" without one."""
+        return next((value for given, value in self.headers if given == name), "")
+
+    def unpack(self, most: int | None = None) -> None:
+        """Has `read` unpack the body. most: bytes that it may have before that. Raises Failure for several codings."""
+        self.coding = coding_of(self.headers)
+        if self.coding:
+            self._unpacked = Unpacked(self._raw, self.coding, most)
+
+    async def read(self) -> bytes:
+        return await (self._raw() if self._unpacked is None else self._unpacked.read())
+
+    def following(self) -> httpx.Request | None:
+        """What it redirects to; then this reply is closed."""
+        try:
+            request = following(self.request, self.status, self.headers)
+        except BaseException:
+            self.close()
+            raise
+        if request is not None:
+            self.close()
+        return request
+
+    async def _raw(self) -> bytes:
+        try:
+            return await self._exchanges.piece()
+        except (OSError, Broken) as error:
+            raise _failure(error) from error
+
+    def close(self) -> None:
+        """Gives its connection back."""
+        if self._open:
+            self._open = False
+            self._transport.give_back(self._origin, self._exchanges)
 
 
-class Client(httpx.AsyncClient):
-    cookies = NoCookies()  # type: ignore[override]  # a property there
-
-
-class Transport(httpx.AsyncBaseTransport):
-    """Our connections as httpx sees them. Those of an origin are used last in, first out; what was idle for long is
-    closed when another request ends."""
+class Transport:
+    """Our connections. Those of an origin are used last in, first out; what was idle for long is closed when another
+    request ends."""
 
     def __init__(self) -> None:
         self._idle: dict[Origin, list[tuple[float, Exchanges]]] = {}  # since when; the oldest first
         self._count = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def answer(self, request: httpx.Request) -> Answer:
+        """The reply to one request, whatever it says. Raises Failure."""
         url = request.url
-        if url.scheme not in ("http", "https"):  # of a redirect
-            raise Failure("url", f"it leads to {url.scheme}:, not http or https")
-        port = url.port or (443 if url.scheme == "https" else 80)
-        origin = Origin(url.scheme, url.host, port, proxy_for(url.scheme, url.host, port))
-        limits = request.extensions["timeout"]
+        port = url.port or PORTS[url.scheme]
+        origin = Origin(url.scheme, url.host, port, proxy_for(url.scheme, url.host, port), request.extensions["reach"])
         exchanges = self._take(origin)
         if exchanges is not None:
             try:
-                return await self._exchanged(origin, exchanges, request, limits["read"])
+                return await self._exchanged(origin, exchanges, request)
             except Failure as failure:
-                if failure.kind != "broken" or exchanges.heard or not request.extensions.get("repeatable"):
+                if failure.kind != "broken" or exchanges.heard or not request.extensions["repeatable"]:
                     raise  # else the server hung up on what was idle just when it was used again
-        exchanges = Exchanges(await _connected(origin, limits["connect"]))
-        return await self._exchanged(origin, exchanges, request, limits["read"])
+        exchanges = Exchanges(await _connected(origin))
+        return await self._exchanged(origin, exchanges, request)
 
-    async def _exchanged(
-        self, origin: Origin, exchanges: Exchanges, request: httpx.Request, idle: float | None
-    ) -> httpx.Response:
+    async def _exchanged(self, origin: Origin, exchanges: Exchanges, request: httpx.Request) -> Answer:
         target, headers = request.url.raw_path, request.headers.raw
         if origin.proxy is not None and origin.scheme == "http":
             target = b"http://" + request.url.netloc + target
             headers = [*headers, *origin.proxy.headers()]
         body = request.stream
         content = await request.aread() if isinstance(body, httpx.ByteStream) else body
-        exchanges.link.idle = idle
+        exchanges.link.idle = request.extensions["idle"]
         try:
             await exchanges.send(request.method, target, headers, content)  # type: ignore[arg-type]
             status, received = await exchanges.head()
@@ -159,7 +202,9 @@ class Transport(httpx.AsyncBaseTransport):
         except BaseException:
             exchanges.link.close()
             raise
-        return httpx.Response(status, headers=received, stream=Body(self, origin, exchanges))
+        answer = Answer(self, origin, exchanges, request, status)
+        answer.headers = [(name.lower().decode("latin-1"), _text(value)) for name, value in received]
+        return answer
 
     def _take(self, origin: Origin) -> Exchanges | None:
         """An idle connection that is still open."""
@@ -194,37 +239,24 @@ class Transport(httpx.AsyncBaseTransport):
                 del self._idle[origin]
 
 
-class Body(httpx.AsyncByteStream):
-    """The body of a reply; its connection is given back when it is closed."""
-
-    def __init__(self, transport: Transport, origin: Origin, exchanges: Exchanges) -> None:
-        self._transport = transport
-        self._origin = origin
-        self._exchanges = exchanges
-        self._open = True
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for piece in self._exchanges.pieces():
-                yield piece
-        except (OSError, Broken) as error:
-            raise _failure(error) from error
-
-    async def aclose(self) -> None:
-        if self._open:
-            self._open = False
-            self._transport.give_back(self._origin, self._exchanges)
+def _text(value: bytes) -> str:
+    """The value of a header: UTF-8 where it is that, else Latin-1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
-async def _connected(origin: Origin, seconds: float) -> Link:
+async def _connected(origin: Origin) -> Link:
     tls = tls_context() if origin.scheme == "https" else None
+    seconds = CONNECT_MS / 1000
     try:
         if origin.proxy is None:
-            return await opened(origin.host, origin.port, tls, seconds)
-        return await tunnelled(origin.proxy, origin.scheme, origin.host, origin.port, tls, seconds)
+            return await opened(origin.host, origin.port, tls, seconds, origin.reach)
+        return await tunnelled(origin.proxy, origin.scheme, origin.host, origin.port, tls, seconds, origin.reach)
     except TimeoutError:
         raise timed_out(CONNECT_MS) from None
-    except OSError as error:
+    except (OSError, Broken) as error:
         raise Failure("connect", cause_of(error) or str(error)) from error
 
 
@@ -236,11 +268,9 @@ def _failure(error: OSError | Broken) -> Failure:
 
 
 def failure_of(error: Exception) -> Failure:
-    """What went wrong, in our words, with what httpx raises."""
+    """What went wrong, in our words."""
     if isinstance(error, Failure):
         return error
-    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return Failure("url", str(error))
     return Failure("broken", cause_of(error) or str(error) or type(error).__name__)
 
 
@@ -253,7 +283,6 @@ class Connections:
         self.turns = asyncio.Semaphore(max(16, min(files // 2, MOST_REQUESTS)))
         self.streams = asyncio.Semaphore(max(16, min(files // 4, MOST_REQUESTS)))
         self.transport = Transport()
-        self.client = Client(transport=self.transport, trust_env=False)
 
 
 _connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connections] = WeakKeyDictionary()

@@ -12,7 +12,7 @@ IDLE_MS = 120_000  # the longest wait for the next piece of a reply
 class Failure(Exception):
     """A request without a reply.
 
-    kind: url, header, connect, timeout, size, redirect, broken. reason: in words, without the URL.
+    kind: url, header, connect, address, timeout, size, encoding, redirect, broken. reason: in words, without the URL.
     ms: the limit that passed, of a timeout.
     """
 

@@ -8,10 +8,13 @@ What can go wrong is a `Failure`. Proxies come from HTTPS_PROXY, HTTP_PROXY, ALL
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sema_runtime.net.failures import IDLE_MS, Failure, timed_out
+
+if TYPE_CHECKING:
+    from sema_runtime.net.client import Answer
 
 MAX_BYTES = 256 << 20  # of a body, after decompression
 MAX_REDIRECTS = 10
@@ -33,6 +36,7 @@ class Request(NamedTuple):
 
     timeout_ms: for the request as a whole, from its turn on; None for IDLE_MS between two pieces of the reply.
     repeatable: may be sent again, when a connection that was used before turns out to have ended; else its method says.
+    reach: PUBLIC or LOOPBACK of addresses.py for what the host must resolve to, "" for anything.
     """
 
     method: str
@@ -43,6 +47,7 @@ class Request(NamedTuple):
     redirects: int = MAX_REDIRECTS
     max_bytes: int = MAX_BYTES
     repeatable: bool = False
+    reach: str = ""
 
 
 class Reply(NamedTuple):
@@ -70,10 +75,10 @@ async def fetch(request: Request) -> Reply:
         async with (
             connections().turns,
             asyncio.timeout(None if limit is None else limit / 1000),
-            answered(request) as response,
+            answered(request) as answer,
         ):
-            body = await _body(response, request.max_bytes)
-            return Reply(response.status_code, response.headers.multi_items(), body)
+            body = await _body(answer, request.max_bytes)
+            return Reply(answer.status, answer.headers, body)
     except TimeoutError:
         raise timed_out(limit or 0) from None
     except Failure:
@@ -93,8 +98,7 @@ class Stream:
         self.limit = request.timeout_ms or IDLE_MS
         self._context: Any = None
         self._turn: asyncio.Semaphore | None = None  # held while it is open
-        self._response: Any = None
-        self._pieces: AsyncIterator[bytes] | None = None
+        self._answer: Answer | None = None
 
     async def open(self) -> Reply:
         """The status and the headers of the reply; its body is still to be read."""
@@ -104,18 +108,19 @@ class Stream:
         await turn.acquire()
         try:
             self._context = answered(self.request._replace(timeout_ms=self.limit))
-            self._response = await self._waited(self._context.__aenter__())
+            answer: Answer = await self._waited(self._context.__aenter__())
         except BaseException:
             turn.release()
             raise
         self._turn = turn
-        self._pieces = self._response.aiter_bytes()
-        return Reply(self._response.status_code, self._response.headers.multi_items(), b"")
+        self._answer = answer
+        answer.unpack()
+        return Reply(answer.status, answer.headers, b"")
 
     async def read(self) -> bytes:
         """The next piece, b"" at the end."""
-        assert self._pieces is not None
-        return await self._waited(anext(self._pieces, b""))  # type: ignore[no-any-return]
+        assert self._answer is not None
+        return await self._waited(self._answer.read())  # type: ignore[no-any-return]
 
     async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
         """Hands each piece to take, instead of `read`, until take says False or the reply ends. What take wants awaited
@@ -135,12 +140,12 @@ class Stream:
             raise raised[0]
 
     async def _pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
-        assert self._pieces is not None
+        assert self._answer is not None
         clock = asyncio.get_running_loop().time
         limit = self.limit / 1000
         heard = clock()
         async with asyncio.timeout(limit) as timer:
-            async for piece in self._pieces:
+            while piece := await self._answer.read():
                 wanted = take(piece)
                 if wanted is False:
                     return
@@ -155,14 +160,12 @@ class Stream:
 
     async def rest(self) -> bytes:
         """The whole body, instead of `read`."""
-        return await self._waited(_body(self._response, self.request.max_bytes))  # type: ignore[no-any-return]
+        assert self._answer is not None
+        return await self._waited(_body(self._answer, self.request.max_bytes))  # type: ignore[no-any-return]
 
     async def close(self) -> None:
-        if self._pieces is not None:
-            await self._pieces.aclose()  # type: ignore[attr-defined]
-        if self._response is not None:
-            response, self._response = self._response, None
-            await response.aclose()
+        if self._answer is not None:
+            self._answer = None
             await self._context.__aexit__(None, None, None)
         if self._turn is not None:
             self._turn.release()
@@ -192,18 +195,21 @@ def checked_header(name: str, value: str) -> tuple[str, str]:
     return name, stripped
 
 
-async def _body(response: Any, limit: int) -> bytes:
-    announced = response.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limit and response.request.method != "HEAD":
+async def _body(answer: Answer, limit: int) -> bytes:
+    from sema_runtime.net.decoding import SLACK
+
+    if not answer.coding:  # not of a stream that is being read
+        answer.unpack(limit + limit // 1000 + SLACK)
+    announced = answer.header("content-length")
+    most = limit + SLACK if answer.coding else limit
+    if announced.isdecimal() and int(announced) > most and answer.request.method != "HEAD":
         raise _too_large(limit)
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in response.aiter_bytes():
-        size += len(piece)
-        if size > limit:
+    whole = bytearray()
+    while piece := await answer.read():
+        if len(whole) + len(piece) > limit:
             raise _too_large(limit)
-        pieces.append(piece)
-    return b"".join(pieces)
+        whole += piece
+    return bytes(whole)
 
 
 def _too_large(limit: int) -> Failure:

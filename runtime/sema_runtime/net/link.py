@@ -131,17 +131,35 @@ def _is_readable(descriptor: int) -> bool:
     return bool(asked.poll(0))
 
 
-async def opened(host: str, port: int, tls: Any, seconds: float) -> Link:
-    """A connection to a host; tls: an SSLContext or None. Raises OSError, TimeoutError after that many seconds."""
-    loop = asyncio.get_running_loop()
+async def opened(host: str, port: int, tls: Any, seconds: float, reach: str = "") -> Link:
+    """A connection to a host; tls: an SSLContext or None. reach: what its addresses must be (addresses.py); then it is
+    one of those that were checked which is connected to, however the name resolves a moment later.
+
+    Raises OSError, TimeoutError after that many seconds, Failure for an address that may not be reached.
+    """
     async with asyncio.timeout(seconds):
-        _, link = await loop.create_connection(
-            Link,
-            host,
-            port,
-            ssl=tls,
-            server_hostname=host if tls is not None else None,
-            happy_eyeballs_delay=HAPPY_EYEBALLS,
-            ssl_handshake_timeout=seconds if tls is not None else None,
-        )
+        if not reach:
+            return await _opened(host, host, port, tls, seconds)
+        from sema_runtime.net.addresses import allowed
+
+        error: OSError | None = None
+        for address in await allowed(host, port, reach):
+            try:
+                return await _opened(address, host, port, tls, seconds)
+            except OSError as refused:
+                error = error or refused
+        raise error or OSError(f"{host} has no address")
+
+
+async def _opened(place: str, name: str, port: int, tls: Any, seconds: float) -> Link:
+    """place: a host or an address. name: of the host, which its certificate must have."""
+    _, link = await asyncio.get_running_loop().create_connection(
+        Link,
+        place,
+        port,
+        ssl=tls,
+        server_hostname=name if tls is not None else None,
+        happy_eyeballs_delay=HAPPY_EYEBALLS,
+        ssl_handshake_timeout=seconds if tls is not None else None,
+    )
     return link

@@ -6,10 +6,14 @@ import asyncio
 import os
 import sys
 from base64 import b64encode
+from contextlib import suppress
 from functools import cache
+from ipaddress import ip_network
+from socket import gaierror
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from sema_runtime.net.addresses import Address, address_of, allowed, embedded
 from sema_runtime.net.exchange import Exchanges, Headers
 from sema_runtime.net.failures import Failure
 from sema_runtime.net.link import Link, opened
@@ -37,13 +41,65 @@ def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
     """The proxy for a host. Raises Failure for a setting that can't be used."""
     if sys.platform not in SYSTEMS and not any(name in os.environ for name in VARIABLES):
         return None
-    from urllib.request import getproxies, proxy_bypass
+    from urllib.request import getproxies
 
-    known = getproxies()
-    setting = known.get(scheme) or known.get("all")
-    if not setting or proxy_bypass(f"{host}:{port}"):
-        return None
-    return _parsed(setting)
+    settings = getproxies()
+    setting = settings.get(scheme) or settings.get("all")
+    return None if not setting or is_direct(host, port) else _parsed(setting)
+
+
+def is_direct(host: str, port: int) -> bool:
+    """Whether a host is reached without a proxy, even if there is one."""
+    from urllib.request import getproxies
+
+    exceptions = getproxies().get("no")
+    if exceptions is not None:
+        return is_excepted(host, port, exceptions)
+    if sys.platform not in SYSTEMS:
+        return False
+    from urllib.request import proxy_bypass
+
+    return bool(proxy_bypass(f"{host}:{port}"))
+
+
+def is_excepted(host: str, port: int, exceptions: str) -> bool:
+    """Whether NO_PROXY names a host. Its entries, between commas or spaces: `*` for all hosts; `example.com`,
+    `.example.com` or `*.example.com` for the domain and all below it; an IP address, or a network (`10.0.0.0/8`);
+    each but a network may have a port (`example.com:8080`, `[::1]:80`). Names are compared, not resolved.
+    """
+    name = host.strip("[]").rstrip(".").lower()
+    address = address_of(name)
+    if address is not None:
+        address = embedded(address)
+    return any(_matches(entry, name, address, port) for entry in exceptions.replace(",", " ").lower().split())
+
+
+def _matches(entry: str, name: str, address: Address | None, port: int) -> bool:
+    if entry == "*":
+        return True
+    if "/" in entry:
+        try:
+            return address is not None and address in ip_network(entry, strict=False)
+        except ValueError:
+            return False
+    pattern, wanted = _split(entry)
+    if wanted and wanted != str(port):
+        return False
+    pattern = pattern.rstrip(".")
+    if address is not None:
+        excepted = address_of(pattern)
+        return excepted is not None and embedded(excepted) == address
+    domain = pattern.removeprefix("*").removeprefix(".")
+    return bool(domain) and (name == domain or name.endswith(f".{domain}"))
+
+
+def _split(entry: str) -> tuple[str, str]:
+    """(host, port) of an entry; the port is "" without one."""
+    if entry.startswith("["):
+        host, _, port = entry[1:].partition("]")
+        return host, port.removeprefix(":")
+    host, colon, port = entry.rpartition(":")
+    return (host, port) if colon and ":" not in host and port.isdecimal() else (entry, "")
 
 
 @cache
@@ -64,10 +120,15 @@ def _parsed(setting: str) -> Proxy:
     return Proxy(parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80), credentials)
 
 
-async def tunnelled(proxy: Proxy, scheme: str, host: str, port: int, tls: Any, seconds: float) -> Link:
-    """A connection to the proxy; for https to the host behind it. Raises OSError, TimeoutError, Failure."""
+async def tunnelled(proxy: Proxy, scheme: str, host: str, port: int, tls: Any, seconds: float, reach: str = "") -> Link:
+    """A connection to the proxy; for https to the host behind it. reach: what the host's addresses must be, as far as
+    they are known here: the proxy resolves the name itself. Raises OSError, TimeoutError, Failure."""
     from sema_runtime.net.client import tls_context
 
+    if reach:
+        with suppress(gaierror):  # only the proxy knows the name
+            async with asyncio.timeout(seconds):
+                await allowed(host, port, reach)
     link = await opened(proxy.host, proxy.port, tls_context() if proxy.scheme == "https" else None, seconds)
     if scheme == "http":
         return link
@@ -91,3 +152,5 @@ async def _connect(link: Link, proxy: Proxy, target: str) -> None:
 
         phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
         raise Failure("connect", f"{status} {phrase}".rstrip())
+    if exchanges.has_more():  # it would be taken for the server's
+        raise Failure("connect", "the proxy sent more than its reply")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from sema_runtime.web.app import Application
@@ -14,13 +14,21 @@ READ_TIMEOUT = 30.0
 
 
 def asgi_app(
-    handler: Callable[[Any], Any], *, max_body: int = MAX_BODY, read_timeout: float = READ_TIMEOUT
+    handler: Callable[[Any], Any],
+    *,
+    max_body: int = MAX_BODY,
+    read_timeout: float = READ_TIMEOUT,
+    origins: Iterable[str] = (),
 ) -> Application:
     """An ASGI application that answers with a Sema handler, for any ASGI server or framework.
 
     handler: a function from request map to response map, as `http/router` makes them. max_body: bytes a request's body
-    may have (413 above). read_timeout: seconds a client may pause while it sends the body (408).
+    may have (413 above). read_timeout: seconds a client may pause while it sends the body, and that the whole body may
+    take, plus a second for each KiB (408). origins: of pages that may open WebSockets besides those of the same host
+    and port, such as `https://app.example.com`; `*` for all.
     """
     from sema_runtime.web.app import Application
+    from sema_runtime.web.origins import normal
 
-    return Application(handler, max_body=max_body, read_timeout=read_timeout)
+    allowed = frozenset(normal(origin) for origin in origins)
+    return Application(handler, max_body=max_body, read_timeout=read_timeout, origins=allowed)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 BROKEN = text_response(500, "Handler did not respond")
 CLOSE = (b"connection", b"close")
+SLOWEST = 1024  # bytes a second of a body, beyond the time that a client may stall
 LINK = "sema.link"  # in the state of a scope: its Connection, in our own server
 NO_STATE: dict[str, Any] = {}
 
@@ -56,6 +57,7 @@ class Gone(Exception):
 
 class Application:
     """An ASGI application. scheduler: whose tasks the requests are, by default those of the running loop.
+    origins: of the pages that may open WebSockets besides the server's own (origins.py).
     context: the context variables that handlers see, by default those of the request's coroutine.
     on_exit: what is called when a handler ends the program (`exit`), by default it is raised."""
 
@@ -65,6 +67,7 @@ class Application:
         *,
         max_body: int,
         read_timeout: float,
+        origins: frozenset[str] = frozenset(),
         scheduler: Scheduler | None = None,
         context: Context | None = None,
         on_exit: Callable[[BaseException], None] | None = None,
@@ -72,6 +75,7 @@ class Application:
         self.handler = handler
         self.max_body = max_body
         self.read_timeout = read_timeout
+        self.origins = origins
         self.scheduler = scheduler
         self.context = context
         self.on_exit = on_exit
@@ -136,27 +140,29 @@ class Application:
             await send_parts(send, *text_response(400, "WebSocket upgrade required"))
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """The whole body. Raises Refused when it is too large or doesn't come, Gone when the client went away."""
+        """The whole body. Raises Refused when it is too large, stops coming or only drips, Gone when the client went
+        away."""
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > self.max_body:
                 raise self._too_large()
-        parts: list[bytes] = []
-        size = 0
+        body = bytearray()
+        clock = asyncio.get_running_loop().time
+        began = clock()
         while True:
+            slowest = began + self.read_timeout + len(body) / SLOWEST
             try:
-                async with asyncio.timeout(self.read_timeout):
+                async with asyncio.timeout_at(min(slowest, clock() + self.read_timeout)):
                     message = await receive()
             except TimeoutError:
                 raise Refused(408, "Request Timeout") from None
             if message["type"] == "http.disconnect":
                 raise Gone
             part = message.get("body", b"")
-            size += len(part)
-            if size > self.max_body:
+            if len(body) + len(part) > self.max_body:
                 raise self._too_large()
-            parts.append(part)
+            body += part
             if not message.get("more_body", False):
-                return b"".join(parts)
+                return bytes(body)
 
     def _too_large(self) -> Refused:
         return Refused(413, f"Request body too large or unreadable (max {self.max_body} bytes)")

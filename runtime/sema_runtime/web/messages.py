@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from re import compile as regex
 
 from sema_runtime.lib.http_responses import BODY, HEADERS, HTML_HEADERS, JSON_HEADERS, STATUS, TEXT_HEADERS
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 Headers = list[tuple[bytes, bytes]]
 
 METHOD, PATH, QUERY, PARAMS = keyword("method"), keyword("path"), keyword("query"), keyword("params")
-JSON, BYTES, REMOTE = keyword("json"), keyword("bytes"), keyword("remote")
+BYTES, REMOTE = keyword("bytes"), keyword("remote")
 EMPTY = Map()
 
 # A method outside of this list is answered with 501: each keyword lives for ever, and clients choose the methods.
@@ -111,7 +110,7 @@ def _decoded(text: str) -> str:
 
 def with_body(request: Map, body: bytes) -> Map:
     """The request with :body, :json where the client says that it is JSON and it can be read, :bytes where it is no
-    text."""
+    text. The JSON is parsed when somebody asks for it."""
     more: dict[Keyword, Any] = {}
     try:
         text = body.decode()
@@ -119,12 +118,12 @@ def with_body(request: Map, body: bytes) -> Map:
         text = body.decode(errors="replace")
         more[BYTES] = body
     more[BODY] = text
+    entries = {**request.d, **more}
     if text and "json" in request.d[HEADERS].d.get("content-type", ""):
-        from sema_runtime.lib.json import json_decode
+        from sema_runtime.web.late_json import LateJson, Parsing
 
-        with suppress(SemaError, RecursionError):
-            more[JSON] = json_decode(text)
-    return Map({**request.d, **more})
+        entries = LateJson(entries, Parsing(text))
+    return Map(entries)
 
 
 # Responses

@@ -6,6 +6,7 @@ from __future__ import annotations
 from asyncio import Transport
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.web.app import LINK, Gone, cancel, special
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from websockets.frames import Frame
+
     from sema_runtime.tasks.strands import Task
     from sema_runtime.web.app import Application
     from sema_runtime.web.messages import Headers
 
 AT_ONCE = 1 << 16  # bytes of a body that may be copied so that it goes out with its head
+MOST_FRAGMENTS = 16_384  # of a WebSocket message
+TOO_MUCH = 1009  # status code of closing
 MAX_HEAD = 64 * 1024  # bytes of request line and headers
 
 
@@ -77,6 +82,16 @@ class Exchange:
         self.connection.proceed(self.cycle, self.app.go_on(self.task))
 
 
+class Trailers(list[tuple[bytes, bytes]]):
+    """Where the headers behind a body in chunks go: nowhere. Without end they would fill the memory."""
+
+    def append(self, _: tuple[bytes, bytes]) -> None:
+        pass
+
+
+NO_TRAILERS = Trailers()
+
+
 class Connection(HttpToolsProtocol):
     """An HTTP connection. It stands in the state of its requests' scopes, as LINK."""
 
@@ -92,6 +107,11 @@ class Connection(HttpToolsProtocol):
             self.lost(None)  # first: what waits for the client to read is to be cancelled, not to go on
         super().connection_lost(exc)
         self.app_state = {}
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        if not self.in_head():  # a WebSocket's handshake still needs its headers
+            self.headers = NO_TRAILERS
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if app is self.app and not self.pipeline:
@@ -147,6 +167,20 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
         else:
             self.transport.abort()
+
+
+class SocketConnection(WebSocketsSansIOProtocol):
+    """A WebSocket connection whose messages have a limit of fragments: empty ones count for nothing in their size."""
+
+    def handle_cont(self, event: Frame) -> None:
+        if self.close_sent:
+            return
+        if len(self.frames) < MOST_FRAGMENTS:
+            super().handle_cont(event)
+            return
+        self.frames = []
+        self.conn.fail(TOO_MUCH, f"a message of more than {MOST_FRAGMENTS} fragments")
+        self.handle_parser_exception()
 
 
 class Watch:

@@ -19,7 +19,7 @@ from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
 from sema_runtime.web.listening import listening
-from sema_runtime.web.protocol import Connection, Watch
+from sema_runtime.web.protocol import Connection, SocketConnection, Watch
 from sema_runtime.web.reports import say
 
 TYPE_CHECKING = False
@@ -67,6 +67,7 @@ class Server:
         max_connections: int | None,
         read_timeout: float,
         grace: float,
+        origins: frozenset[str] = frozenset(),
     ) -> None:
         self.tasks = scheduler()
         self.listener = listener
@@ -75,6 +76,7 @@ class Server:
             handler,
             max_body=max_body,
             read_timeout=read_timeout,
+            origins=origins,
             scheduler=self.tasks,
             context=copy_context(),
             on_exit=self.fail,
@@ -82,7 +84,7 @@ class Server:
         config = uvicorn.Config(
             self.app,
             http=Connection,
-            ws="websockets-sansio",
+            ws=SocketConnection,
             ws_max_size=max_body,
             lifespan="off",
             interface="asgi3",

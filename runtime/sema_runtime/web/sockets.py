@@ -12,6 +12,7 @@ from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
 from sema_runtime.web.app import BROKEN, Gone, special
 from sema_runtime.web.messages import Refused, request_map, response_parts, text_response
+from sema_runtime.web.origins import origin_allowed
 from sema_runtime.web.reports import report_request
 from sema_runtime.web.streams import LIMIT, Closed, Outbox
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sema_runtime.web.messages import Headers
 
 SEND, RECV, CLOSE, REQUEST = keyword("send"), keyword("recv"), keyword("close"), keyword("request")
+MOST_HELD = 16 << 20  # characters and bytes that wait to be received before the client has to wait
 NORMAL, FAILED = 1000, 1011  # status codes of closing
 
 
@@ -38,6 +40,7 @@ class Socket:
         self.sending = send
         self.outbox = Outbox(scheduler, "WebSocket closed")
         self.inbox: deque[Any] = deque()
+        self.held = 0  # characters and bytes in the inbox
         self.receiving: deque[Waiter] = deque()
         self.room: asyncio.Future[None] | None = None  # set while reading waits until the inbox is emptier
         self.ended = False  # nothing more will come
@@ -69,6 +72,7 @@ class Socket:
             self.receiving.append(waiter)
             self.scheduler.wait(waiter)
         message = self.inbox.popleft()
+        self.held -= len(message)
         self._make_room()
         return message
 
@@ -76,13 +80,17 @@ class Socket:
         """Closes the connection, after what was sent."""
         self.end()
         self.inbox.clear()
+        self.held = 0
         self._make_room()
         self.outbox.close()
 
     def _make_room(self) -> None:
-        if self.room is not None and len(self.inbox) < LIMIT:
+        if self.room is not None and not self._is_full():
             self.room.set_result(None)
             self.room = None
+
+    def _is_full(self) -> bool:
+        return len(self.inbox) >= LIMIT or self.held >= MOST_HELD
 
     # Called by the loop
 
@@ -108,8 +116,9 @@ class Socket:
                     continue
                 text = message.get("text")
                 self.inbox.append(message["bytes"] if text is None else text)
+                self.held += len(self.inbox[-1])
                 self._wake()
-                if len(self.inbox) >= LIMIT:
+                if self._is_full():
                     self.room = asyncio.get_running_loop().create_future()
                     await self.room
         finally:
@@ -132,6 +141,8 @@ async def serve_socket(app: Application, scope: Scope, receive: Receive, send: S
     """Answers a WebSocket request: accepts it when the application's handler gives a WebSocket, else refuses it."""
     await receive()  # websocket.connect
     try:
+        if not origin_allowed(scope["headers"], app.origins):
+            raise Refused(403, "Origin not allowed")
         request, _ = request_map(scope)
         value = await app.result(app.start(lambda: app.handler(request)), None, scope)
         if special(value) is not WEBSOCKET:

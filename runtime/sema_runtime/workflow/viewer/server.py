@@ -50,6 +50,13 @@ class Viewer:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it listens where only this machine reaches it: at a loopback address, whatever the host is called."""
+        from sema_runtime.workflow.viewer.guard import is_loopback
+
+        return self.listener is not None and is_loopback(self.listener.getsockname()[0])
+
     def url_of(self, run: str) -> str:
         """The page with one run open."""
         from urllib.parse import quote
@@ -65,11 +72,11 @@ class Viewer:
             raise extra_missing("the workflow viewer", error.name or "uvicorn", "web") from None
         from sema_runtime.workflow.viewer.app import Application
         from sema_runtime.workflow.viewer.decisions import Decisions
-        from sema_runtime.workflow.viewer.guard import is_loopback
 
-        if self.signing_key is not None and not is_loopback(self.host):
-            raise SemaError(f"a viewer that decides about approvals listens on loopback only, not at {self.host}")
         self.listener = bound(self.host, self.port)
+        if self.signing_key is not None and not self.is_local:
+            self.listener.close()
+            raise SemaError(f"a viewer that decides about approvals listens on loopback only, not at {self.host}")
         self.port = self.listener.getsockname()[1]
         self.app = Application(self.root, self.host, Decisions(self.signing_key, self.actor))
         config = uvicorn.Config(

@@ -1,0 +1,52 @@
+"""Which pages may open WebSockets. Browsers let a page of any site connect to any server, with the cookies of its user,
+and say in the Origin header whose page it is; so the server has to look."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+ANY = "*"
+
+
+def origin_allowed(headers: Iterable[tuple[bytes, bytes]], origins: frozenset[str]) -> bool:
+    """Whether a request comes from no browser, from a page of the server's own host and port, or of one of the origins.
+    Names of headers are in lower case."""
+    given = {value for name, value in headers if name == b"origin"}
+    if not given or ANY in origins:
+        return True
+    hosts = {value for name, value in headers if name == b"host"}
+    if len(given) > 1 or len(hosts) > 1:
+        return False
+    origin = normal(given.pop().decode("latin-1"))
+    if origin in origins:
+        return True
+    scheme, _, place = origin.partition("://")
+    if scheme not in PORTS or not hosts:
+        return False
+    return place == _place(scheme, hosts.pop().decode("latin-1"))
+
+
+def normal(origin: str) -> str:
+    """An origin in one form: `https://example.com:443`; what has none, like `null`, in lower case."""
+    text = origin.strip().lower()
+    scheme, found, rest = text.partition("://")
+    if not found or scheme not in PORTS:
+        return text
+    return f"{scheme}://{_place(scheme, rest.rstrip('/'))}"
+
+
+def _place(scheme: str, host: str) -> str:
+    """Host and port of `host` or `host:port`; "" for what is neither."""
+    try:
+        parts = urlsplit(f"//{host.strip().lower()}")
+        port = parts.port or PORTS[scheme]
+    except ValueError:
+        return ""
+    if not parts.hostname or parts.path or parts.query or parts.username is not None:
+        return ""
+    return f"{parts.hostname}:{port}"
