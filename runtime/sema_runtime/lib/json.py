@@ -1,4 +1,4 @@
-"""JSON: maps with keyword keys, lists, exact integers of any size. Errors read as the reference's do (json_errors)."""
+"""JSON: maps with keyword keys, lists, exact integers. Errors read as the reference's do (json_errors)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import argument_error
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.digits import TooManyDigits, may_exceed, whole
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map, json_map
@@ -65,9 +66,19 @@ def _decoder() -> JSONDecoder:
     return JSONDecoder(parse_constant=_no_constant)
 
 
+@cache
+def _counting_decoder() -> JSONDecoder:
+    """The same for texts that may hold integers of too many digits: it asks `whole` for each integer."""
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_no_constant, parse_int=whole)
+
+
 @builtin("json/decode", pure=True)
 def json_decode(text: Any) -> Any:
     """Parses a JSON text to values: objects are maps with keyword keys, arrays lists, null and floats out of range nil.
+
+    An integer may have 20000 digits; a longer one, whose conversion would take long, is an error.
 
     (json/decode "{\\"a\\": [1, 2.5, null]}") => {:a (1 2.5 nil)}
     (json/decode "[1, 2") ! json/decode: parse error at line 1 column 5: EOF while parsing a list at line 1 column 5
@@ -77,7 +88,9 @@ def json_decode(text: Any) -> Any:
     if _suspicious(text):
         _check(text)
     try:
-        return _lifted(_decoder().decode(text))
+        return _lifted((_counting_decoder() if may_exceed(text) else _decoder()).decode(text))
+    except TooManyDigits as error:
+        raise SemaError(f"json/decode: {error.message}", error.hint) from None
     except (ValueError, RecursionError) as error:
         _check(text)
         raise SemaError(f"json/decode: {error}", DECODE_HINT) from None  # an integer with too many digits for Python

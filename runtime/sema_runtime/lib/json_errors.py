@@ -5,10 +5,23 @@ Runs only when decoding failed or might have accepted too much: a plain recursiv
 
 from __future__ import annotations
 
+import re
+
 DIGITS = frozenset(b"0123456789")
 HEX = frozenset(b"0123456789abcdefABCDEF")
 ESCAPES = frozenset(b'"\\/bfnrt')
 DEEPEST = 127
+BLANK = frozenset(b" \t\n\r")
+BLANKS = re.compile(rb"[ \t\n\r]*")
+RUN_OF_DIGITS = re.compile(rb"[0-9]*")
+PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')  # of a string
+SHORT = re.compile(rb"(?:0|[1-9][0-9]{0,17})(?=[,\]}])")  # a number that nothing is wrong with
+
+
+def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+    found = pattern.match(data, at)
+    assert found is not None
+    return found.end()
 
 
 class _Stop(Exception):
@@ -45,10 +58,10 @@ class _Reader:
 
     def blank(self) -> int:
         """Skips white space; the next byte, -1 at the end."""
-        data = self.data
-        while self.at < len(data) and data[self.at] in b" \t\n\r":
-            self.at += 1
-        return data[self.at] if self.at < len(data) else -1
+        data, at = self.data, self.at
+        if at < len(data) and data[at] in BLANK:
+            at = self.at = _end(BLANKS, data, at)
+        return data[at] if at < len(data) else -1
 
     def peek(self) -> int:
         return self.data[self.at] if self.at < len(self.data) else -1
@@ -145,6 +158,10 @@ class _Reader:
 
     def number(self) -> None:
         """Behind the sign."""
+        whole = SHORT.match(self.data, self.at)
+        if whole is not None:
+            self.at = whole.end()
+            return
         first = self.take()
         if first < 0:
             raise self.fail_here("EOF while parsing a value")
@@ -168,13 +185,13 @@ class _Reader:
 
     def digits(self) -> bool:
         start = self.at
-        while self.peek() in DIGITS:
-            self.at += 1
+        self.at = _end(RUN_OF_DIGITS, self.data, start)
         return self.at > start
 
     def string(self) -> None:
         """Behind the opening quote."""
         while True:
+            self.at = _end(PLAIN, self.data, self.at)
             mark = self.take()
             if mark < 0:
                 raise self.fail_here("EOF while parsing a string")

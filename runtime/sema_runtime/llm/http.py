@@ -13,8 +13,10 @@ from sema_runtime.llm import reserve
 from sema_runtime.llm.errors import ProviderError, config_error, network_error
 from sema_runtime.net import http
 from sema_runtime.net.failures import Failure
+from sema_runtime.values.digits import small
 
 TIMEOUT_MS = 120_000
+LARGEST_TURNS = 1_000_000
 MAX_REQUESTS = 200  # that wait for their reply at once, streams apart; the others wait for their turn
 
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -93,7 +95,7 @@ def _turn() -> asyncio.Semaphore:
 def _most_requests() -> int:
     """MAX_REQUESTS, or what SEMA_LLM_CONCURRENCY says."""
     given = os.environ.get("SEMA_LLM_CONCURRENCY", "")
-    return max(1, int(given)) if given.isdecimal() else MAX_REQUESTS
+    return max(1, small(given, LARGEST_TURNS)) if given.isdecimal() else MAX_REQUESTS
 
 
 def _translated(failure: Failure, url: str) -> ProviderError:

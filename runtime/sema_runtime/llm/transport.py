@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from sema_runtime import tasks
+from sema_runtime.json_input import loads
 from sema_runtime.llm import http, lisp_provider, replies, tool_names
 from sema_runtime.llm.advice import asking
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
@@ -82,7 +82,7 @@ def used_by(wire: Any, text: str) -> Usage | None:
     if '"usage' not in text and "_count" not in text:
         return None
     try:
-        used: Usage = wire.usage_in(json.loads(text))
+        used: Usage = wire.usage_in(loads(text))
     except replies.MALFORMED:
         return None
     return used if used.total else None

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from sema_runtime.net.failures import IDLE_MS, Failure, timed_out
+from sema_runtime.values.digits import small
 
 MAX_BYTES = 256 << 20  # of a body, after decompression
 MAX_REDIRECTS = 10
@@ -194,7 +195,7 @@ def checked_header(name: str, value: str) -> tuple[str, str]:
 
 async def _body(response: Any, limit: int) -> bytes:
     announced = response.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limit and response.request.method != "HEAD":
+    if announced.isdecimal() and small(announced, limit + 1) > limit and response.request.method != "HEAD":
         raise _too_large(limit)
     pieces: list[bytes] = []
     size = 0
