@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+MOST_LEVELS = 127  # as `json/decode` takes, and the reference everywhere
+
+
+class TooDeep(ValueError):
+    """JSON with more than MOST_LEVELS arrays and objects in one another."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is nested deeper than {MOST_LEVELS} levels")
+
+
 def loads(text: str | bytes, **options: Any) -> Any:
     """As `json.loads`, except that an integer of too many digits raises TooManyDigits, which is a ValueError, before
     it takes time. Raises RecursionError for what is nested too deeply."""
@@ -39,14 +49,30 @@ def _decode() -> Callable[[str], Any]:
 
 def received(text: str | bytes) -> Any:
     """As `reply`, for a whole message. Bytes that aren't UTF-8 and halves of characters become U+FFFD, which any output
-    takes."""
+    takes. Raises ValueErrors: TooManyDigits, TooDeep, JSONDecodeError."""
     shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    value = reply(shown.removeprefix("\ufeff"))
+    try:
+        value = reply(shown.removeprefix("\ufeff"))
+    except RecursionError:
+        raise TooDeep from None
+    if shown.count("[") + shown.count("{") > MOST_LEVELS:
+        _check_levels(value)
     return mended_json(value) if "\\ud" in shown or "\\uD" in shown else value
 
 
 def _none(_: str) -> None:
     return None
+
+
+def _check_levels(value: Any) -> None:
+    """Raises TooDeep. Goes through a value level by level."""
+    level = [value]
+    for _ in range(MOST_LEVELS + 1):
+        inner = [one.values() if type(one) is dict else one for one in level if type(one) in (dict, list)]
+        if not inner:
+            return
+        level = [item for items in inner for item in items if type(item) in (dict, list)]
+    raise TooDeep
 
 
 def mended_json(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sema_runtime.json_input import mended_json, received, reply
+from sema_runtime.json_input import TooDeep, mended_json, received, reply
 from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Image, Message, Request, tokens
 from sema_runtime.net.sse import Event, SseParser
@@ -36,7 +36,7 @@ def error_text(body: str) -> str:
     """The message in an error body: `error.message`, `error`, `message`, else the text itself."""
     try:
         value = received(body)
-    except (ValueError, RecursionError):
+    except ValueError:
         return body.strip()[:MESSAGE_LIMIT] or "(empty reply)"
     inner = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(inner, dict):
@@ -61,14 +61,14 @@ def inner_error(error: Any, status: int = 200) -> ProviderError:
 
 def arguments_of(text: Any) -> Any:
     """Tool arguments from their JSON text; {} when it can't be read or is empty. Raises a parse error for an integer
-    that is too long to be read."""
+    of too many digits and for what is nested too deeply."""
     if not isinstance(text, str):
         return mended_json(text) if isinstance(text, dict) else {}
     try:
         return received(text) if text.strip() else {}
-    except TooManyDigits as error:
+    except (TooManyDigits, TooDeep) as error:
         raise parse_error(f"the arguments of a tool call can't be read: {error}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}
 
 
