@@ -52,10 +52,11 @@ def _check_host(base_url: str) -> None:
     as the reference does."""
     from sema_runtime import capabilities
     from sema_runtime.llm.hosts import is_internal
+    from sema_runtime.redaction import shown_url
 
     if base_url and capabilities.restricted() and is_internal(base_url):
         raise SemaError(
-            f"llm/configure: base-url '{base_url}' targets an internal/loopback host, which is not allowed under the"
+            f"llm/configure: base-url '{shown_url(base_url)}' targets an internal/loopback host, which is not allowed under the"
             " current sandbox",
             "run without sandbox to use a server of this machine",
         )

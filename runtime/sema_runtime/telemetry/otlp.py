@@ -179,9 +179,9 @@ class _FirstFailure(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if not self.said:
             self.said = True
-            from sema_runtime.llm.secrets import known, redacted
+            from sema_runtime.redaction import hidden
 
-            warn(redacted(record.getMessage(), [*self.secrets, *known()]))
+            warn(hidden(record.getMessage(), self.secrets))
 
 
 def _tame_logging(settings: Settings) -> None:
