@@ -18,9 +18,10 @@ SHORTEST_KEY = 8  # characters; a shorter one could be any word
 NAMES = frozenset((
     "key", "apikey", "accesskey", "accesskeyid", "secretkey", "secretaccesskey", "privatekey", "subscriptionkey",
     "authkey", "appkey", "appsecret", "token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken",
-    "securitytoken", "apitoken", "secret", "clientsecret", "apisecret", "password", "passwd", "pwd", "pass", "passphrase", "auth",
-    "authorization", "credential", "credentials", "sig", "signature", "sign", "hmac", "code", "codeverifier",
-    "clientassertion", "assertion", "jwt", "session", "sessionid", "sid", "cookie", "awsaccesskeyid", "googleaccessid",
+    "securitytoken", "apitoken", "secret", "clientsecret", "apisecret", "password", "passwd", "pwd", "pass",
+    "passphrase", "auth", "authorization", "credential", "credentials", "sig", "signature", "sign", "hmac", "code",
+    "codeverifier", "clientassertion", "assertion", "jwt", "session", "sessionid", "sid", "cookie", "awsaccesskeyid",
+    "googleaccessid",
 ))  # of parameters, in lower case without dashes  # fmt: skip
 ENDINGS = ("key", "token", "secret", "password", "passwd", "signature", "credential")
 STARTS = ("xamz", "xgoog", "xoss")  # parts of signed URLs

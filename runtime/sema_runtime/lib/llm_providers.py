@@ -56,8 +56,8 @@ def _check_host(base_url: str) -> None:
 
     if base_url and capabilities.restricted() and is_internal(base_url):
         raise SemaError(
-            f"llm/configure: base-url '{shown_url(base_url)}' targets an internal/loopback host, which is not allowed under the"
-            " current sandbox",
+            f"llm/configure: base-url '{shown_url(base_url)}' targets an internal/loopback host, which is"
+            " not allowed under the current sandbox",
             "run without sandbox to use a server of this machine",
         )
 

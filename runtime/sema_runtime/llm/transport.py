@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib import import_module
@@ -107,15 +108,16 @@ class Reading:
         self.reader = wire.StreamReader(request)
         self.so_far: Callable[[], tuple[str, Usage]] = self.reader.so_far
         self.began = False
+        self.events = 0  # that bring something, or may
         self._wire, self._request = wire, request
         self._splitter = wire.splitter()
-        self._raw: list[bytes] = []  # what came before the first event
+        self._raw = bytearray()  # what came before the first event
         self._mender = replies.Mender()
 
     def take(self, piece: bytes) -> list[str]:
         """The texts in a piece of the stream."""
         if not self.began:
-            self._raw.append(piece)
+            self._raw += piece
         return self._texts(self._splitter.feed(piece))
 
     def _texts(self, events: list[Event]) -> list[str]:
@@ -124,6 +126,7 @@ class Reading:
             if text := self._mender.feed(replies.read(self.reader.feed, event)):
                 found.append(text)
             self.began = True
+            self.events += event.name != "ping"
         return found
 
     def close(self) -> list[str]:
@@ -132,7 +135,7 @@ class Reading:
 
     def end(self) -> tuple[Reply, str]:
         """The whole reply, and a last piece of its text. Raises ProviderError when it isn't whole."""
-        if not self.began and (body := b"".join(self._raw).strip()).startswith(b"{"):  # the server doesn't stream
+        if not self.began and (body := self._raw.strip()).startswith(b"{"):  # the server doesn't stream
             reply = whole(self._wire, body.decode("utf-8", "replace"), self._request)
             self.began, self.so_far = True, Whole(reply).so_far
             return reply, reply.content
@@ -165,6 +168,17 @@ def stream(
 
 async def _texts(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
     """The reply that a stream adds up to; its texts are given to pieces as they come."""
+    limit = request.timeout_ms
+    if limit is None:
+        return await _read(provider, request, reading, pieces)
+    try:
+        async with asyncio.timeout(limit / 1000):
+            return await _read(provider, request, reading, pieces)
+    except TimeoutError:
+        raise http.no_reply(wire_of(provider).url(provider, request, True), limit) from None
+
+
+async def _read(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
     source = await _open(provider, request)
     try:
         read = Reading(wire_of(provider), request)
@@ -175,7 +189,10 @@ async def _texts(provider: Provider, request: Request, reading: Callable[[Any], 
                 pieces.give(texts)
 
         def take(piece: bytes) -> Awaitable[None] | bool:
+            before = read.events
             give(read.take(piece))
+            if read.events > before:
+                source.advanced()
             return pieces.room() if pieces.crowded() else not read.reader.done
 
         await source.pour(take)
