@@ -53,7 +53,7 @@ def _decimal(text: str) -> int | float | None:
     if not (text.isascii() and whole.isdecimal()):
         return None
     if not point:
-        return digits.whole(text)
+        return int(text) if len(text) < digits.DIGITS_AT_ONCE else digits.whole(text)
     return float(text) if fraction.isdecimal() else None
 
 

@@ -14,7 +14,14 @@ DEEPEST = 127
 BLANK = frozenset(b" \t\n\r")
 BLANKS = re.compile(rb"[ \t\n\r]*")
 RUN_OF_DIGITS = re.compile(rb"[0-9]*")
-PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')  # of a string
+HIGH, LOW = rb"[dD][89abAB][0-9a-fA-F]{2}", rb"[dD][c-fC-F][0-9a-fA-F]{2}"
+CODE = rb"(?:[0-9a-ceA-CE-Ff][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}|" + HIGH + rb"\\u" + LOW + rb")"
+PLAIN = re.compile(
+    rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u' + CODE + rb"))*+"
+)  # of a string: nothing is wrong with it
+ITEMS = re.compile(
+    rb'(?:(?:0|[1-9][0-9]{0,17}|"[^"\\\x00-\x1f]*+"|true|false|null),(?=[\[{"0-9tfn-]))*+'
+)  # of an array, which others follow
 SHORT = re.compile(rb"(?:0|[1-9][0-9]{0,17})(?=[,\]}])")  # a number that nothing is wrong with
 
 
@@ -121,6 +128,7 @@ class _Reader:
                 self.at += 1
                 if self.blank() == ord("]"):
                     raise self.fail_next("trailing comma")
+            self.at = _end(ITEMS, self.data, self.at)
             self.value()
             first = False
         self.at += 1
