@@ -93,6 +93,12 @@ def test_integers_up_to_the_limit_are_read() -> None:
         whole(digits + "7")
 
 
+def test_a_lower_limit_of_python_does_not_count() -> None:
+    sys.set_int_max_str_digits(4300)
+    text = "[" + "7" * MOST_DIGITS + "]"
+    assert received(text)[0] == loads(text)[0] == json_decode(text).items[0] == whole("7" * MOST_DIGITS)
+
+
 @pytest.mark.parametrize("before", range(0, MOST_DIGITS, 1777))
 def test_every_long_run_is_seen(before: int) -> None:
     run = "7" * (MOST_DIGITS + 1)

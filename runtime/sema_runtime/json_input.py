@@ -27,17 +27,25 @@ def loads(text: str | bytes, **options: Any) -> Any:
     it takes time. Raises RecursionError for what is nested too deeply."""
     import json
 
-    if may_exceed(text):
-        options.setdefault("parse_int", whole)
-    return json.loads(text, **options)
+    if not may_exceed(text):
+        try:
+            return json.loads(text, **options)
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
+    return json.loads(text, **{"parse_int": whole, **options})  # for Python's own limit may be lower
 
 
 def reply(text: str) -> Any:
     """The value of a JSON text from the network, in which NaN and infinities, which aren't JSON, are None. Halves of
     characters stay: the other half may come in the next piece of a stream. Raises as `loads` does."""
-    if may_exceed(text):
-        return loads(text, parse_constant=_none)
-    return _decode()(text)
+    if not may_exceed(text):
+        try:
+            return _decode()(text)
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
+    return loads(text, parse_constant=_none, parse_int=whole)
 
 
 @cache

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
 DEEPEST = 127
+PYTHONS_LIMIT = "Exceeds the limit"  # on digits, which a Python program may keep lower than ours
 CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
 
 
@@ -88,12 +89,23 @@ def json_decode(text: Any) -> Any:
     if _suspicious(text):
         _check(text)
     try:
-        return _lifted((_counting_decoder() if may_exceed(text) else _decoder()).decode(text))
+        return _lifted(_raw(text))
     except TooManyDigits as error:
         raise SemaError(f"json/decode: {error.message}", error.hint) from None
     except (ValueError, RecursionError) as error:
         _check(text)
-        raise SemaError(f"json/decode: {error}", DECODE_HINT) from None  # an integer with too many digits for Python
+        raise SemaError(f"json/decode: {error}", DECODE_HINT) from None
+
+
+def _raw(text: str) -> Any:
+    """What the scanner makes of a text. Raises ValueErrors, RecursionError."""
+    if not may_exceed(text):
+        try:
+            return _decoder().decode(text)
+        except ValueError as error:
+            if not str(error).startswith(PYTHONS_LIMIT):
+                raise
+    return _counting_decoder().decode(text)
 
 
 def _suspicious(text: str) -> bool:
