@@ -132,11 +132,14 @@ def _proxies() -> dict[str, str]:
 
 
 def without_password(text: str) -> str:
-    """The text; of a URL with a name and a password, only the rest."""
+    """The text; of a URL with a name and a password, only the rest, and no values of parameters that are keys."""
+    from sema_runtime.redaction import shown_url
+
     start, slashes, rest = text.rpartition("://")
     host, slash, path = rest.partition("/")
     name, at, place = host.rpartition("@")
-    return f"{start}{slashes}***@{place}{slash}{path}" if at and (slashes or ":" in name) else text
+    shown = f"{start}{slashes}***@{place}{slash}{path}" if at and (slashes or ":" in name) else text
+    return shown_url(shown)
 
 
 def _ledger() -> dict[str, Any]:

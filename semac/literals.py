@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from sema_runtime.values.atoms import char, keyword, symbol
+from sema_runtime.values.digits import TooManyDigits, whole
 from sema_runtime.values.numbers import Complex, parts, rational, rectangular
 
 ATOM, OPEN, CLOSE, PREFIX, DOT, FSTRING, PLACEHOLDER = range(7)
@@ -38,7 +39,6 @@ CHARACTERS = {"space": " ", "newline": "\n", "tab": "\t", "return": "\r", "nul":
 RADIX = {"x": 16, "b": 2, "o": 8, "d": 10}
 PREFIX_DIGITS = re.compile(r"([+\-]?)([0-9A-Za-z]*)")
 AFTER_HASH = "# starts a special form: #t, #f, #\\char, #u8(...)"
-DIGITS_AT_ONCE = 4000  # Python refuses to convert longer decimal texts in one go
 
 Found = tuple[int, Any, int]
 
@@ -59,6 +59,13 @@ def unexpected(text: str, offset: int) -> NoReturn:
 
 def rare_token(text: str, start: int) -> Found:
     """(kind, value, end) of the token at start. Raises LexError."""
+    try:
+        return _rare_token(text, start)
+    except TooManyDigits as error:
+        raise LexError(error.message, start, "write it to the base 16, as #xff, or compute it") from None
+
+
+def _rare_token(text: str, start: int) -> Found:
     first = text[start]
     if first == '"':
         return _string(text, start)
@@ -107,22 +114,10 @@ def _word(text: str, start: int) -> tuple[str, int]:
 # Numbers
 
 
-def integer(digits: str) -> int:
-    """The value of decimal digits of any number, with an optional sign."""
-    if len(digits) <= DIGITS_AT_ONCE:
-        return int(digits)
-    if digits[0] in "+-":
-        value = integer(digits[1:])
-        return -value if digits[0] == "-" else value
-    half = len(digits) // 2
-    shift: int = 10 ** (len(digits) - half)
-    return integer(digits[:half]) * shift + integer(digits[half:])
-
-
 def number_value(number: re.Match[str], start: int) -> Any:
     """The number that NUMBER matched; start is where an error is reported."""
     if number["int"] is not None:
-        return integer(number["int"])
+        return whole(number["int"])
     if number["float"] is not None:
         return float(number["float"])
     if number["rational"] is not None:
@@ -137,7 +132,7 @@ def number_value(number: re.Match[str], start: int) -> Any:
 
 def _real(digits: str) -> int | float:
     plain = digits.lstrip("+-").isdigit()
-    return integer(digits) if plain else float(digits)
+    return whole(digits) if plain else float(digits)
 
 
 def _imaginary(digits: str, start: int) -> Any:
@@ -148,10 +143,10 @@ def _imaginary(digits: str, start: int) -> Any:
 
 def _rational(digits: str, start: int) -> Any:
     over, _, under = digits.partition("/")
-    denominator = integer(under)
+    denominator = whole(under)
     if denominator == 0:
         raise LexError("rational literal has zero denominator", start)
-    value = Fraction(integer(over), denominator)
+    value = Fraction(whole(over), denominator)
     return value.numerator if value.denominator == 1 else value
 
 

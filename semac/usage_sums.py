@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -11,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
+
+from sema_runtime.json_input import loads
 
 GROUPS = ("model", "provider", "script", "day", "operation")
 TOKENS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_creation_tokens")
@@ -184,7 +185,7 @@ def _blocks(path: str) -> Iterator[list[bytes]]:
 def _decoded(lines: list[bytes]) -> list[Any]:
     """The values of lines, None for what is no JSON. All at once, which is quicker, where all are JSON."""
     try:
-        values: list[Any] = json.loads(b"[%b]" % b",".join(lines))
+        values: list[Any] = loads(b"[%b]" % b",".join(lines))
         if len(values) == len(lines):
             return values
     except (ValueError, RecursionError):
@@ -194,7 +195,7 @@ def _decoded(lines: list[bytes]) -> list[Any]:
 
 def _value(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return loads(line)
     except (ValueError, RecursionError):
         return None
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from typing import Any
+
+from sema_runtime.json_input import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _args_of(run_id: str, root: str) -> str:
     """The arguments of a run, as they were given."""
     try:
         with open(os.path.join(root, run_id, "events.jsonl"), encoding="utf-8") as journal:
-            started = json.loads(journal.readline())
+            started = loads(journal.readline())
         return str(started.get("args_json") or "{}")
     except (OSError, ValueError, AttributeError):
         return "{}"

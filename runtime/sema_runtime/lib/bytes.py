@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import count
+from sema_runtime.values.digits import small
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
@@ -293,7 +294,7 @@ def _digits(text: Bytes) -> int:
     if not text:
         raise SemaError("bytes/parse-int10: expected at least one digit")
     if text.isdigit():
-        return _small(int(text))
+        return _small(small(text.decode(), INT_LIMIT))
     value = 0
     for index, byte in enumerate(text):
         if not 0 <= byte - ZERO <= 9:

@@ -21,7 +21,9 @@ from sema_runtime.lib.calendar import (
     week_of_year,
     weeks_in,
 )
+from sema_runtime.values.digits import small
 
+LARGEST = 1 << 64  # beyond every field
 TOO_SHORT = "premature end of input"
 INVALID = "input contains invalid characters"
 OUT_OF_RANGE = "input is out of range"
@@ -134,7 +136,7 @@ class _Reader:
             end += 1
         if end == start:
             fail(INVALID if end < len(self.rest) else TOO_SHORT)
-        value = int(self.rest[start:end])
+        value = small(self.rest[start:end], LARGEST)
         self.rest = self.rest[end:]
         return -value if sign == "-" else value
 

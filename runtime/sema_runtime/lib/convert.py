@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.values import digits
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.numbers import COMPLEX, INT_LIMIT, NUMBERS, REALS, is_int64, shortest_text, to_float
 from sema_runtime.values.printer import to_text
@@ -20,7 +21,7 @@ DIGITS = {2: "b", 8: "o", 16: "x"}
 @builtin("string->number", "string/to-number", returns="number|bool", pure=True)
 def string_to_number(text: Any, radix: Any = 10) -> Any:
     """Parses (converts) the number that a string denotes in the language, blanks around it aside; #f when none. radix:
-    2, 8, 10 or 16.
+    2, 8, 10 or 16. More than 20000 decimal digits, whose conversion would take long, are an error.
 
     (string->number "42") => 42
     (string->number "ff" 16) => 255
@@ -52,7 +53,7 @@ def _decimal(text: str) -> int | float | None:
     if not (text.isascii() and whole.isdecimal()):
         return None
     if not point:
-        return int(text)
+        return int(text) if len(text) < digits.DIGITS_AT_ONCE else digits.whole(text)
     return float(text) if fraction.isdecimal() else None
 
 
@@ -67,7 +68,10 @@ def string_is_number(text: Any) -> bool:
         type_error("string", text)
     from sema_runtime.lib.number_text import parse_number
 
-    return parse_number(text) is not None
+    try:
+        return parse_number(text) is not None
+    except digits.TooManyDigits:
+        return False
 
 
 @builtin("number->string", "number/to-string", returns="string", pure=True)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import is_int, strings
 from sema_runtime.values.atoms import keyword
+from sema_runtime.values.digits import whole
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
@@ -102,7 +103,7 @@ def _files(patch: Any) -> list[tuple[str | None, str | None, list[Hunk]]]:
         elif found := match(HUNK, line):
             if not files:
                 files.append((None, None, []))
-            start, count, new_start, new_count = (int(text or 1) for text in found.groups())
+            start, count, new_start, new_count = (whole(text or "1") for text in found.groups())
             files[-1][2].append(Hunk(found[0], start, count, new_start, new_count, []))
             left = [count, new_count]
     return files

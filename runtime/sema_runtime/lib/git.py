@@ -2,6 +2,10 @@
 
 The answers are those of the `git` program, asked so that the settings of the user and of a caller (a hook, which sets
 GIT_DIR) don't change their form or their subject.
+
+A repository may be hostile: its configuration names commands that git runs to watch files, to convert them, to show
+them or to fetch what is missing. None of these runs. Commands that the user's own configuration names, such as the
+filter of Git LFS, do.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from sema_runtime.lib.children import Child, Settings, piped
 from sema_runtime.lib.files import checked
 from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import keyword
+from sema_runtime.values.digits import small
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING, Map
@@ -29,7 +34,31 @@ CONFIG = (
     "diff.relative=false",
     "log.showSignature=false",
     "log.showRoot=true",
+    # what a repository could have run
+    "core.fsmonitor=",
+    f"core.hooksPath={os.devnull}",
+    "core.pager=cat",
+    "core.sshCommand=",
+    "core.askPass=",
+    "credential.helper=",
+    "protocol.allow=never",
+    "diff.autoRefreshIndex=false",
+    "diff.ignoreSubmodules=dirty",
+    "diff.submodule=short",
+    "status.submoduleSummary=false",
 )
+ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",  # without it `git status` writes the index
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",  # no fetch of objects that are missing, whatever protocol.*.allow says
+    "GIT_NO_LAZY_FETCH": "1",
+}
+TRUSTED = (b"system", b"global", b"command")  # where a configuration may name filters
+FILTERS = r"^filter\..*\.(clean|smudge|process|required)$"
+STATUS = ("--porcelain=v1", "-z", "--ignore-submodules=dirty")
+PLAIN = ("--no-ext-diff", "--no-textconv")
+DIFF = (*PLAIN, "--ignore-submodules=dirty", "--submodule=short")
+MOST_SETTINGS = 1 << 20
 ELSEWHERE = (
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -48,8 +77,8 @@ class _Git:
 
     __slots__ = ("code", "error", "out")
 
-    def __init__(self, *words: str) -> None:
-        child = _started(words)
+    def __init__(self, *words: str, overrides: dict[str, str] | None = None) -> None:
+        child = _started(words, overrides or {})
         in_background(lambda: child.ends_within(None), stop=child.kill)
         if child.exceeded:
             raise SemaError(f"git: output exceeded the {LIMIT}-byte limit; the process group was terminated")
@@ -58,11 +87,12 @@ class _Git:
         self.error = child.outputs[1].take().decode(errors="replace").strip()
 
 
-def _started(words: tuple[str, ...]) -> Child:
+def _started(words: tuple[str, ...], overrides: dict[str, str]) -> Child:
     settings = Settings("git", None)
     settings.env = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    settings.env["GIT_OPTIONAL_LOCKS"] = "0"  # without it `git status` writes the index
-    line = ["git", *(part for one in CONFIG for part in ("-c", one)), *words]
+    settings.env.update(ENVIRONMENT)
+    _configure(settings.env, overrides)
+    line = ["git", "--no-pager", *(part for one in CONFIG for part in ("-c", one)), *words]
     try:
         return piped(line, settings, limit=LIMIT)
     except OSError as error:
@@ -72,9 +102,40 @@ def _started(words: tuple[str, ...]) -> Child:
         raise SemaError(f"git {words[0]}: {error}") from None
 
 
-def _answer(shown: str, *words: str) -> bytes:
-    """What git writes. shown: how a message calls the command. Raises with git's own complaint."""
-    done = _Git(*words)
+def _configure(env: dict[str, str], settings: dict[str, str]) -> None:
+    """Adds settings whose names may hold any character, which `-c NAME=VALUE` can't say."""
+    if not settings:
+        return
+    given = env.get("GIT_CONFIG_COUNT", "")
+    count = small(given, MOST_SETTINGS) if given.isascii() and given.isdecimal() else 0
+    for name, value in settings.items():
+        env[f"GIT_CONFIG_KEY_{count}"], env[f"GIT_CONFIG_VALUE_{count}"] = name, value
+        count += 1
+    env["GIT_CONFIG_COUNT"] = str(count)
+
+
+def _filters() -> dict[str, str]:
+    """The settings that replace each filter of the repository's own configuration: by that of the same name of the
+    user's, else by none."""
+    done = _Git("config", "-z", "--show-scope", "--get-regexp", FILTERS)
+    if done.code not in (0, 1):
+        raise SemaError(f"git config: {done.error}")
+    fields = done.out.split(b"\0")
+    users: dict[str, str] = {}
+    foreign: set[str] = set()
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        name, _, value = os.fsdecode(entry).partition("\n")
+        if scope in TRUSTED:
+            users[name] = value
+        else:
+            foreign.add(name)
+    return {name: users.get(name, "false" if name.endswith(".required") else "") for name in foreign}
+
+
+def _answer(shown: str, *words: str, converts: bool = False) -> bytes:
+    """What git writes. shown: how a message calls the command. converts: whether git reads files of the working tree,
+    which go through filters. Raises with git's own complaint."""
+    done = _Git(*words, overrides=_filters() if converts else None)
     if done.code != 0:
         raise SemaError(f"git {shown}: {done.error}")
     return done.out
@@ -87,7 +148,7 @@ def _fields(output: bytes) -> Iterator[str]:
 
 def _entries() -> Iterator[tuple[str, str]]:
     """(code, path) of each changed file. A renamed or copied one is followed by its old name, which is left out."""
-    fields = _fields(_answer("status --porcelain=v1 -z", "status", "--porcelain=v1", "-z"))
+    fields = _fields(_answer("status --porcelain=v1 -z", "status", *STATUS, converts=True))
     for field in fields:
         code = field[:2]
         if "R" in code or "C" in code:
@@ -120,7 +181,8 @@ def git_status() -> List:
     """The changed files: a list of `{:path p :status code :staged bool :untracked bool}`.
 
     Paths start at the root of the repository; that of a renamed file is the new one. The code is that of `git status
-    --porcelain`, as " M" or "??"; :staged is whether a change stands in the index.
+    --porcelain`, as " M" or "??"; :staged is whether a change stands in the index. A submodule counts as changed when
+    another commit is checked out in it; its files aren't read.
 
     ; (git/status) => ({:path "a.txt" :staged #f :status " M" :untracked #f})
     """
@@ -154,11 +216,11 @@ def git_diff(path: Any = MISSING) -> str:
 
     ; (git/diff "src/main.sema")
     """
-    words = ["diff", "--no-color", "--no-ext-diff"]
+    words = ["diff", "--no-color", *DIFF]
     if path is MISSING:
-        return _answer("diff", *words).decode(errors="replace")
+        return _answer("diff", *words, converts=True).decode(errors="replace")
     found = checked("git/diff", path)
-    return _answer(f"diff -- {found}", *words, "--", found).decode(errors="replace")
+    return _answer(f"diff -- {found}", *words, "--", found, converts=True).decode(errors="replace")
 
 
 @builtin("git/diff-files", returns="list[string]", cap="process")
@@ -167,7 +229,7 @@ def git_diff_files() -> List:
 
     ; (git/diff-files) => ("a.txt")
     """
-    return List(list(_fields(_answer("diff --name-only", "diff", "--name-only", "-z"))))
+    return List(list(_fields(_answer("diff --name-only", "diff", "--name-only", "-z", *DIFF, converts=True))))
 
 
 @builtin("git/recent-files", returns="list[string]", cap="process")
@@ -178,7 +240,17 @@ def git_recent_files(n: Any = 20) -> List:
     """
     if type(n) is not int:
         type_error("int", n)
-    words = ("log", "--name-only", "-z", "--pretty=tformat:", "-n", str(n))
+    words = (
+        "log",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--name-only",
+        "-z",
+        "--pretty=tformat:",
+        "-n",
+        str(n),
+    )
     shown = f"log --name-only --pretty=format: -n {n}"
     return List(list(dict.fromkeys(_fields(_answer(shown, *words)))))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import INT_LIMIT, text_of
+from sema_runtime.redaction import hidden, shown_url
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -266,15 +267,6 @@ def _wants_bytes(options: Map) -> bool:
 # Errors
 
 
-def shown_url(url: str) -> str:
-    """A URL as messages show it: without a password."""
-    scheme, found, rest = url.partition("://")
-    user, at, host = rest.partition("/")[0].rpartition("@")
-    if not found or not at or ":" not in user:
-        return url
-    return f"{scheme}://{user.partition(':')[0]}:***@{host}{rest[len(user) + 1 + len(host) :]}"
-
-
 def _failed(request: Request, failure: Failure) -> IoError:
     """The condition for a request without a reply: `http GET https://x.invalid: could not connect (...)`."""
     reason = failure.reason
@@ -283,7 +275,7 @@ def _failed(request: Request, failure: Failure) -> IoError:
     elif failure.kind == "url":
         reason = f"invalid URL: {reason}"
     hint = TIMEOUT_HINT if failure.kind == "timeout" else HINTS.get(failure.kind)
-    return IoError(f"http {request.method} {shown_url(request.url)}: {reason}", hint)
+    return IoError(hidden(f"http {request.method} {request.url}: {reason}"), hint)
 
 
 # Event streams

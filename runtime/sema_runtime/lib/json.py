@@ -1,4 +1,4 @@
-"""JSON: maps with keyword keys, lists, exact integers of any size. Errors read as the reference's do (json_errors)."""
+"""JSON: maps with keyword keys, lists, exact integers. Errors read as the reference's do (json_errors)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import argument_error
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.digits import TooManyDigits, may_exceed, whole
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map, json_map
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
 DEEPEST = 127
+PYTHONS_LIMIT = "Exceeds the limit"  # on digits, which a Python program may keep lower than ours
 CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
 
 
@@ -65,9 +67,19 @@ def _decoder() -> JSONDecoder:
     return JSONDecoder(parse_constant=_no_constant)
 
 
+@cache
+def _counting_decoder() -> JSONDecoder:
+    """The same for texts that may hold integers of too many digits: it asks `whole` for each integer."""
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_no_constant, parse_int=whole)
+
+
 @builtin("json/decode", pure=True)
 def json_decode(text: Any) -> Any:
     """Parses a JSON text to values: objects are maps with keyword keys, arrays lists, null and floats out of range nil.
+
+    An integer may have 20000 digits; a longer one, whose conversion would take long, is an error.
 
     (json/decode "{\\"a\\": [1, 2.5, null]}") => {:a (1 2.5 nil)}
     (json/decode "[1, 2") ! json/decode: parse error at line 1 column 5: EOF while parsing a list at line 1 column 5
@@ -77,10 +89,23 @@ def json_decode(text: Any) -> Any:
     if _suspicious(text):
         _check(text)
     try:
-        return _lifted(_decoder().decode(text))
+        return _lifted(_raw(text))
+    except TooManyDigits as error:
+        raise SemaError(f"json/decode: {error.message}", error.hint) from None
     except (ValueError, RecursionError) as error:
         _check(text)
-        raise SemaError(f"json/decode: {error}", DECODE_HINT) from None  # an integer with too many digits for Python
+        raise SemaError(f"json/decode: {error}", DECODE_HINT) from None
+
+
+def _raw(text: str) -> Any:
+    """What the scanner makes of a text. Raises ValueErrors, RecursionError."""
+    if not may_exceed(text):
+        try:
+            return _decoder().decode(text)
+        except ValueError as error:
+            if not str(error).startswith(PYTHONS_LIMIT):
+                raise
+    return _counting_decoder().decode(text)
 
 
 def _suspicious(text: str) -> bool:

@@ -5,10 +5,30 @@ Runs only when decoding failed or might have accepted too much: a plain recursiv
 
 from __future__ import annotations
 
+import re
+
 DIGITS = frozenset(b"0123456789")
 HEX = frozenset(b"0123456789abcdefABCDEF")
 ESCAPES = frozenset(b'"\\/bfnrt')
 DEEPEST = 127
+BLANK = frozenset(b" \t\n\r")
+BLANKS = re.compile(rb"[ \t\n\r]*")
+RUN_OF_DIGITS = re.compile(rb"[0-9]*")
+HIGH, LOW = rb"[dD][89abAB][0-9a-fA-F]{2}", rb"[dD][c-fC-F][0-9a-fA-F]{2}"
+CODE = rb"(?:[0-9a-ceA-CE-Ff][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}|" + HIGH + rb"\\u" + LOW + rb")"
+PLAIN = re.compile(
+    rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u' + CODE + rb"))*+"
+)  # of a string: nothing is wrong with it
+ITEMS = re.compile(
+    rb'(?:(?:0|[1-9][0-9]{0,17}|"[^"\\\x00-\x1f]*+"|true|false|null),(?=[\[{"0-9tfn-]))*+'
+)  # of an array, which others follow
+SHORT = re.compile(rb"(?:0|[1-9][0-9]{0,17})(?=[,\]}])")  # a number that nothing is wrong with
+
+
+def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+    found = pattern.match(data, at)
+    assert found is not None
+    return found.end()
 
 
 class _Stop(Exception):
@@ -45,10 +65,10 @@ class _Reader:
 
     def blank(self) -> int:
         """Skips white space; the next byte, -1 at the end."""
-        data = self.data
-        while self.at < len(data) and data[self.at] in b" \t\n\r":
-            self.at += 1
-        return data[self.at] if self.at < len(data) else -1
+        data, at = self.data, self.at
+        if at < len(data) and data[at] in BLANK:
+            at = self.at = _end(BLANKS, data, at)
+        return data[at] if at < len(data) else -1
 
     def peek(self) -> int:
         return self.data[self.at] if self.at < len(self.data) else -1
@@ -108,6 +128,7 @@ class _Reader:
                 self.at += 1
                 if self.blank() == ord("]"):
                     raise self.fail_next("trailing comma")
+            self.at = _end(ITEMS, self.data, self.at)
             self.value()
             first = False
         self.at += 1
@@ -145,6 +166,10 @@ class _Reader:
 
     def number(self) -> None:
         """Behind the sign."""
+        whole = SHORT.match(self.data, self.at)
+        if whole is not None:
+            self.at = whole.end()
+            return
         first = self.take()
         if first < 0:
             raise self.fail_here("EOF while parsing a value")
@@ -168,13 +193,13 @@ class _Reader:
 
     def digits(self) -> bool:
         start = self.at
-        while self.peek() in DIGITS:
-            self.at += 1
+        self.at = _end(RUN_OF_DIGITS, self.data, start)
         return self.at > start
 
     def string(self) -> None:
         """Behind the opening quote."""
         while True:
+            self.at = _end(PLAIN, self.data, self.at)
             mark = self.take()
             if mark < 0:
                 raise self.fail_here("EOF while parsing a string")

@@ -33,7 +33,7 @@ def _split(text: str) -> dict[str, str]:
     """The members of a text that is known to be an object."""
     from json import JSONDecoder
 
-    scan = JSONDecoder().raw_decode
+    scan = JSONDecoder(parse_int=str).raw_decode  # only where a value ends is wanted
     found: dict[str, str] = {}
     at = _behind_blanks(text, _behind_blanks(text, 0) + 1)
     while text[at] != "}":

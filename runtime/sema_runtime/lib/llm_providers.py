@@ -56,12 +56,13 @@ def _check_host(base_url: str) -> None:
         return
     from sema_runtime.llm.http import keep_public
     from sema_runtime.net.addresses import resolves_inside
+    from sema_runtime.redaction import shown_url
     from sema_runtime.tasks import suspend
 
     if suspend(resolves_inside(base_url)):
         raise SemaError(
-            f"llm/configure: base-url '{base_url}' targets an internal/loopback host, which is not allowed under the"
-            " current sandbox",
+            f"llm/configure: base-url '{shown_url(base_url)}' targets an internal/loopback host, which is"
+            " not allowed under the current sandbox",
             "run without sandbox to use a server of this machine",
         )
     keep_public(base_url)

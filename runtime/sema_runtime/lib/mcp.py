@@ -64,7 +64,7 @@ def connect(config: Any, access: Access | None = None) -> str:
     from sema_runtime.mcp.protocol import TIMEOUT_MS
 
     server = servers.Server(target, _texts(options, "tools"), timeout or TIMEOUT_MS)
-    _asked("mcp/connect", server.connect)
+    _asked("mcp/connect", server, server.connect)
     return servers.add(server)
 
 
@@ -100,8 +100,9 @@ def _program(options: Map) -> Program:
 def _remote(options: Map, access: Access | None) -> Remote:
     from urllib.parse import urlsplit
 
-    from sema_runtime.lib.http_client import header_list, options_map, shown_url
+    from sema_runtime.lib.http_client import header_list, options_map
     from sema_runtime.mcp.client import Remote
+    from sema_runtime.redaction import shown_url
 
     url = options.lookup(keyword("url"))
     try:
@@ -154,14 +155,17 @@ def _server(function: str, handle: Any) -> Server:
     return found
 
 
-def _asked(function: str, ask: Callable[[], Any]) -> Any:
-    """What a server answers. Raises a condition."""
+def _asked(function: str, server: Server, ask: Callable[[], Any]) -> Any:
+    """What a server answers. Raises a condition, which shows no keys: servers repeat what they were sent."""
     from sema_runtime.mcp.protocol import Failure
+    from sema_runtime.redaction import hidden
 
     try:
         return ask()
     except Failure as failure:
-        raise SemaError(f"{function}: {failure.message}", failure.hint, failure.note) from None
+        secrets = server.secrets()
+        hint, note = (text and hidden(text, secrets) for text in (failure.hint, failure.note))
+        raise SemaError(f"{function}: {hidden(failure.message, secrets)}", hint, note) from None
 
 
 @builtin("mcp/tools", returns="list")
@@ -183,7 +187,7 @@ def mcp_tools(handle: Any) -> List:
             keyword("description"): _description(tool),
             keyword("input-schema"): to_sema(tool.get("inputSchema") or {}),
         })
-        for tool in _asked("mcp/tools", server.tools)
+        for tool in _asked("mcp/tools", server, server.tools)
     ])  # fmt: skip
 
 
@@ -223,7 +227,7 @@ def _result(server: Server, name: Any, arguments: dict[str, Any]) -> dict[str, A
             f" [{', '.join(server.allowed or ()) or '(none)'}]",
             "add it to :tools of the workflow's :mcp entry, or of the map given to mcp/connect, to allow it",
         )
-    found: dict[str, Any] = _asked("mcp/call", lambda: server.call(tool, arguments))
+    found: dict[str, Any] = _asked("mcp/call", server, lambda: server.call(tool, arguments))
     return found
 
 
@@ -281,7 +285,7 @@ def mcp_tools_to_sema(handle: Any) -> List:
 
     server = _server("mcp/tools->sema", handle)
     made = []
-    for tool in _asked("mcp/tools->sema", server.tools):
+    for tool in _asked("mcp/tools->sema", server, server.tools):
         schema = tool.get("inputSchema")
         parameters = parameters_of(schema)
         handler = ToolHandler(handle, tool["name"], keys(parameters))

@@ -1,4 +1,5 @@
-"""Reading numbers out of strings. Each function gives None for text that isn't such a number.
+"""Reading numbers out of strings. Each function gives None for text that isn't such a number, and raises TooManyDigits
+for an integer that would take long to convert.
 
 They follow the notation of the language itself.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from sema_runtime.values.digits import whole
 from sema_runtime.values.numbers import INFINITY, NAN, Complex, ratio, rational, rectangular, to_float
 
 TYPE_CHECKING = False
@@ -28,7 +30,6 @@ COMPLEX = re.compile(rf"(?:(-?{REAL})([+\-]{PART}?)|(-?{REAL}|\+{PART}?|-))i")
 BARE_FRACTION = re.compile(r"\.[0-9]+(?:[eE][+\-]?[0-9]+)?")  # allowed behind a prefix only
 PREFIX = re.compile(r"#([xXbBoOdDeEiI])(?:#([xXbBoOdDeEiI]))?(.*)", re.DOTALL)
 RADIXES = {"x": 16, "b": 2, "o": 8, "d": 10}
-DIGITS_AT_ONCE = 4000  # Python refuses to convert longer decimal texts in one go
 
 
 def parse_number(text: str) -> Any:
@@ -112,14 +113,3 @@ def _in_radix(text: str, radix: int) -> int | None:
 def parse_radix(text: str, radix: int) -> int | None:
     """An int in base 2, 8 or 16: a sign, then digits; `_` may stand anywhere behind the first digit."""
     return None if text.lstrip("+-")[:1] == "_" else _in_radix(text.replace("_", ""), radix)
-
-
-def whole(digits: str) -> int:
-    """The value of decimal digits of any number, with an optional sign."""
-    if len(digits) <= DIGITS_AT_ONCE:
-        return int(digits)
-    if digits[0] in "+-":
-        return -whole(digits[1:]) if digits[0] == "-" else whole(digits[1:])
-    half = len(digits) // 2
-    shift: int = 10 ** (len(digits) - half)
-    return whole(digits[:half]) * shift + whole(digits[half:])

@@ -10,6 +10,7 @@ from sema_runtime.capabilities import restricted
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import strings
 from sema_runtime.values.atoms import keyword
+from sema_runtime.values.digits import small
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -203,6 +204,9 @@ def _replaced(pattern: Any, replacement: Any, text: Any, limit: int) -> str:
     return "".join(out)
 
 
+MOST_GROUPS = 1 << 30  # more than any pattern has
+
+
 class Reference(NamedTuple):
     """A group named in a replacement."""
 
@@ -210,7 +214,7 @@ class Reference(NamedTuple):
 
 
 def _group(match: Match, names: dict[str, int], name: str) -> str:
-    index = int(name) if name.isdecimal() else names.get(name, -1)
+    index = small(name, MOST_GROUPS) if name.isdecimal() else names.get(name, -1)
     return (match[index] or "") if 0 <= index <= len(match.groups()) else ""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.text_args import INT_LIMIT, strings
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
+from sema_runtime.values.digits import MOST_DIGITS, may_exceed
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
@@ -33,6 +34,8 @@ def toml_decode(text: Any) -> Map:
     if text.count(".") > LONGEST_KEY:
         _refuse_endless_keys(text)
     try:
+        if may_exceed(text.replace("_", "")):
+            _refuse_endless_integers(text)
         found = loads(text, parse_float=_float)
         return Map({keyword(key): _decoded(item, 1) for key, item in found.items()})
     except TOMLDecodeError as error:
@@ -50,6 +53,17 @@ def _refuse_endless_keys(text: str) -> None:
     part = rf"(?:{KEY})[ \t]*\.[ \t]*"
     if re.search(rf"(?m)(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*(?:{part}){{{LONGEST_KEY}}}", text):
         raise SemaError("toml/decode: parse error: recursion limit", HINT)
+
+
+def _refuse_endless_integers(text: str) -> None:
+    """Raises TooLarge for an integer of too many digits, which Python's reader would convert first."""
+    import re
+
+    strings = r"""\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}.*?'{3}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'"""
+    integer = rf"(?<![0-9A-Za-z_])([0-9][0-9_]{{{MOST_DIGITS},}})(?![0-9_]|[ \t]*[=.]|[eE][0-9+\-])"
+    for found in re.finditer(rf"(?s){strings}|#[^\n]*|{integer}", text):
+        if found[1]:
+            raise TooLarge("u64 value", found[1].replace("_", ""))
 
 
 class TooLarge(Exception):
@@ -72,7 +86,7 @@ def _decoded(value: Any, depth: int) -> Any:
     if kind is list:
         return List([_decoded(item, depth + 1) for item in value])
     if kind is int and not -INT_LIMIT <= value < INT_LIMIT:
-        raise TooLarge("u64 value", str(value))
+        raise TooLarge("u64 value", str(value) if value.bit_length() <= 3 * MOST_DIGITS else "")  # long ones are hex
     if kind in (str, int, float, bool):
         return value
     return _moment_text(value.isoformat())

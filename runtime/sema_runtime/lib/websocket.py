@@ -11,9 +11,10 @@ from functools import cache
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.extras import extra_missing
-from sema_runtime.lib.http_client import header_list, options_map, positive, shown_url
+from sema_runtime.lib.http_client import header_list, options_map, positive
 from sema_runtime.lib.streams import Stream, stream_close
 from sema_runtime.lib.text_args import text_of
+from sema_runtime.redaction import hidden, shown_url
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
@@ -408,7 +409,7 @@ def _end(connection: WebSocket, function: str, closed: Any) -> Map | None:
         return None
     connection.ended = True
     if closed.sent is not None and not closed.rcvd_then_sent:  # what came broke the protocol or a limit
-        raise IoError(f"{function} {connection.url}: {closed.sent.reason or closed.sent}")
+        raise IoError(f"{function} {connection.url}: {hidden(str(closed.sent.reason or closed.sent))}")
     if closed.rcvd is not None:
         info = Map({keyword("code"): closed.rcvd.code, keyword("reason"): closed.rcvd.reason})
         return Map({keyword("close"): info})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.providers import KEYS_HINT, PRESETS, Provider, registry
+from sema_runtime.redaction import hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ FAMILIES = (
     ("deepseek", "deepseek"),
     ("sonar", "perplexity"),
 )
-SECRETS = r"\b(?:sk|pk|rk|gsk|xai|csk|pplx|hf|jina|fw|tgp)[-_][\w-]{12,}|\bAIza[\w-]{16,}|\bBearer\s+[^\s\"',;]+"
-SHORTEST_KEY = 8  # a shorter one could be any word
 TOO_LONG = ("context length", "context window", "too long", "maximum context", "too many tokens")
 
 
@@ -60,12 +59,7 @@ def explain(error: ProviderError, provider: Provider, model: str) -> None:
 
 def masked(text: str, key: str = "") -> str:
     """The text without the key, without other secrets of the process, and without what looks like a key."""
-    import re
-
-    from sema_runtime.llm.secrets import REDACTED, known, redacted
-
-    text = redacted(text, [key] if len(key) >= SHORTEST_KEY else [])
-    return re.sub(SECRETS, REDACTED, redacted(text, known()))
+    return hidden(text, [key])
 
 
 def advice(error: ProviderError, provider: Provider, model: str) -> str | None:

@@ -7,7 +7,6 @@ whole or not at all. What can't be written or read is only a call more.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import struct
 import time
@@ -16,6 +15,7 @@ from dataclasses import asdict, dataclass
 
 from sema_runtime import capabilities
 from sema_runtime.home import in_home
+from sema_runtime.json_input import loads
 from sema_runtime.lib.file_access import opened
 from sema_runtime.llm import compact_json, guard, secrets
 from sema_runtime.llm.messages import Message, Reply, Request
@@ -109,7 +109,7 @@ def _read(key: str) -> Entry | None:
     """What another process, or this one in another life, has kept; None for what is no entry."""
     try:
         with open(opened(_path(key)), "rb") as file:
-            value = json.loads(file.read(LARGEST_FILE) or b"")
+            value = loads(file.read(LARGEST_FILE) or b"")
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or any(type(value.get(name)) is not kind for name, kind in FIELDS.items()):

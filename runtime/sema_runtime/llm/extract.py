@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
+from sema_runtime.json_input import loads
 from sema_runtime.llm import schema as schemas
 from sema_runtime.llm.complete import complete
 from sema_runtime.llm.errors import ProviderError
@@ -121,8 +121,8 @@ def decoded(content: str, failure: str, label: str) -> Any:
     """The JSON in a reply, its code fence removed. Raises LlmError `FAILURE: why\\nLABEL: reply`."""
     text = unfenced(content)
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return loads(text)
+    except (ValueError, RecursionError) as error:
         from sema_runtime.lib.json_errors import first_error
 
         reason = " ".join(first_error(text) or (str(error),))

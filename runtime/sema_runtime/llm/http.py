@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from sema_runtime.llm import reserve
-from sema_runtime.llm.errors import ProviderError, config_error, network_error
+from sema_runtime.llm.errors import ProviderError, config_error, network_error, parse_error
 from sema_runtime.net import http
 from sema_runtime.net.addresses import PUBLIC
-from sema_runtime.net.failures import Failure
+from sema_runtime.net.failures import Failure, timed_out
+from sema_runtime.values.digits import small
 
 TIMEOUT_MS = 120_000
+MAX_BYTES = http.MAX_BYTES  # of a reply
+LARGEST_TURNS = 1_000_000
 MAX_REQUESTS = 200  # that wait for their reply at once, streams apart; the others wait for their turn
 
 _public: set[str] = set()  # origins that must not resolve to an internal address
@@ -48,12 +51,16 @@ async def post(url: str, headers: dict[str, str], body: Any, timeout_ms: int | N
 class ByteStream:
     """A reply that comes piece by piece: `await open()`, then `await pour(take)`, then `await close()`.
 
-    Every wait is limited to 120 s. Errors are ProviderErrors.
+    Every wait is limited to 120 s: for the head, and for something new in the stream, which `advanced` tells of: a
+    server that only says that it is alive doesn't extend it. Errors are ProviderErrors.
     """
 
     def __init__(self, url: str, headers: dict[str, str], body: Any) -> None:
         self.url = url
         self._stream = http.Stream(_request(url, headers, body, TIMEOUT_MS))
+        self._timer: asyncio.Timeout | None = None  # while it is poured
+        self._heard = 0.0  # when it was set
+        self._size = 0
 
     async def open(self) -> HttpReply | None:
         """None when the server streams; the whole reply when its status is not 200, or a web page comes."""
@@ -65,11 +72,39 @@ class ByteStream:
             raise _translated(failure, self.url) from failure
 
     async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
-        """As Stream.pour of net/http.py."""
+        """As Stream.pour of net/http.py. Raises ProviderError too for a stream that has grown too large."""
+
+        def counted(piece: bytes) -> Awaitable[None] | bool:
+            self._size += len(piece)
+            if self._size > MAX_BYTES:
+                raise parse_error(f"the stream is longer than {MAX_BYTES} bytes")
+            wanted = take(piece)
+            return wanted if isinstance(wanted, bool) else self._unlimited(wanted)
+
         try:
-            await self._stream.pour(take)
+            async with asyncio.timeout(TIMEOUT_MS / 1000) as self._timer:
+                await self._stream.pour(counted)
+        except TimeoutError:
+            raise no_reply(self.url, TIMEOUT_MS) from None
         except Failure as failure:
             raise _translated(failure, self.url) from failure
+        finally:
+            self._timer = None
+
+    async def _unlimited(self, wanted: Awaitable[None]) -> None:
+        """Waits for the reader of the stream, whose time isn't the server's."""
+        if self._timer is not None:
+            self._timer.reschedule(None)
+        await wanted
+        self._heard = 0.0
+        self.advanced()
+
+    def advanced(self) -> None:
+        """Notes that the stream has brought something new."""
+        now = asyncio.get_running_loop().time()
+        if self._timer is not None and now - self._heard > TIMEOUT_MS / 100_000:  # right to a hundredth
+            self._heard = now
+            self._timer.reschedule(now + TIMEOUT_MS / 1000)
 
     async def close(self) -> None:
         await self._stream.close()
@@ -89,6 +124,7 @@ def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> h
         encode(body),
         timeout_ms,
         redirects=0,
+        max_bytes=MAX_BYTES,
         repeatable=not once,
         reach=PUBLIC if _public and _origin(url).lower() in _public else "",
     )
@@ -110,7 +146,7 @@ def _turn() -> asyncio.Semaphore:
 def _most_requests() -> int:
     """MAX_REQUESTS, or what SEMA_LLM_CONCURRENCY says."""
     given = os.environ.get("SEMA_LLM_CONCURRENCY", "")
-    return max(1, int(given)) if given.isdecimal() else MAX_REQUESTS
+    return max(1, small(given, LARGEST_TURNS)) if given.isdecimal() else MAX_REQUESTS
 
 
 def _translated(failure: Failure, url: str) -> ProviderError:
@@ -125,6 +161,11 @@ def _translated(failure: Failure, url: str) -> ProviderError:
     if failure.kind == "header":
         return config_error(f"{failure.reason} (is the key pasted right?)")
     return network_error(f"{_origin(url)}: {failure.reason}", maybe_billed=True)
+
+
+def no_reply(url: str, timeout_ms: float) -> ProviderError:
+    """The error for a reply that has taken too long."""
+    return _translated(timed_out(timeout_ms), url)
 
 
 def _origin(url: str) -> str:

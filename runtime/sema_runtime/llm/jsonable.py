@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def to_sema(value: Any) -> Any:
-    """Decoded JSON as Sema data."""
+    """Decoded JSON as Sema data. Floats out of range are nil, as for `json/decode`."""
     if isinstance(value, dict):
         return Map({keyword(str(key)): to_sema(inner) for key, inner in value.items()})
     if isinstance(value, list):
         return List([to_sema(inner) for inner in value])
-    return value
+    return None if type(value) is float and value - value != 0 else value
 
 
 def to_json(value: Any, marked: bool = False) -> Any:

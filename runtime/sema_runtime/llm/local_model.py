@@ -12,6 +12,7 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from sema_runtime.json_input import loads
 from sema_runtime.llm.bert import Bert, Settings
 from sema_runtime.llm.embedding_providers import Embedder
 from sema_runtime.llm.errors import config_error
@@ -135,7 +136,7 @@ def _weights(folder: str, numpy: ModuleType) -> dict[str, Any]:
     """The arrays of a safetensors file: 8 bytes with the length of a JSON header, which says where each array lies."""
     data = numpy.asarray(numpy.memmap(os.path.join(folder, "model.safetensors"), "u1", "r"))
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
-    header = json.loads(data[8:start].tobytes())
+    header = loads(data[8:start].tobytes())
     found = {}
     for name, about in header.items():
         if name != "__metadata__" and about["dtype"] == "F32":

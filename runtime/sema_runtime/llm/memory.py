@@ -13,6 +13,7 @@ import sys
 
 from sema_runtime import capabilities
 from sema_runtime.home import in_home
+from sema_runtime.json_input import loads
 from sema_runtime.lib.appending import append_line, lock
 from sema_runtime.lib.file_access import READ_LIMIT, failed, opened_regular
 from sema_runtime.lib.kv_store import Store
@@ -95,7 +96,7 @@ class Thread:
         from sema_runtime.llm.jsonable import to_sema
 
         text = self.facts.entries.get(key)
-        return None if text is None else to_sema(json.loads(text))
+        return None if text is None else to_sema(loads(text))
 
     def _check(self, function: str) -> None:
         capabilities.check_path(function, self.path)
@@ -123,7 +124,7 @@ class Thread:
     def _message(self, line: bytes) -> Message | None:
         """The turn of a line; None, and a warning, for one that is damaged."""
         try:
-            turn = json.loads(line) if line.strip() else {}
+            turn = loads(line) if line.strip() else {}
             if isinstance(turn["content"], str):
                 return Message("assistant" if turn.get("role") == "assistant" else "user", turn["content"])
         except (ValueError, KeyError, TypeError, RecursionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sema_runtime.json_input import mended
 from sema_runtime.llm.errors import ProviderError, parse_error
 from sema_runtime.llm.messages import Reply, ToolCall
 
@@ -46,18 +47,6 @@ def _checked_call(call: ToolCall) -> ToolCall:
     signature = call.thought_signature if isinstance(call.thought_signature, str) else None
     ident = call.id if isinstance(call.id, str) else "" if call.id is None else str(call.id)
     return ToolCall(ident, call.name, call.arguments, signature)
-
-
-def mended(text: str) -> str:
-    """The text with the halves of characters put together, and U+FFFD for a half that is alone: JSON can say such, no
-    output can."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 class Mender:

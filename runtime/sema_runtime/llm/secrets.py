@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+from sema_runtime.redaction import REDACTED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-REDACTED = "[redacted]"
 SHORTEST = 12  # characters; `none`, `test` and other stand-ins for keys are words that texts contain
 SUFFIXES = ("API_KEY", "ACCESS_KEY", "SECRET_KEY", "TOKEN", "SECRET", "PASSWORD")  # of names of variables
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from errno import EINVAL
 from threading import Lock
 
+from sema_runtime.json_input import loads
 from sema_runtime.lib.appending import append_to, wait_for_writer
 from sema_runtime.lib.file_access import opened_regular
 from sema_runtime.llm import compact_json
@@ -66,7 +67,7 @@ def _call_text(call: dict[str, Any]) -> str:
 def read_line(data: bytes) -> dict[str, Any]:
     """The entry of a line. Raises Unreadable with what is wrong with it."""
     try:
-        value = json.loads(data.removeprefix(BYTE_ORDER_MARK).decode(), parse_constant=_no_constant)
+        value = loads(data.removeprefix(BYTE_ORDER_MARK).decode(), parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise Unreadable("not UTF-8") from None
     except RecursionError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from sema_runtime import tasks
+from sema_runtime.json_input import loads
 from sema_runtime.llm import http, lisp_provider, replies, tool_names
 from sema_runtime.llm.advice import asking
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
@@ -82,7 +83,7 @@ def used_by(wire: Any, text: str) -> Usage | None:
     if '"usage' not in text and "_count" not in text:
         return None
     try:
-        used: Usage = wire.usage_in(json.loads(text))
+        used: Usage = wire.usage_in(loads(text))
     except replies.MALFORMED:
         return None
     return used if used.total else None
@@ -109,15 +110,16 @@ class Reading:
         self.so_far: Callable[[], tuple[str, Usage]] = self.reader.so_far
         self.began = False
         self.failed: ProviderError | None = None
+        self.events = 0  # that bring something, or may
         self._wire, self._request = wire, request
         self._splitter = wire.splitter()
-        self._raw: list[bytes] = []  # what came before the first event
+        self._raw = bytearray()  # what came before the first event
         self._mender = replies.Mender()
 
     def take(self, piece: bytes) -> list[str]:
         """The texts in a piece of the stream."""
         if not self.began:
-            self._raw.append(piece)
+            self._raw += piece
         return self._texts(self._splitter.feed(piece))
 
     def _texts(self, events: list[Event]) -> list[str]:
@@ -133,6 +135,7 @@ class Reading:
             if text:
                 found.append(text)
             self.began = True
+            self.events += event.name != "ping"
         return found
 
     def close(self) -> list[str]:
@@ -141,7 +144,7 @@ class Reading:
 
     def end(self) -> tuple[Reply, str]:
         """The whole reply, and a last piece of its text. Raises ProviderError when it isn't whole."""
-        if not self.began and (body := b"".join(self._raw).strip()).startswith(b"{"):  # the server doesn't stream
+        if not self.began and (body := self._raw.strip()).startswith(b"{"):  # the server doesn't stream
             reply = whole(self._wire, body.decode("utf-8", "replace"), self._request)
             self.began, self.so_far = True, Whole(reply).so_far
             return reply, reply.content
@@ -174,6 +177,17 @@ def stream(
 
 async def _texts(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
     """The reply that a stream adds up to; its texts are given to pieces as they come."""
+    limit = request.timeout_ms
+    if limit is None:
+        return await _read(provider, request, reading, pieces)
+    try:
+        async with asyncio.timeout(limit / 1000):
+            return await _read(provider, request, reading, pieces)
+    except TimeoutError:
+        raise http.no_reply(wire_of(provider).url(provider, request, True), limit) from None
+
+
+async def _read(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
     source = await _open(provider, request)
     try:
         read = Reading(wire_of(provider), request)
@@ -186,7 +200,10 @@ async def _texts(provider: Provider, request: Request, reading: Callable[[Any], 
                 raise read.failed
 
         def take(piece: bytes) -> Awaitable[None] | bool:
+            before = read.events
             give(read.take(piece))
+            if read.events > before:
+                source.advanced()
             return pieces.room() if pieces.crowded() else not read.reader.done
 
         await source.pour(take)

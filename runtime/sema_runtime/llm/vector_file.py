@@ -11,6 +11,7 @@ import json
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 
+from sema_runtime.json_input import loads
 from sema_runtime.llm.jsonable import to_json
 from sema_runtime.llm.vector_store import Document
 from sema_runtime.llm.vectors import SIZE
@@ -50,7 +51,7 @@ def pieces(found: list[Entry]) -> Iterator[bytes]:
 def read(data: bytes) -> list[Document]:
     """Raises ValueError with what is wrong with the file."""
     try:
-        value = json.loads(data.decode(), parse_constant=_no_constant)
+        value = loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
         raise ValueError(f"invalid JSON: not UTF-8 at byte {error.start}") from None
     except RecursionError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from sema_runtime.json_input import TooDeep, mended_json, received, reply
 from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
 from sema_runtime.llm.messages import Image, Message, Request, tokens
 from sema_runtime.net.sse import Event, SseParser
+from sema_runtime.values.digits import TooManyDigits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,9 @@ MESSAGE_LIMIT = 600  # characters of an error body worth showing
 def decode(text: str) -> dict[str, Any]:
     """The JSON object of a reply. Raises a parse error that shows the beginning of what came instead."""
     try:
-        value = json.loads(text)
+        value = reply(text)
+    except RecursionError:
+        raise parse_error(f"reply is nested too deeply: {text[:120]!r}") from None
     except ValueError as error:
         raise parse_error(f"reply is not JSON ({error}): {text[:120]!r}") from None
     if not isinstance(value, dict):
@@ -31,7 +35,7 @@ def decode(text: str) -> dict[str, Any]:
 def error_text(body: str) -> str:
     """The message in an error body: `error.message`, `error`, `message`, else the text itself."""
     try:
-        value = json.loads(body)
+        value = received(body)
     except ValueError:
         return body.strip()[:MESSAGE_LIMIT] or "(empty reply)"
     inner = value.get("error", value) if isinstance(value, dict) else value
@@ -56,12 +60,15 @@ def inner_error(error: Any, status: int = 200) -> ProviderError:
 
 
 def arguments_of(text: Any) -> Any:
-    """Tool arguments from their JSON text; {} when it can't be read or is empty."""
+    """Tool arguments from their JSON text; {} when it can't be read or is empty. Raises a parse error for an integer
+    of too many digits and for what is nested too deeply."""
     if not isinstance(text, str):
-        return text if isinstance(text, dict) else {}
+        return mended_json(text) if isinstance(text, dict) else {}
     try:
-        return json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
+        return received(text) if text.strip() else {}
+    except (TooManyDigits, TooDeep) as error:
+        raise parse_error(f"the arguments of a tool call can't be read: {error}") from None
+    except ValueError:
         return {}
 
 

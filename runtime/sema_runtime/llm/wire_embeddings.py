@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
 
+from sema_runtime.json_input import loads
 from sema_runtime.llm import http
 from sema_runtime.llm.embedding_providers import Embedder, Ranker
 from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error
@@ -102,7 +103,7 @@ def _told(reply: dict[str, Any]) -> Iterator[None]:
 def _error_text(body: str) -> str:
     """As `error_text`, and `detail`, where some of these providers put it."""
     try:
-        detail = json.loads(body)["detail"]
+        detail = loads(body)["detail"]
     except (ValueError, TypeError, KeyError):
         return error_text(body)
     return detail if isinstance(detail, str) and detail else error_text(body)

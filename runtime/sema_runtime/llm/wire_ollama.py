@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
+from sema_runtime.json_input import reply
 from sema_runtime.llm.errors import api_error, config_error, network_error, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.native import strict
@@ -131,7 +131,7 @@ class StreamReader:
     def feed(self, event: Event) -> str:
         """The text that this line adds."""
         try:
-            value = json.loads(event.data)
+            value = reply(event.data)
         except ValueError:
             print(f"ollama: skipped a line that is not JSON: {event.data[:80]!r}", file=sys.stderr)
             return ""

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from typing import Any, NamedTuple
 
-from sema_runtime.mcp.protocol import TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer
+from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 KNOWN_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 CLIENT = {"name": "sema-mcp-client", "version": "1.36"}  # of the language: what a program can do with the tools
-MAX_TOOLS = 10_000
 LEGACY_STATUS = (400, 404, 405)  # to the first POST: perhaps a server of the revision 2024-11-05
 RECONNECT = "reconnect with mcp/connect"
 
@@ -133,7 +132,7 @@ class Connection:
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
                 return tools
-            if cursor in seen or len(tools) > MAX_TOOLS:
+            if cursor in seen or len(tools) > MAX_TOOLS or len(seen) > MAX_PAGES:
                 raise Failure("tools/list does not come to an end: the server gives the same page again and again")
             seen.add(cursor)
             params = {"cursor": cursor}

@@ -8,9 +8,10 @@ Redirects are followed within the server's origin only: the headers, which may h
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from urllib.parse import urljoin, urlsplit
 
-from sema_runtime.mcp.protocol import MAX_BYTES, Failure, HttpFailure, decoded, encoded
+from sema_runtime.mcp.protocol import MAX_BYTES, Failure, HttpFailure, Unreadable, decoded, encoded
 from sema_runtime.net.failures import Failure as NoReply
 from sema_runtime.net.http import Reply, Request, Stream, fetch
 from sema_runtime.net.sse import SseParser
@@ -111,10 +112,11 @@ async def refusal(stream: Stream, head: Reply, method: str) -> HttpFailure:
         text = Reply(head.status, head.headers, await stream.rest()).text().strip()
     except NoReply:
         text = ""
-    for message in decoded(text):
-        error = message.get("error")
-        if isinstance(error, dict) and isinstance(error.get("message"), str):
-            text = error["message"]
+    with suppress(Unreadable):
+        for message in decoded(text):
+            error = message.get("error")
+            if isinstance(error, dict) and isinstance(error.get("message"), str):
+                text = error["message"]
     text = text if len(text) <= SHOWN else text[:SHOWN] + "..."
     return HttpFailure(head.status, challenge, f"MCP server returned HTTP {head.status} on `{method}`: {text}")
 
@@ -206,8 +208,7 @@ class StreamableHttp:
                 try:
                     async for event in events(stream, parser):
                         last, tries = event.id or last, 0
-                        for message in decoded(event.data):
-                            self.peer.receive(message)
+                        self.peer.hear(event.data)
                         if not self.peer.is_open(number):
                             return await _drained(stream)
                     ended = "MCP SSE stream ended before the response arrived"
@@ -284,8 +285,7 @@ class LegacySse:
                     if not announced.done():
                         announced.set_result(event.data.strip())
                     continue
-                for message in decoded(event.data):
-                    self.peer.receive(message)
+                self.peer.hear(event.data)
         except NoReply as failure:
             reason = f"legacy SSE read error: {failure.reason}"
         failed = Failure(reason, "reconnect with mcp/connect")

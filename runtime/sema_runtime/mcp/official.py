@@ -10,7 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sema_runtime.mcp.protocol import Failure
+from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, Failure
 
 
 class Given(NamedTuple):
@@ -57,6 +57,7 @@ class OfficialConnection:
 
     async def list_tools(self) -> list[dict[str, Any]]:
         tools: list[dict[str, Any]] = []
+        pages = 0
         cursor: str | None = None
         while True:
             page = await self._asked(self._client.list_tools(cursor=cursor))
@@ -64,6 +65,9 @@ class OfficialConnection:
             cursor = page.get("nextCursor")
             if not cursor:
                 return tools
+            pages += 1
+            if pages > MAX_PAGES or len(tools) > MAX_TOOLS:
+                raise Failure("tools/list does not come to an end: the server always names another page")
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return await self._asked(self._client.call_tool(name, arguments))

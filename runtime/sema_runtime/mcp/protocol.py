@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+import re
+
+from sema_runtime.json_input import TooDeep, received
+from sema_runtime.values.digits import TooManyDigits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +37,14 @@ if TYPE_CHECKING:
 
 
 VERSION = "2025-11-25"
-TIMEOUT_MS = 120_000.0  # for an answer; anything else that the server says meanwhile starts it again
+TIMEOUT_MS = 120_000.0  # for an answer, whatever else the server says meanwhile
 MAX_BYTES = 64 << 20  # of one message from a server
 METHOD_NOT_FOUND = -32601
+MAX_TOOLS = 10_000
+MAX_PAGES = 1000  # of a list of tools
+MOST_UNSENT = 1000  # messages for which nobody waits, and which the server hasn't taken yet
+MOST_SHOWN = 4000  # characters of a server's error
+ID = re.compile(r'"id"\s*:\s*([0-9]{1,15})(?![0-9])')
 
 
 class Failure(Exception):
@@ -51,6 +59,15 @@ class Failure(Exception):
 
 class Refused(Failure):
     """The server answered with a JSON-RPC error."""
+
+
+class Unreadable(Failure):
+    """A message whose contents can't be taken. ids: the numbers that it may be an answer to."""
+
+    def __init__(self, message: str, text: str | bytes) -> None:
+        super().__init__(message)
+        found = ID.findall(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+        self.ids = [int(number) for number in found]
 
 
 class HttpFailure(Failure):
@@ -68,10 +85,13 @@ def encoded(message: Message) -> bytes:
 
 
 def decoded(text: str | bytes) -> list[Message]:
-    """The messages in a JSON text: one, or a batch of the revision 2025-03-26. Nothing for what is none."""
+    """The messages in a JSON text: one, or a batch of the revision 2025-03-26. Nothing for what is none. Raises
+    Unreadable."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = received(text)
+    except (TooDeep, TooManyDigits) as error:
+        raise Unreadable(f"MCP server sent a message that can't be read: {error}", text) from None
+    except ValueError:
         return []
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
 
@@ -91,7 +111,6 @@ class Peer:
         self.broken: Failure | None = None  # why nothing can be asked any more
         self._last = 0
         self._pending: dict[int, asyncio.Future[Any]] = {}
-        self._limits: set[asyncio.Timeout] = set()
         self._background: set[asyncio.Task[None]] = set()
 
     # Asking
@@ -107,16 +126,12 @@ class Peer:
             message["params"] = params
         answer = self._pending[number] = self.loop.create_future()
         try:
-            async with asyncio.timeout(self.timeout_ms / 1000) as limit:
-                self._limits.add(limit)
-                try:
-                    if self.transport.answers_while_sending:
-                        await self._sent_until(answer, message)
-                    else:
-                        await self.transport.send(message)
-                    result = await answer
-                finally:
-                    self._limits.discard(limit)
+            async with asyncio.timeout(self.timeout_ms / 1000):
+                if self.transport.answers_while_sending:
+                    await self._sent_until(answer, message)
+                else:
+                    await self.transport.send(message)
+                result = await answer
         except TimeoutError:
             self._take_back(number, method, "the answer took too long")
             raise Failure(
@@ -178,14 +193,15 @@ class Peer:
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         """Has something sent, for which nobody waits and which may fail."""
-
-        async def quietly() -> None:
-            with suppress(Failure):
-                await work
-
-        task = self.loop.create_task(quietly())
+        task = self.loop.create_task(work)  # itself: a task around it that is cancelled first would never await it
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, Failure):
+            self.loop.call_exception_handler({"message": "MCP: sending failed", "exception": error, "task": task})
 
     # Hearing
 
@@ -193,10 +209,8 @@ class Peer:
         """Takes a message of the server's: an answer, a question or a piece of news."""
         method = message.get("method")
         if isinstance(method, str):
-            for limit in self._limits:
-                limit.reschedule(self.loop.time() + self.timeout_ms / 1000)
             if message.get("id") is not None:
-                self.later(self._tell(_reply(message["id"], method)))
+                self._answer(message["id"], method)
             return
         number = message.get("id")
         if not self.is_open(number):
@@ -209,6 +223,30 @@ class Peer:
             answer.set_result(message["result"])
         else:
             answer.set_exception(Failure("MCP response did not include a result"))
+
+    def _answer(self, number: Any, method: str) -> None:
+        """Answers a question of the server's, unless it asks and never takes the answers."""
+        if self.broken is not None:
+            return
+        if len(self._background) < MOST_UNSENT:
+            self.later(self._tell(_reply(number, method)))
+            return
+        self.fail(Failure(f"MCP server asked {MOST_UNSENT} questions without taking the answers"))
+        self.later(self.transport.close())
+
+    def hear(self, text: str | bytes) -> None:
+        """Takes the messages of a JSON text. One that can't be read is the answer to the requests that it names, else
+        to all that wait."""
+        try:
+            messages = decoded(text)
+        except Unreadable as failure:
+            named = [self._pending[number] for number in failure.ids if self.is_open(number)]
+            for answer in named or list(self._pending.values()):
+                if not answer.done():
+                    answer.set_exception(failure)
+            return
+        for message in messages:
+            self.receive(message)
 
     def fail(self, failure: Failure) -> None:
         """Ends the conversation: every request that waits, and every later one, fails."""
@@ -235,4 +273,5 @@ def _reply(number: Any, method: str) -> Message:
 
 def _refusal(error: Any) -> Refused:
     code, text = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, error)
-    return Refused(f"MCP RPC error {code}: {text}")
+    shown = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    return Refused(f"MCP RPC error {code}: {shown if len(shown) <= MOST_SHOWN else shown[:MOST_SHOWN] + '...'}")

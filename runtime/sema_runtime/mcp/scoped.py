@@ -14,6 +14,7 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 from stat import S_ISDIR, S_ISREG
 
+from sema_runtime.json_input import loads
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.tokens import credentials_of
 
@@ -115,7 +116,7 @@ class ScopedStore:
 
     def _decrypted(self, data: bytes) -> dict[str, Any]:
         try:
-            envelope = json.loads(data)
+            envelope = loads(data)
             version = envelope["v"]
             nonce, ciphertext = (b64decode(envelope[field], validate=True) for field in ("nonce", "ciphertext"))
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -126,7 +127,7 @@ class ScopedStore:
         if key is None:
             raise _Unusable("can't be decrypted: there is no key")
         try:
-            entry = json.loads(_opened(key, nonce, ciphertext))
+            entry = loads(_opened(key, nonce, ciphertext))
         except (ValueError, RecursionError):
             entry = None
         if not isinstance(entry, dict):

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from sema_runtime.lib import children, term_state
 from sema_runtime.llm.secrets import redacted
-from sema_runtime.mcp.protocol import MAX_BYTES, Failure, decoded, encoded
+from sema_runtime.mcp.protocol import MAX_BYTES, Failure, encoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +69,11 @@ class Stdio:
     async def send(self, message: Message) -> None:
         """Writes one line; waits while the server leaves much of what came before unread."""
         if not self.input.finished:
-            self.input.transport.write(encoded(message) + b"\n")
-            await self.input.writable.wait()
+            async with self.input.turn:  # a server that doesn't read has one message in our buffer, not all of them
+                await self.input.writable.wait()
+                if not self.input.finished:
+                    self.input.transport.write(encoded(message) + b"\n")
+                    await self.input.writable.wait()
         elif self.dying is not None:
             await asyncio.shield(self.dying)  # then it is known why
 
@@ -190,22 +193,26 @@ class _Output(_End, asyncio.Protocol):
 
     def __init__(self, server: Stdio) -> None:
         super().__init__(server)
-        self.pieces: list[bytes] = []  # of a line that hasn't ended
-        self.size = 0
+        self.unfinished = bytearray()  # a line that hasn't ended
+        self.ignored = False  # nothing counts any more
 
     def data_received(self, data: bytes) -> None:
+        if self.ignored:
+            return
+        peer = self.server.peer
         *lines, rest = data.split(b"\n")
+        if lines:
+            lines[0] = bytes(self.unfinished + lines[0])
+            self.unfinished.clear()
         for line in lines:
-            whole = b"".join((*self.pieces, line))
-            self.pieces, self.size = [], 0
-            for message in decoded(whole):
-                self.server.peer.receive(message)
-        self.pieces.append(rest)
-        self.size += len(rest)
-        if self.size > MAX_BYTES:
-            self.pieces, self.size = [], 0
-            self.server.peer.fail(Failure(f"MCP server sent a message of more than {MAX_BYTES} bytes"))
-            self.server.peer.later(self.server.close())
+            if line.lstrip()[:1] in (b"{", b"["):  # else a banner, which some servers print
+                peer.hear(line)
+        self.unfinished += rest
+        if len(self.unfinished) > MAX_BYTES:
+            self.unfinished.clear()
+            self.ignored = True
+            peer.fail(Failure(f"MCP server sent a message of more than {MAX_BYTES} bytes"))
+            peer.later(self.server.close())
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
@@ -236,6 +243,7 @@ class _Input(_End):
 
     def __init__(self, server: Stdio) -> None:
         super().__init__(server)
+        self.turn = asyncio.Lock()
         self.writable = asyncio.Event()
         self.writable.set()
         self.finished = False  # nothing can be written any more

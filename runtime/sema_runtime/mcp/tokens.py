@@ -14,6 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from sema_runtime.json_input import loads
 from sema_runtime.mcp.protocol import Failure
 
 TYPE_CHECKING = False
@@ -135,7 +136,7 @@ class FileStore:
     def _servers(self) -> dict[str, Any]:
         try:
             with open(self.path, "rb") as file:
-                document = json.loads(file.read())
+                document = loads(file.read())
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -210,7 +211,7 @@ class KeychainStore:
 
     def _get(self, name: str) -> Any:
         try:
-            return json.loads(self.keyring.get_password(SERVICE, name) or "null")
+            return loads(self.keyring.get_password(SERVICE, name) or "null")
         except self.error as error:
             raise Failure(f"the keychain can't be read: {error}") from None
         except ValueError:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sema_runtime.net.failures import IDLE_MS, Failure, timed_out
+from sema_runtime.values.digits import small
 
 if TYPE_CHECKING:
     from sema_runtime.net.client import Answer
@@ -202,7 +203,7 @@ async def _body(answer: Answer, limit: int) -> bytes:
         answer.unpack(limit + limit // 1000 + SLACK)
     announced = answer.header("content-length")
     most = limit + SLACK if answer.coding else limit
-    if announced.isdecimal() and int(announced) > most and answer.request.method != "HEAD":
+    if announced.isdecimal() and small(announced, most + 1) > most and answer.request.method != "HEAD":
         raise _too_large(limit)
     whole = bytearray()
     while piece := await answer.read():

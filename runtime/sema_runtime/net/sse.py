@@ -9,6 +9,9 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 from typing import NamedTuple
 
+from sema_runtime.values.digits import small
+
+LONGEST_RETRY_MS = 3_600_000
 _decoder = getincrementaldecoder("utf-8")
 
 
@@ -89,4 +92,4 @@ class SseParser:
         elif field == "id" and "\0" not in value:
             self._id = value
         elif field == "retry" and value.isascii() and value.isdecimal():
-            self.retry_ms = int(value)
+            self.retry_ms = small(value, LONGEST_RETRY_MS)

@@ -47,6 +47,6 @@ def error_message(error: BaseException) -> str:
         return "cancelled"
     if not isinstance(error, Exception):
         return "interrupted"
-    from sema_runtime.telemetry.content import clean
+    from sema_runtime.redaction import hidden
 
-    return clean(error.message if isinstance(error, SemaError) else error_text(error))
+    return hidden(error.message if isinstance(error, SemaError) else error_text(error))

@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from sema_runtime.telemetry.spans import warn
+from sema_runtime.values.digits import small
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sema_runtime.telemetry.bridge import Bridge
     from sema_runtime.telemetry.settings import Settings
 
+LARGEST_MS = 1 << 31
 PATIENCE = 3.0  # seconds that the end of the program waits for a collector
 MOST_ATTRIBUTES = 1024  # of a span; long prompts under several modes of compat.py pass the usual 128
 GRPC = "opentelemetry-exporter-otlp-proto-grpc"
@@ -129,7 +131,8 @@ def _timeout() -> float | None:
     """Seconds that one request may take. The variable has milliseconds, as OpenTelemetry's specification says; the
     exporters for Python would take them for seconds."""
     given = os.environ.get("OTEL_EXPORTER_OTLP_TIMEOUT", "").strip()
-    return int(given) / 1000 if given.isdecimal() and int(given) else None
+    milliseconds = small(given, LARGEST_MS) if given.isdecimal() else 0
+    return milliseconds / 1000 if milliseconds else None
 
 
 class _Closing:
@@ -176,9 +179,9 @@ class _FirstFailure(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if not self.said:
             self.said = True
-            from sema_runtime.llm.secrets import known, redacted
+            from sema_runtime.redaction import hidden
 
-            warn(redacted(record.getMessage(), [*self.secrets, *known()]))
+            warn(hidden(record.getMessage(), self.secrets))
 
 
 def _tame_logging(settings: Settings) -> None:

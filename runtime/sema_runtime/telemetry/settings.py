@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from sema_runtime.telemetry.compat import Compat, modes
 from sema_runtime.telemetry.spans import Tracer
+from sema_runtime.values.digits import small
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sema_runtime.telemetry.bridge import Bridge
 
+LARGEST_QUEUE = 1 << 30
 QUEUE = 4096  # spans that may wait for the file
 PROTOCOL = "http/protobuf"
 
@@ -54,7 +56,7 @@ def read(environment: Mapping[str, str]) -> Settings:
         release=get("SEMA_OTEL_RELEASE") or "",
         capture=capture.strip().lower() in ("true", "1"),
         compat=modes(get("SEMA_OTEL_COMPAT") or ""),
-        queue=max(1, int(queue)) if queue.isdecimal() else QUEUE,
+        queue=max(1, small(queue, LARGEST_QUEUE)) if queue.isdecimal() else QUEUE,
     )
 
 

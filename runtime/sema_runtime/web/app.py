@@ -17,6 +17,7 @@ from sema_runtime.lib.http_responses import (
     WEBSOCKET,
 )
 from sema_runtime.tasks.promises import CANCELLED
+from sema_runtime.values.digits import small
 from sema_runtime.values.maps import Map
 from sema_runtime.web.messages import (
     Headers,
@@ -143,7 +144,11 @@ class Application:
         """The whole body. Raises Refused when it is too large, stops coming or only drips, Gone when the client went
         away."""
         for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self.max_body:
+            if (
+                name == b"content-length"
+                and value.isdigit()
+                and small(value.decode(), self.max_body + 1) > self.max_body
+            ):
                 raise self._too_large()
         body = bytearray()
         clock = asyncio.get_running_loop().time

@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import suppress
 from threading import Lock
 
+from sema_runtime.values.digits import small
 from sema_runtime.workflow import faults
 from sema_runtime.workflow.events import JournalOverflow, line
 
@@ -147,10 +148,13 @@ def segment_name(number: int) -> str:
     return FIRST_NAME if number == 0 else f"events.resume-{number}.jsonl"
 
 
+LARGEST_SETTING = 1 << 62
+
+
 def setting(name: str, default: int) -> int:
     """A number of the environment; the default when it is none."""
     text = os.environ.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() else default
+    return small(text, LARGEST_SETTING) if text.isascii() and text.isdecimal() else default
 
 
 # Which run

@@ -8,9 +8,10 @@ taker to look at. Any other line is left to `fields_of`, which decides what it i
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
+
+from sema_runtime.json_input import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def is_text(piece: bytes) -> bool:
 def fields_of(line: bytes) -> dict[str, Any] | None:
     """The event of a line; None when it is damaged. Bytes that are no UTF-8 become replacement characters."""
     try:
-        found = json.loads(line.decode("utf-8", "replace"))
+        found = loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return found if type(found) is dict and type(found.get("event")) is str else None

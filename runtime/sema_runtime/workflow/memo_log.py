@@ -15,6 +15,7 @@ import json
 import os
 from contextlib import suppress
 
+from sema_runtime.json_input import loads
 from sema_runtime.lib.file_access import write_all
 from sema_runtime.workflow import faults, files
 
@@ -90,7 +91,7 @@ def entries(folder: str) -> Iterator[tuple[str, dict[str, Any], bytes]]:
     with open(os.path.join(folder, NAME), "rb") as file:
         for one in file:
             try:
-                fields = json.loads(one)
+                fields = loads(one)
                 key = fields["key"]
             except (ValueError, RecursionError, KeyError, TypeError):
                 continue

@@ -13,6 +13,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 
+from sema_runtime.json_input import loads
 from sema_runtime.lib.file_access import write_all
 from sema_runtime.workflow import files
 
@@ -50,7 +51,7 @@ def of(folder: str) -> dict[str, Nested]:
     with suppress(OSError), open(os.path.join(folder, NAME), "rb") as file:
         for line in file:
             try:
-                one = Nested(**json.loads(line))
+                one = Nested(**loads(line))
             except (ValueError, TypeError, RecursionError):
                 continue
             if type(one.key) is type(one.run_id) is type(one.workflow) is str:

@@ -12,6 +12,8 @@ import json
 import os
 from dataclasses import asdict, dataclass
 
+from sema_runtime.json_input import loads
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +50,7 @@ def of(folder: str) -> Origin | None:
     """The origin of a run that is a fork; None for others, and where the file is damaged."""
     try:
         with open(os.path.join(folder, NAME), "rb") as file:
-            said = json.loads(file.read())
+            said = loads(file.read())
         run_id, at, kept = said["run_id"], said.get("at"), said.get("kept")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

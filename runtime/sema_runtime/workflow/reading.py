@@ -11,9 +11,9 @@ asked for, so that a run of a million events takes a few seconds and some dozens
 
 from __future__ import annotations
 
-import json
 import os
 
+from sema_runtime.json_input import loads
 from sema_runtime.workflow import nested, origin
 from sema_runtime.workflow.columns import Usage
 from sema_runtime.workflow.fold import BEFORE, Fold, Phase
@@ -215,7 +215,7 @@ class Run:
     def _json(self, name: str) -> Any:
         try:
             with open(os.path.join(self.folder, name), "rb") as file:
-                return json.loads(file.read())
+                return loads(file.read())
         except (OSError, ValueError, RecursionError):
             return None
 

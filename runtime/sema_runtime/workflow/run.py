@@ -8,6 +8,7 @@ from contextlib import suppress
 from threading import RLock
 
 from sema_runtime.llm import guard, usage
+from sema_runtime.redaction import hidden, shown_url
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
@@ -442,7 +443,9 @@ def shown(error: BaseException) -> str:
     if not isinstance(error, Exception):
         return _word(error)
     condition = condition_of(error)
-    return "cancelled" if condition.kind == "cancelled" else condition.display()
+    if condition.kind == "cancelled":
+        return "cancelled"
+    return hidden(condition.display())
 
 
 def _word(error: BaseException) -> str:
@@ -468,4 +471,6 @@ def _redacted(meta: Any) -> Any:
             values = spec.get(part) if isinstance(spec, dict) else None
             if isinstance(values, dict):
                 spec[part] = dict.fromkeys(values, "<redacted>")
+        if isinstance(spec, dict) and isinstance(spec.get("url"), str):
+            spec["url"] = shown_url(spec["url"])
     return meta

@@ -9,6 +9,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 
+from sema_runtime.json_input import loads
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -136,7 +137,7 @@ def text_of(record: Request | Decision) -> str:
 def parsed(kind: type[Any], data: bytes, name: str) -> Any:
     """A Request or a Decision from the contents of its file. Raises SemaError for anything else."""
     try:
-        found = json.loads(data)
+        found = loads(data)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sema_runtime.json_input import loads
 from sema_runtime.workflow.policy import detectors
 from sema_runtime.workflow.policy.rules import BLOCK, REDACT, Field, Output, Policy, TextRule
 
@@ -127,7 +127,7 @@ TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), 
 def schema_problems(schema: tuple[Field, ...], text: str) -> list[str]:
     """Why a reply isn't the JSON object that is wanted; none when it is. Values are never named."""
     try:
-        value = json.loads(text)
+        value = loads(text)
     except (ValueError, RecursionError):
         return ["it is no JSON"]
     if not isinstance(value, dict):

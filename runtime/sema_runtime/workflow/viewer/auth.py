@@ -3,10 +3,10 @@ over which a login that was started from the page goes. Credentials are never re
 
 from __future__ import annotations
 
-import json
 import threading
 from time import time
 
+from sema_runtime.json_input import loads
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.lines import fields_of
 from sema_runtime.workflow.viewer.guard import safe_segment
@@ -82,7 +82,7 @@ def seam(name: str) -> Callable[..., Any]:
 
 def metadata(folder: Path) -> Row:
     try:
-        found = json.loads((folder / "metadata.json").read_bytes())
+        found = loads((folder / "metadata.json").read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from sema_runtime.json_input import loads
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -48,7 +47,7 @@ class Decisions:
         if not folder.is_dir():
             return 404, "no such run/approval"
         try:
-            given = json.loads(body or b"{}")
+            given = loads(body or b"{}")
             texts = [given.get("reason") or None, given.get("comment") or None]
         except (ValueError, AttributeError, RecursionError):
             return 400, {"error": "the body must be a JSON object"}

@@ -1,0 +1,106 @@
+"""JSON texts that others wrote: replies of servers and models, bodies of requests, tapes, journals."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sema_runtime.values.digits import may_exceed, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+MOST_LEVELS = 127  # as `json/decode` takes, and the reference everywhere
+
+
+class TooDeep(ValueError):
+    """JSON with more than MOST_LEVELS arrays and objects in one another."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is nested deeper than {MOST_LEVELS} levels")
+
+
+def loads(text: str | bytes, **options: Any) -> Any:
+    """As `json.loads`, except that an integer of too many digits raises TooManyDigits, which is a ValueError, before
+    it takes time. Raises RecursionError for what is nested too deeply."""
+    import json
+
+    if not may_exceed(text):
+        try:
+            return json.loads(text, **options)
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
+    return json.loads(text, **{"parse_int": whole, **options})  # for Python's own limit may be lower
+
+
+def reply(text: str) -> Any:
+    """The value of a JSON text from the network, in which NaN and infinities, which aren't JSON, are None. Halves of
+    characters stay: the other half may come in the next piece of a stream. Raises as `loads` does."""
+    if not may_exceed(text):
+        try:
+            return _decode()(text)
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
+    return loads(text, parse_constant=_none, parse_int=whole)
+
+
+@cache
+def _decode() -> Callable[[str], Any]:
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_none).decode
+
+
+def received(text: str | bytes) -> Any:
+    """As `reply`, for a whole message. Bytes that aren't UTF-8 and halves of characters become U+FFFD, which any output
+    takes. Raises ValueErrors: TooManyDigits, TooDeep, JSONDecodeError."""
+    shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    try:
+        value = reply(shown.removeprefix("\ufeff"))
+    except RecursionError:
+        raise TooDeep from None
+    if shown.count("[") + shown.count("{") > MOST_LEVELS:
+        _check_levels(value)
+    return mended_json(value) if "\\ud" in shown or "\\uD" in shown else value
+
+
+def _none(_: str) -> None:
+    return None
+
+
+def _check_levels(value: Any) -> None:
+    """Raises TooDeep. Goes through a value level by level."""
+    level = [value]
+    for _ in range(MOST_LEVELS + 1):
+        inner = [one.values() if type(one) is dict else one for one in level if type(one) in (dict, list)]
+        if not inner:
+            return
+        level = [item for items in inner for item in items if type(item) in (dict, list)]
+    raise TooDeep
+
+
+def mended_json(value: Any) -> Any:
+    """Decoded JSON with its texts mended."""
+    if isinstance(value, str):
+        return mended(value)
+    if isinstance(value, dict):
+        return {mended(key): mended_json(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [mended_json(inner) for inner in value]
+    return value
+
+
+def mended(text: str) -> str:
+    """The text with the halves of characters put together, and U+FFFD for a half that is alone: JSON can say such, no
+    output can."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
