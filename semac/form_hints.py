@@ -31,8 +31,6 @@ HINTS = {
         ("set! expects", "write (set! name value)"),
     ],
     "import": [("import: expected a symbol", 'write (import "file.sema" name ...); of Python: (py/import "math")')],
-        ("import: expected a symbol", 'write (import "file.sema" name ...); a Python module: (py/import "math")')
-    ],
     "lambda": [("lambda: expected a symbol", "parameters are names, [a b] or {:keys [a b]}; the rest is (a . more)")],
     "module": [("module: ", "write (module name (export f g) (define (f) ...) ...)")],
     "defmulti": [("defmulti expects", "write (defmulti area (fn (shape) (:kind shape)))")],
@@ -84,7 +82,7 @@ def _defn_hint(head: str, items: Any) -> str:
     name = _shown(items[1]) if len(items) > 1 else "f"
     params = items[2] if len(items) > 2 else None
     if type(params) is str and len(items) > 3:
-        return f'{head} takes its docstring behind the parameters: ({head} {name} ({_names(items[3])}) text body ...)'
+        return f"{head} takes its docstring behind the parameters: ({head} {name} ({_names(items[3])}) text body ...)"
     if type(params) is List and len(params) and len(items) > 3 and all(_is_arity(part) for part in items[2:]):
         return f"{head} takes one list of parameters: ({head} {name} (x . more) ...)"
     if type(params) is List and any(type(part) is not Symbol for part in params):
