@@ -57,7 +57,7 @@ BINDING_FORMS = frozenset(
         *("let-rec", "receive", "destructuring-bind", "multiple-value-bind", "match-let", "pcase", "case-lambda", "ns"),
         *("defstruct", "defrecord", "define-struct", "struct", "defclass", "class", "defprotocol", "condition-case"),
         *("handler-case", "with-handlers", "when-some", "if-some", "when-let*", "if-let*", "while-let", "dynamic-wind"),
-        *("require", "define-macro"),
+        *("require", "define-macro", "define-syntax-rule", "with-open-file", "with-slots", "set", "let-destructure"),
     ]
 )
 

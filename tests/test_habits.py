@@ -18,7 +18,7 @@ from semac.session import Session
 SAMPLES = """
 (define n 6) (define x 3) (define xs '(3 1 2 5 4)) (define ys '(4 5 6)) (define m {:a 1 :b 2}) (define k :a)
 (define v 9) (define s "a-b,c") (define f (fn (x . more) x)) (define g (fn (x) x)) (define p (fn (x) (> x 0)))
-(define path "folder/file.txt")
+(define path "folder/file.txt") (define err {:message "no" :type :user :value 1})
 """
 ELSEWHERE = re.compile(r"\((http/|exit|read-line|read-stdin|llm/|agent/run)")  # needs a network, ends, waits for input
 SNIPPETS = sorted(set(habits().values()))

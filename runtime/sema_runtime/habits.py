@@ -3,7 +3,7 @@ Emacs Lisp, Hy, Python, JavaScript.
 
 An entry of the table is `name name ... => what to write`; its names may take several lines. In the snippets n and x
 are numbers, xs and ys lists, m is a map, k a key, v any value, s a string, f and g are functions, p is a predicate,
-path names a file. A test runs every snippet.
+err is a caught error, path names a file. A test runs every snippet.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ bit-shift-right shift-right >> => (bit/shift-right 16 4)
 && => (and p #t)
 || => (or p #f)
 ! => (not #f)
-compare cmp <=> => (- n 1)
+compare cmp <=> => (cond ((< n 1) -1) ((> n 1) 1) (else 0))
 string=? string= string-equal str= => (= s "a")
 string<? string< str<? => (< s "b")
 string>? string> str>? => (> s "b")
@@ -113,6 +113,7 @@ hash? hash-table? hash-table-p dict? dictionary? mapp object? => (map? m)
 instance? isinstance is-a? => (equal? (type v) :int)
 typeof class-of => (type v)
 identity id itself => (fn (x) x)
+fnil or-default => (fn (x) (f (or x 0)))
 constantly const => (fn (. args) v)
 comp compose compose1 => (fn (x) (f (g x)))
 partial curry rcurry papply => (fn (x) (f 1 x))
@@ -147,7 +148,8 @@ doto => (let ((x 1)) (println x) x)
 begin0 prog1 => (let ((result n)) (println "after") result)
 prog2 eval-when prog => (begin 1 2)
 recur again continue tail-call => (let loop ((i 0)) (if (< i 9) (loop (+ i 1)) i))
-break return exit-loop => (let loop ((i 0)) (if (> i 3) i (loop (+ i 1))))
+return => (if (> n 3) n 0)
+break exit-loop => (let loop ((i 0)) (if (> i 3) i (loop (+ i 1))))
 until loop-until do-while repeat-until while-loop while-let => (let ((i 0)) (while (not (> i 3)) (set! i (+ i 1))))
 dolist doseq foreach for_each each for-of vector-for-each run! doall dorun mapdo forEach
   => (for-each (fn (x) (println x)) xs)
@@ -354,7 +356,7 @@ regexp-replace re.sub regexp-replace* re-replace regex-replace replace-regexp-in
   => (regex/replace-all #"\d" "x" s)
 re.split regexp-split re-split regex-split => (regex/split #"," s)
 re-pattern regexp regex re.compile pregexp regex/compile make-regexp => #"\d+"
-slurp read-file file->string read-text file/read-text file/slurp file/get readFile read-string-file open
+with-open-file slurp read-file file->string read-text file/read-text file/slurp file/get readFile read-string-file open
   call-with-input-file with-input-from-file open-input-file file/open fs.readFileSync file/contents file/read-string
   file/read-all => (file/read path)
 spit write-file file/spit string->file display-to-file write-to-file with-output-to-file call-with-output-file
@@ -434,8 +436,8 @@ raise-error raise-user-error throw-error panic signal fail abort raise-continuab
 ex-info make-condition make-exception new-error rethrow error-with-data
   => (try (throw {:code 1}) (catch e (:code (:value e))))
 ex-message exception-message condition-message error-message error-object-message exn-message
-  condition/report-string get-message error/message => (:message {:message "no"})
-ex-data error-data exception-value error-object-irritants error/data error-value => (:value {:value 1})
+  condition/report-string get-message error/message => (:message err)
+ex-data error-data exception-value error-object-irritants error/data error-value => (:value err)
 error? exception? error-object? exn? condition? => (try (f x) (catch e (:type e)))
 assert-equal assertEqual check-equal? is= assert-eq assert-true assert-equals should-equal deftest
   => (assert (= n 6) "n is 6")

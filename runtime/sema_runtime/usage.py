@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 ADVICE = {
     "reduce": "reduce has no start value; with one: (foldl + 0 xs)",
     "error": 'error takes one message: (error (str "no user " id))',
-    "string/format": 'write (format "~a" x)',
+    "format": 'the template comes first: (format "~a" x); it is printed by (println (format ...))',
+    "contains?": "an element of a list: (list/contains? xs x)",
 }
 ENTRIES = "the entries of a map, lists of a key and a value, are (map/entries m)"
 KEYWORD = "(:key m) takes a map; (get-in m [:key]) gives nil where m is nil; of a list of maps: (map :key rows)"
