@@ -135,7 +135,8 @@ def _late_uses(unit: Unit, macros: frozenset[str]) -> Iterator[Suspicion]:
     for node in ir.walk(unit.tree):
         if type(node) is ir.Call and type(node.head) is ir.Ref and node.head.var.is_global:
             name = node.head.var.name
-            if name in macros and name not in first:
+            if name in macros and name not in told:
+                told.add(name)
                 yield Suspicion(node.span, f"the macro `{name}` is used before its definition", "move the defmacro up")
 
 
