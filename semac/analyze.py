@@ -110,6 +110,8 @@ class Unit:
         self.fixed: set[Any] = set()  # calls of builtins that the text doesn't name: no definition changes them
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
         self.python_names: set[str] = set()  # globals bound by Python imports
+        self.match_advice: dict[Any, str] = {}  # matches → what is wrong with a parenthesised pattern of theirs
+        self.warnings: list[Any] = []  # Suspicions of `suspects.py`: what is accepted and surely a mistake
         self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it
 
 
@@ -140,6 +142,7 @@ class Analyzer:
         self.span: Any = None
         self.form: Any = None  # the list form being analyzed
         self.top_level = True
+        self.doubts: list[Any] = []  # warnings that hold unless the rest of the program defines their name
         self.starts_tasks = False  # an `async` has been seen
 
     def program(self, forms: List) -> Unit:
@@ -162,6 +165,9 @@ class Analyzer:
             self.top_level = is_top_level(form)
             nodes.append(self.node(form, scope))
         self.unit.tree = TopLevel(nodes)
+        if not self.unit.is_open:
+            bound = self.defined | self.macros.keys()
+            self.unit.warnings += [doubt for doubt in self.doubts if doubt.unbound not in bound]
         late = {name for name, var in self.unit.globals.items() if var.defined} & self.resolved_builtins
         if late - OPERATORS or self.unit.reassigned != self.reassigned:
             raise LateDefinition(late, self.unit.reassigned)
@@ -200,6 +206,11 @@ class Analyzer:
         except SemaError as error:
             if not hasattr(error, "span") or error.span is None:
                 error.span = self.span  # type: ignore[attr-defined]
+            if error.hint is None and not hasattr(error, "form"):
+                from semac.form_hints import form_hint
+
+                error.form = form  # type: ignore[attr-defined]
+                error.hint = form_hint(form, error.message)
             raise
         finally:
             self.depth -= 1
@@ -267,6 +278,10 @@ class Analyzer:
         if direct and (var is None or (var.inner_define and name in OPERATORS)):
             if name not in self.reassigned or name in INTRINSICS or scope.function is self.unit.main:
                 self.resolved_builtins.add(name)
+                if name == "format" and len(items) > 1:
+                    from semac.suspects import template
+
+                    self.warn(template(self.span, items[1:]))
                 made = CallBuiltin(name, self.arguments(items, scope), False, span=self.span)
                 if self.starts_tasks:
                     from semac.forms.tasks import with_turn
@@ -274,6 +289,11 @@ class Analyzer:
                     return with_turn(made)
                 return made
         head = self.reference(name, scope)
+        if type(head) is Ref and head.var.is_global and name not in self.defined:
+            from semac.suspects import BINDING_FORMS, foreign_form
+
+            if name in BINDING_FORMS:
+                self.doubts.append(foreign_form(self.span, name))
         return Call(head, self.arguments(items, scope), False, None, span=self.span)
 
     def reference(self, name: str, scope: Scope) -> Any:
@@ -420,6 +440,11 @@ class Analyzer:
         return Const(value, span=self.span)
 
     # Errors
+
+    def warn(self, suspicion: Any) -> None:
+        """Notes what is surely a mistake; None is nothing."""
+        if suspicion is not None:
+            self.unit.warnings.append(suspicion)
 
     def error(self, message: str, hint: str | None = None) -> SemaError:
         error = SemaError(message, hint)

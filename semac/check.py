@@ -1,5 +1,6 @@
 """`sema check FILE... [--json]`: what is wrong with a program, found without running it (macro bodies do run).
 
+Warnings are what the language accepts although it is surely a mistake; they count only with `--strict`.
 Text that can't be read gives reader errors alone. Otherwise every malformed special form, failing macro call, name
 that nothing binds, and call with a wrong number of arguments is found: an error in one form does not hide the others.
 """
@@ -26,21 +27,25 @@ from semac.importer import decode
 from semac.run import read_source
 from semac.scope import Scope
 
-USAGE = "Usage: sema check FILE... [--json]"
+USAGE = "Usage: sema check FILE... [--strict] [--json]"
 HELP = f"""{USAGE}
 
   Report what is wrong with programs, without running them: text that can't be
-  read, malformed forms, unbound names, wrong numbers of arguments.
+  read, malformed forms, unbound names, wrong numbers of arguments. Warnings
+  name what runs but surely isn't what was meant.
 
 Options:
-  --json      A list of objects: file, line, column, code, message, hint.
+  --strict    Warnings count as errors.
+  --json      A list of objects: file, line, column, code, severity, message, hint.
   -h, --help  Show this message.
 
-  Status: 0 nothing found, 1 something, or a file can't be read; 2 wrong usage."""
+  Status: 0 nothing or warnings only, 1 errors, or a file can't be read; 2 wrong usage."""
+OPTIONS = ("--json", "--strict")
+WARNING = "warning"
 
 
 class Finding:
-    """One thing that is wrong. line and column count from 1; code: reader, syntax, macro, unbound, arity."""
+    """One thing that is wrong. line and column count from 1; code: reader, syntax, macro, unbound, arity, warning."""
 
     __slots__ = ("code", "column", "end_column", "end_line", "file", "hint", "line", "message", "note")
 
@@ -54,6 +59,10 @@ class Finding:
         self.hint = hint
         self.note = note
 
+    @property
+    def severity(self) -> str:
+        return WARNING if self.code == WARNING else "error"
+
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("file", "line", "column", *_JSON_REST)}
 
@@ -64,7 +73,7 @@ class Finding:
         return "\n".join(lines)
 
 
-_JSON_REST = ("end_line", "end_column", "code", "message", "hint", "note")
+_JSON_REST = ("end_line", "end_column", "code", "severity", "message", "hint", "note")
 
 
 def main(args: Sequence[str]) -> int:
@@ -72,7 +81,7 @@ def main(args: Sequence[str]) -> int:
     if "--help" in args or "-h" in args:
         print(HELP)
         return 0
-    files = [arg for arg in args if arg != "--json"]
+    files = [arg for arg in args if arg not in OPTIONS]
     unknown = next((arg for arg in files if arg.startswith("-")), None)
     if unknown is not None or not files:
         print(
@@ -96,7 +105,7 @@ def main(args: Sequence[str]) -> int:
     else:
         for finding in findings:
             print(finding.text())
-    return 1 if findings else 0
+    return 1 if any("--strict" in args or finding.code != WARNING for finding in findings) else 0
 
 
 def check_text(text: str, file: str = "<input>") -> list[Finding]:
@@ -120,7 +129,8 @@ def _unreadable(error: ReaderError, file: str) -> Finding:
 def check_forms(forms: List, file: str) -> list[Finding]:
     """The findings for forms that could be read."""
     checker = analyzed(forms, file, {}, frozenset(), Checker)
-    return [*checker.findings, *_name_findings(checker, forms, file), *_call_findings(checker.unit, file)]
+    names = _name_findings(checker, forms, file)
+    return [*checker.findings, *names, *_call_findings(checker.unit, file), *_warnings(checker, file)]
 
 
 class Checker(Analyzer):
@@ -176,7 +186,7 @@ def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
     unit = checker.unit
     program_names = [name for name, var in unit.globals.items() if var.defined or var.assigned]
     bound = {*program_names, *checker.defined, *checker.macros, *unit.python_names}
-    hints: dict[str, str | None] = {}
+    hints: dict[str, str | None] = {one.unbound: one.hint for one in unit.warnings if one.unbound}
     places = Places(forms)
     if any(_is_call_of(form, "eval") for form in places.lists.values()):
         bound |= {name for form in places.lists.values() for name in defined_names(form)}  # quoted definitions too
@@ -188,6 +198,21 @@ def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
                 hints[name] = for_unbound(name, program_names)
             found.append(Finding(file, places.of(name, node.span), "unbound", f"Unbound variable: {name}", hints[name]))
     return found
+
+
+def _warnings(checker: Checker, file: str) -> list[Finding]:
+    """What the language accepts although it is surely a mistake; a definition may come from an unknown import."""
+    from semac.check_warnings import warnings
+
+    everything = {*checker.defined, *checker.unit.python_names, *checker.unit.globals}
+    bound = everything if checker.opaque else _defined(checker)
+    found = warnings(checker.unit, frozenset(checker.macros), bound)
+    return [Finding(file, one.span, WARNING, one.message, one.hint) for one in found]
+
+
+def _defined(checker: Checker) -> set[str]:
+    """The names that the program defines, those left out that only a `set!` makes."""
+    return {name for name, var in checker.unit.globals.items() if var.defined} | checker.unit.python_names
 
 
 class Places:
@@ -235,6 +260,8 @@ def _parts(form: Any, span: Any) -> list[tuple[Any, Any]]:
 
 def _call_findings(unit: Unit, file: str) -> list[Finding]:
     """The calls of builtins and of the program's own functions with a wrong number of arguments."""
+    from sema_runtime.usage import ADVICE, usage
+
     found = []
     for node in ir.walk(unit.tree):
         bounds = None
@@ -245,7 +272,9 @@ def _call_findings(unit: Unit, file: str) -> list[Finding]:
         if bounds is not None:
             error = _arity_error(*bounds, len(node.args))
             if error is not None:
-                found.append(Finding(file, node.span, "arity", error.message, None))
+                call = usage(bounds[0]) if type(node) is ir.CallBuiltin else None
+                hint = ADVICE.get(bounds[0]) or (f"usage: {call}" if call else None)
+                found.append(Finding(file, node.span, "arity", error.message, hint))
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sema_runtime.catalogue_index import INDEX
-from sema_runtime.hints import DIALECTS
+from sema_runtime.hints import foreign
 from semac.doc_entries import FOLDER, Entry, all_entries, lookup
 from semac.doc_examples import split_examples
 from semac.special_forms_doc import FORMS, VALUES
@@ -63,7 +63,7 @@ def main(args: Sequence[str]) -> int:
         entry = lookup(words[0])
         if entry is None:
             print(f"Error: documentation not found: {words[0]}", file=sys.stderr)
-            advice = DIALECTS.get(words[0]) or ", ".join(related(words[0]))
+            advice = foreign(words[0]) or ", ".join(related(words[0]))
             if advice:
                 print(f"  related: {advice}", file=sys.stderr)
             return 1

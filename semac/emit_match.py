@@ -227,7 +227,9 @@ class Clauses:
         if self.node.lenient:
             e.finish(const(None, loc), dest, loc, False)
             return
-        made = call(e.runtime(MATCHING + "no_match", loc), [name(self.subject, loc)], loc)
+        advice = e.module.unit.match_advice.get(self.node)
+        arguments = [name(self.subject, loc), *([const(advice, loc)] if advice else [])]
+        made = call(e.runtime(MATCHING + "no_match", loc), arguments, loc)
         e.append(ast.Raise(made, None, **loc))
 
     def prepare(self, pattern: Any) -> None:

@@ -217,13 +217,15 @@ class SemaLoader(SourceFileLoader):
     def _compiled(self) -> CodeType:
         """The module compiled afresh, and kept for the next time. Raises SemaError and OSError."""
         from semac.driver import compile_source
+        from semac.run import tell_warnings
 
         started = time.time()
         on_disk = os.path.isfile(self.path)
         stamp = cache.stamp(os.stat(self.path)) if on_disk else None
         source = self.get_data(self.path)
         unit = compile_source(decode(source, self.path), self.real, "module", lists_globals=True)
-        storable = on_disk and unit.unit.is_portable
+        tell_warnings(unit)
+        storable = on_disk and unit.unit.is_portable and not unit.unit.warnings  # each run says them
         macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None
         if macro_files is not None:
             cache.store(self.kept, source, unit.code, macro_files, stamp)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TextIO
+from typing import Any, TextIO
 
 from sema_runtime.values.conditions import Described, describe
 from sema_runtime.values.tracebacks import Frame
@@ -49,6 +49,16 @@ def show_error(
         traceback.print_exception(exc)
     sys.stderr.write(render(exc, file, sources or {}, wants_colour(sys.stderr), label) + "\n")
     sys.stderr.flush()
+
+
+def show_warning(warning: Any, file: str, sources: Mapping[str, str]) -> None:
+    """Writes a `Suspicion` of the compiler to stderr: message, source line, hint."""
+    paint = Painter(wants_colour(sys.stderr))
+    lines = [paint("Warning:", f"1;{YELLOW}") + " " + warning.message]
+    if warning.span is not None:
+        lines += _snippet(file, warning.span[0], warning.span[1], sources, paint)
+    lines.append(f"  {paint('hint:', YELLOW)} {warning.hint}")
+    sys.stderr.write("\n".join(lines) + "\n")
 
 
 def render(

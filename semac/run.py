@@ -82,9 +82,19 @@ def program_code(path: str, source: bytes) -> CodeType:
 
     unit = compile_source(decode(source, path), real, "program")
     code = unit.code
-    if unit.unit.is_portable:
+    tell_warnings(unit)
+    if unit.unit.is_portable and not unit.unit.warnings:  # each run says them
         cache.store(kept, source, code, {file: cache.file_hash(file) for file in unit.macro_files})
     return code
+
+
+def tell_warnings(unit: Any) -> None:
+    """Writes to stderr what compilation found to be a mistake although the language accepts it."""
+    if unit.unit.warnings:
+        from semac.render import show_warning
+
+        for warning in unit.unit.warnings:
+            show_warning(warning, unit.filename, {unit.filename: unit.text})
 
 
 def guarded(

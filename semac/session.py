@@ -11,6 +11,7 @@ from sema_runtime.values.macros import Macro
 from semac.analyze import OPERATORS
 from semac.driver import CompiledUnit, compile_forms, compile_source
 from semac.limits import deepen
+from semac.run import tell_warnings
 from semac.shared_names import SharedNames, shared_names
 
 
@@ -38,7 +39,9 @@ class Session:
     def compile(self, text: str, filename: str, mode: str = "module") -> CompiledUnit:
         """Source text compiled with what the session knows."""
         known, python = frozenset(self.names), frozenset(self.python_names)
-        return compile_source(text, filename, mode, macros=self.macros, known=known, python=python, shared=self.shared)
+        unit = compile_source(text, filename, mode, macros=self.macros, known=known, python=python, shared=self.shared)
+        tell_warnings(unit)
+        return unit
 
     def run_form(self, form: Any) -> Any:
         """The value of one form, as `eval` computes it: in the globals, with nothing lexical around.

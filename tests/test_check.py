@@ -19,7 +19,7 @@ def found(text: str) -> list[tuple[int, int, str, str]]:
     "program",
     [
         "(define (f x) (g x)) (define (g x) (+ x 1)) (f 1)",
-        "(set! late 1) (println late)",
+        "(define late 0) (set! late 1) (println late)",
         "(let loop ((i 0)) (if (< i 3) (loop (+ i 1)) i))",
         "(define-record-type point (make-point x y) point? (x point-x)) (point-x (make-point 1 2))",
         "(defmacro twice (e) `(begin ,e ,e)) (twice (println 1))",
@@ -93,7 +93,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.main([str(bad), "--json"]) == 1
     rows = json.loads(capsys.readouterr().out)
     assert [(row["line"], row["code"]) for row in rows] == [(1, "arity"), (2, "unbound")]
-    assert set(rows[0]) == {"file", "line", "column", "end_line", "end_column", "code", "message", "hint", "note"}
+    fields = {"file", "line", "column", "end_line", "end_column", "code", "severity", "message", "hint", "note"}
+    assert set(rows[0]) == fields
 
 
 def test_command_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,16 +151,25 @@ def test_a_failing_operator_is_shown_at_its_place() -> None:
 
 def test_hints_for_unbound_names() -> None:
     assert for_unbound("lenght") == "Did you mean 'length'?"
-    assert for_unbound("x") == "Did you mean '+'?"
-    assert for_unbound("lst") == "Did you mean 'list'?"
     assert for_unbound("my-count", ["my-counter"]) == "Did you mean 'my-counter'?"
     assert for_unbound("some-long-name-that-does-not-exist") is None
     assert for_unbound("setq") == "Sema uses 'set!' for variable assignment"
 
 
+def test_short_names_have_no_far_fetched_neighbours() -> None:
+    for name in ("x", "i", "_", "p1", "lst", "abc", "test", "best", "%2"):
+        assert for_unbound(name) is None, name
+    assert for_unbound("cra") == "Did you mean 'car'?"
+
+
+def test_a_name_of_the_program_comes_first() -> None:
+    assert for_unbound("words1", ["words"]) == "Did you mean 'words'?"
+    assert for_unbound("names", ["name"]) == "Did you mean 'name'?"
+
+
 def test_nearest_respects_the_limit_of_a_third() -> None:
-    assert nearest("abc", ["abd"]) == "abd"
-    assert nearest("abc", ["ade"]) is None
+    assert nearest("abcd", ["abce"]) == "abce"
+    assert nearest("abcd", ["aefd"]) is None
     assert nearest("abcdef", ["abcdef", "abcdxy"]) == "abcdxy"
 
 

@@ -26,6 +26,8 @@ CLASSES = {"reference bug", "platform gap", "extension", "not yet"}
 APART = {"platform", "wasm-gap", "reference-bug"}  # tags of cases where the reference's browser build is no model
 AT_THE_TOP = '"/sb-'  # in cases with files in the top directory, where not everybody may write
 FLOAT = re.compile(r"-?\d+\.\d+")
+HINTS = "hints"  # the ledger's one entry for all hints that are ours
+GUESS = "Did you mean '"
 SHOWN = 10
 EVAL = ("-m", "semac.entry", "eval", "--jsonl")
 TEXT = (str(Path(__file__).parent / "text_answers.py"),)
@@ -53,8 +55,16 @@ def differences(cases: list[Case], command: tuple[str, ...]) -> dict[str, str]:
 def difference(case: Case, answer: Case) -> str:
     """What differs, one part a line; empty when nothing does."""
     same = close if case.get("approx") else (lambda mine, theirs: mine == theirs)
-    parts = [key for key in ("value", "output", "error", "hint") if not same(answer.get(key), case.get(key))]
+    parts = [key for key in ("value", "output", "error") if not same(answer.get(key), case.get(key))]
+    parts += [] if hint_is_kept(case.get("hint"), answer.get("hint")) else ["hint"]
     return "".join(f"\n    {key}: reference {case.get(key)!r}, here {answer.get(key)!r}" for key in parts)
+
+
+def hint_is_kept(theirs: str | None, ours: str | None) -> bool:
+    """Whether a hint is the reference's, adds to it, or stands where the reference has none or guesses a name."""
+    if ours == theirs or HINTS not in LEDGER or theirs is None:
+        return ours == theirs or HINTS in LEDGER
+    return theirs.startswith(GUESS) or (ours or "").startswith(theirs)
 
 
 def close(mine: Any, theirs: Any) -> bool:

@@ -42,7 +42,7 @@ def test_unknown_name(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "related"),
     [
-        ("group-by", "list/group-by"),
+        ("group-by", "Sema has no 'group-by'; write (list/group-by f xs)"),
         ("list/unqiue", "list/unique, list, list?"),
         ("conj", "Sema uses 'cons' to prepend and 'append' to add to the end"),
     ],

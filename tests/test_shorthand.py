@@ -84,7 +84,7 @@ def test_a_definition_of_the_program_wins(name: str) -> None:
 
 
 def test_they_are_not_proposed_for_misspelt_names() -> None:
-    assert for_unbound("spit") is None
+    assert for_unbound("splitt") is None
     assert for_unbound("trimm") is None
     assert for_unbound("trimm", ["trim"]) == "Did you mean 'trim'?"
     assert for_unbound("llm/complet") == "Did you mean 'llm/complete'?"

@@ -37,10 +37,23 @@ def let(a: Analyzer, form: List, scope: Scope) -> Any:
     if type(parts[0]) is Symbol:
         return named_let(a, form, scope)
     pairs = binding_pairs(a, parts[0], "let")
+    known = len(a.unit.globals)
     values = [a.node(value, scope) for _, value in pairs]
+    if len(a.unit.globals) > known:
+        note_siblings(a, pairs, known)
     inner = scope.child()
     targets = [let_target(a, target, inner, "let") for target, _ in pairs]
     return nest(a, targets, values, lambda: a.body(parts[1:], inner))
+
+
+def note_siblings(a: Analyzer, pairs: list[tuple[Any, Any]], known: int) -> None:
+    """Warns of values that use a name of the same let, unless it turns out to be a global. known: globals before."""
+    from semac.suspects import sibling_binding
+
+    new = list(a.unit.globals)[known:]
+    for target, _ in pairs:
+        if type(target) is Symbol and target.name in new:
+            a.doubts.append(sibling_binding(a.span, target.name))
 
 
 def let_target(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:

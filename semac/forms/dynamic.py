@@ -8,6 +8,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze import Analyzer, special
 from semac.forms.definitions import define_global
+from semac.forms.functions import note_marks
 from semac.ir import Const, Runtime, Set
 from semac.scope import Scope
 
@@ -16,7 +17,9 @@ from semac.scope import Scope
 def defmacro(a: Analyzer, form: List, scope: Scope) -> Any:
     from semac.expand import make_macro
 
-    return define_macro(a, make_macro(form, a.evaluate), scope)
+    macro = make_macro(form, a.evaluate)
+    note_marks(a, macro.name, form.items[2].items, "defmacro")
+    return define_macro(a, macro, scope)
 
 
 @special("define-syntax")

@@ -25,6 +25,10 @@ def try_(a: Analyzer, form: List, scope: Scope) -> Any:
     if len(items) < 3:
         raise a.error("try: catch needs (catch var handler...)")
     name = a.name_of(items[1], "try catch")
+    if len(items) > 3 and type(items[2]) is Symbol:
+        from semac.suspects import catch_class
+
+        a.warn(catch_class(a.span, items))
     body = a.sequence(parts[:-1], scope)
     inner = scope.child()
     var = inner.declare(name)

@@ -39,6 +39,7 @@ def make_function(
     """The Function of a parameter list and body forms. patterns: whether parameters may destructure."""
     function, inner = a.function(name, scope)
     names, rest = split_rest(a, params, what)
+    note_marks(a, name, params, what)
     destructured: list[tuple[Any, Any]] = []
     for index, param in enumerate(names):
         if type(param) is Symbol:
@@ -60,6 +61,14 @@ def make_function(
     else:
         function.body = a.body(body, inner)
     return function
+
+
+def note_marks(a: Analyzer, name: str, params: list[Any], what: str) -> None:
+    """Warns of `&` and its like among parameters."""
+    if any(type(param) is Symbol and param.name.startswith("&") for param in params):
+        from semac.suspects import marked_parameters
+
+        a.warn(marked_parameters(a.span, name, params, what))
 
 
 def nested_patterns(a: Analyzer, destructured: list[tuple[Any, Any]], body: Any, scope: Scope) -> Any:

@@ -98,6 +98,7 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
     what = form.items[0].name
     value = a.node(subject, scope)
     made: list[tuple[Pattern, Any, Any]] = []
+    bare = None
     for clause in clauses:
         if type(clause) is not List and type(clause) is not tuple:
             hint = 'e.g. (match x (1 "one") (_ "other"))'
@@ -107,10 +108,20 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
             raise a.error("match: clause must not be empty")
         inner = scope.child()
         shape = match_pattern(a, parts[0], inner)
+        if type(parts[0]) in (List, tuple, Map):
+            from semac.suspects import bare_pattern, mistaken_pattern
+
+            bare = bare or bare_pattern(parts[0])
+            a.warn(mistaken_pattern(getattr(clause, "span", None) or a.span, parts))
         guard = None
         body = parts[1:]
         if len(body) >= 2 and type(body[0]) is Symbol and body[0].name == "when":
             guard = a.node(body[1], inner)
             body = body[2:]
         made.append((shape, guard, a.body(body, inner.child(), clause) if body else Const(None)))
-    return Match(value, made, what == "match*", span=a.span)
+    node = Match(value, made, what == "match*", span=a.span)
+    if bare is not None:
+        from semac.suspects import pattern_advice
+
+        a.unit.match_advice[node] = pattern_advice(bare)
+    return node

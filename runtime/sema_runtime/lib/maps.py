@@ -25,7 +25,9 @@ ASSOC_ARGUMENTS = "assoc: requires (key alist) or (map key val ...)"
 def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
     """(:key map): what the map has under key, or nil. Takes exactly one map."""
     if len(args) != 1:
-        raise ArityError(key.name, "1", len(args))
+        error = ArityError(key.name, "1", len(args))
+        error.hint = f"a keyword takes one map: (:{key.name} m); with a default: (get m :{key.name} default)"
+        raise error
     (found,) = args
     if type(found) is Map or type(found) is HashMap:
         return found.d.get(key)

@@ -124,6 +124,10 @@ def describe(exc: BaseException) -> Described:
     hint = error.hint
     if hint is None and isinstance(error, UnboundError):
         hint = unbound_hint(error.fields["name"], exc)
+    elif error.kind in ("type-error", "arity"):
+        from sema_runtime.usage import usage_hint
+
+        hint = usage_hint(error, exc)
     return Described(error.display(), hint, error.note, frames, source_place(error))
 
 

@@ -74,12 +74,12 @@ def _items_or_error(value: Any) -> Any:
     return seq(value)
 
 
-def no_match(value: Any) -> SemaError:
-    """The error of a `match` without a matching clause."""
+def no_match(value: Any, advice: str = "") -> SemaError:
+    """The error of a `match` without a matching clause. advice: what the compiler found wrong with its patterns."""
     from sema_runtime.values.printer import to_text
 
     hint = "add a catch-all `(_ ...)` clause, or use `match*` to return nil on no match"
-    return SemaError(f"match: no clause matched value: {to_text(value)}", hint)
+    return SemaError(f"match: no clause matched value: {to_text(value)}", f"{hint}; {advice}" if advice else hint)
 
 
 def iterate(value: Any, who: str) -> Any:

@@ -25,6 +25,19 @@ STACK_HINT = (
     "ensure recursive calls are in tail position for TCO, or use 'do' for iteration"
 )
 CALLABLE_HINT = "expected a function, lambda, or keyword"
+# Type of a value at the head of a call → what was probably meant.
+HEADS = {
+    "list": "an element is (nth xs 0), a list as data '(1 2) or (list 1 2)",
+    "vector": "an element is (nth xs 0)",
+    "map": "an entry is (get m :key) or (:key m)",
+    "hashmap": "an entry is (get m :key) or (:key m)",
+    "string": "parts of a text are joined by (str a b)",
+    "int": "a list as data is '(1 2) or (list 1 2); (1+ n) is read as (1 + n), write (+ n 1)",
+    "nil": "the function is nil: a missing key or argument",
+    "macro": "a macro stands above its uses",
+    "bool": "a test and its branches are (if test then else) or (cond (test value) (else value))",
+}
+PAIR_HEAD = "there are no pairs: (cdr (cons a f)) is the list (f), (cadr (cons a f)) is f"
 STRINGS_HINT = "+: cannot mix strings with other types; use (str a b ...) to build a string"
 DIVISION_HINT = "/: guard with (if (zero? d) ... (/ n d))"
 
@@ -188,7 +201,13 @@ def _not_callable(text: str, exc: TypeError) -> SemaError | None:
     found, value = callee_of(*place) if place else (False, None)
     if not found or type(value).__name__ != match[1].rpartition(".")[2]:
         return SemaError(f"not callable: a value of type {_sema_type(match[1])}", CALLABLE_HINT)
-    return SemaError(f"not callable: {to_text(value)} ({type_name(value)})", CALLABLE_HINT)
+    kind = type_name(value)
+    advice = HEADS.get(kind)
+    items: Any = getattr(value, "items", ())
+    if kind == "list" and len(items) == 1 and callable(items[0]):
+        advice = PAIR_HEAD
+    hint = f"{CALLABLE_HINT}; {advice}" if advice else CALLABLE_HINT
+    return SemaError(f"not callable: {to_text(value)} ({kind})", hint)
 
 
 def _arity(text: str, exc: TypeError) -> SemaError | None:
