@@ -8,7 +8,7 @@ Only a regular file is ever replaced. Where the path leads decides, through all 
 | a symbolic link, dangling ones included | the same for the file it leads to; the link stays. A loop is an error |
 | /dev/stdout, /dev/fd/N, /proc/self/fd/N | written to that descriptor, where it stands |
 | a device, a named pipe | written to; a pipe waits for its reader |
-| a second hard link, a folder that takes no new file | with in_place: the file itself is written; else see `Replacement` |
+| a second hard link, a folder that takes no new file | with in_place: the file itself is written |
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def opened_through(path: str, flags: int = 0, check: Callable[[], None] | None =
 
 
 def take_place(temporary: str, target: str) -> None:
-    """Renames a finished file to the name of the one it replaces. Raises OSError when that is no regular file by now."""
+    """Renames a finished file to the one it replaces. Raises OSError when that is no regular file by now."""
     try:
         regular = S_ISREG(os.lstat(target).st_mode)
     except FileNotFoundError:
