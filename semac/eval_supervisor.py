@@ -190,7 +190,13 @@ class Worker:
         self.stop()
         size = os.fstat(self.copy).st_size
         lines = os.pread(self.copy, size, 0).split(b"\n")[:-1]
-        return {"value": None, "output": [json.loads(line) for line in lines], "error": error}
+        os.ftruncate(self.copy, 0)
+        os.lseek(self.copy, 0, os.SEEK_SET)
+        try:
+            printed = [str(json.loads(line)) for line in lines]
+        except ValueError:  # the program wrote into our file
+            printed = []
+        return {"value": None, "output": printed, "error": error}
 
     def stop(self) -> None:
         """Ends the process, if there is one."""

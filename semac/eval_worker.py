@@ -20,6 +20,7 @@ from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import pretty
 from semac.eval_limits import Limits
 from semac.eval_processes import data_size
+from semac.forms import python
 from semac.limits import grow_stack
 from semac.session import Session
 
@@ -28,12 +29,11 @@ MEMORY_STATUS, OUTPUT_STATUS = 71, 72  # a worker ends with it when a program ha
 ENTRY = 8  # bytes that an entry of the output costs beyond its text, also when that is empty
 MOST_PROGRAMS = 500  # of one worker: names that programs use are never forgotten
 MOST_KEPT = 64 << 20  # bytes of memory that programs may leave behind
-PYTHON = ("sema_runtime.lib.python", "sema_runtime.interop")
 LOADABLE = {"sema_runtime", "semac", *sys.stdlib_module_names}
 # Parts of the runtime that remember what a program configured, opened or registered, as the others don't.
 STATEFUL = (
     *("sema_runtime.llm", "sema_runtime.mcp", "sema_runtime.net", "sema_runtime.web", "sema_runtime.workflow"),
-    *("sema_runtime.telemetry.", *PYTHON),
+    *("sema_runtime.telemetry.", "sema_runtime.lib.python", "sema_runtime.interop"),
     *("sema_runtime.lib.kv_store", "sema_runtime.lib.sqlite", "sema_runtime.lib.recordings", "sema_runtime.lib.llm"),
     *("sema_runtime.lib.agents", "sema_runtime.lib.tools", "sema_runtime.lib.conversations", "sema_runtime.lib.otel"),
     *("sema_runtime.lib.vector_stores", "sema_runtime.lib.children", "sema_runtime.lib.pty", "sema_runtime.lib.memory"),
@@ -114,9 +114,6 @@ def forget_program() -> None:
     tasks = sys.modules.get("sema_runtime.tasks.scheduler")
     if tasks is not None:
         vars(tasks._here).clear()
-    seam = sys.modules.get("sema_runtime.seam")
-    if seam is not None:
-        seam.forget()
 
 
 class Workplace:
@@ -137,17 +134,21 @@ class Workplace:
         self.module_count = len(sys.modules)
         self.data = data_size()
         self.programs = 0
+        self.python = False  # whether a program may have changed anything in any Python module
         self.descriptor = self._lowest_descriptor()
 
     def restore(self) -> bool:
         """Puts everything in order for the next program; false when that can't be done."""
         self.programs += 1
+        seam = sys.modules.get("sema_runtime.seam")
+        imported = seam is not None and seam.forget()
+        self.python = imported or python.used or "sema_runtime.lib.python" in sys.modules
         os.umask(self.umask)
         return not self._is_spent() and self._emptied()
 
     def loaded(self) -> list[str]:
         """The modules that programs have had loaded and that remember nothing of them."""
-        if any(name.startswith(PYTHON) for name in sys.modules):  # they may be anything
+        if self.python:  # they may be anything
             return []
         return [
             name
@@ -161,6 +162,7 @@ class Workplace:
     def _is_spent(self) -> bool:
         return (
             self.programs >= MOST_PROGRAMS
+            or self.python
             or thread_count() > self.threads
             or _has_children()
             or self._lowest_descriptor() != self.descriptor
