@@ -120,7 +120,7 @@ def write_whole(path: str, text: str) -> int:
 
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with Replacement(path, in_place=True) as file:
+        with Replacement(path, in_place=True, through=True) as file:
             file.write(text.encode())
     except OSError as error:
         return failed(f"cannot write '{path}': {error.strerror}")

@@ -28,6 +28,7 @@ Answer = dict[str, Any]
 MEMORY_STATUS, OUTPUT_STATUS = 71, 72  # a worker ends with it when a program has used too much
 ENTRY = 8  # bytes that an entry of the output costs beyond its text, also when that is empty
 MOST_PROGRAMS = 500  # of one worker: names that programs use are never forgotten
+LOOK_EVERY = 16  # programs, between two looks at the memory that is left
 MOST_KEPT = 64 << 20  # bytes of memory that programs may leave behind
 LOADABLE = {"sema_runtime", "semac", *sys.stdlib_module_names}
 # Parts of the runtime that remember what a program configured, opened or registered, as the others don't.
@@ -167,7 +168,7 @@ class Workplace:
             or _has_children()
             or self._lowest_descriptor() != self.descriptor
             or self._has_loaded_state()
-            or data_size() > self.data + MOST_KEPT
+            or (self.programs % LOOK_EVERY == 0 and data_size() > self.data + MOST_KEPT)
         )
 
     def _has_loaded_state(self) -> bool:
@@ -224,11 +225,13 @@ def serve(questions: int, answers: int, copy: int, folder: str, limits: Limits) 
     workplace = Workplace(folder)
     with open(questions, encoding="utf-8") as lines:
         for line in lines:
-            answer = evaluate(json.loads(line), Printed(limits.output, copy))
+            printed = Printed(limits.output, copy)
+            answer = evaluate(json.loads(line), printed)
             answer["spent"] = None if workplace.restore() else workplace.loaded()
             text = json.dumps(answer).encode() + b"\n"
-            os.ftruncate(copy, 0)
-            os.lseek(copy, 0, os.SEEK_SET)
+            if printed:
+                os.ftruncate(copy, 0)
+                os.lseek(copy, 0, os.SEEK_SET)
             while text:
                 text = text[os.write(answers, text) :]
             if answer["spent"] is not None:

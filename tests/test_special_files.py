@@ -212,3 +212,10 @@ def test_extended_attributes_are_kept() -> None:
         pytest.skip("no extended attributes here")
     files.file_write("a", "new")
     assert (Path("a").read_text(), os.getxattr("a", "user.note")) == ("new", b"hello")
+
+
+def test_what_must_be_read_back_is_not_written_to_a_pipe() -> None:
+    os.mkfifo("pipe")
+    with pytest.raises(FileExistsError, match="not a regular file"), Replacement("pipe"):
+        pass
+    assert stat.S_ISFIFO(os.lstat("pipe").st_mode)

@@ -317,7 +317,7 @@ def file_copy(source: Any, target: Any) -> None:
             info = os.fstat(file.fileno())
             if os.path.exists(new) and os.path.samestat(info, os.stat(new)):
                 return
-            with Replacement(new, info.st_mode & 0o7777, in_place=True) as made:
+            with Replacement(new, info.st_mode & 0o7777, in_place=True, through=True) as made:
                 copyfileobj(file, made, BUFFER)
     except FAILURES as error:
         raise failed("file/copy", f"{source} -> {target}", error) from None

@@ -6,8 +6,8 @@ Only a regular file is ever replaced. Where the path leads decides, through all 
 |---|---|
 | a regular file, or none yet | a new file takes its name, mode, owner, ACL and extended attributes |
 | a symbolic link, dangling ones included | the same for the file it leads to; the link stays. A loop is an error |
-| /dev/stdout, /dev/fd/N, /proc/self/fd/N | written to that descriptor, where it stands |
-| a device, a named pipe | written to; a pipe waits for its reader |
+| /dev/stdout, /dev/fd/N, /proc/self/fd/N | with through: written to that descriptor, where it stands; else an error |
+| a device, a named pipe | with through: written to, a pipe waits for its reader; else an error |
 | a second hard link, a folder that takes no new file | with in_place: the file itself is written |
 """
 
@@ -36,6 +36,7 @@ class Replacement:
     in_place: where that can't be done (no new file can be made there, the owner can't be kept, other names are linked
     to the file) the file itself is written. Without, the first is an error, the others are not kept.
     sync: waits until the disk has it, so that not even a power failure undoes it.
+    through: what is no regular file is written to. Without, it is an error: a store that nobody can read back.
     check: called while a pipe has no reader; what it raises ends the wait.
     """
 
@@ -46,18 +47,22 @@ class Replacement:
         *,
         in_place: bool = False,
         sync: bool = False,
+        through: bool = False,
         check: Callable[[], None] | None = None,
     ) -> None:
         self.path = path
         self.permissions = permissions
         self.in_place = in_place
         self.sync = sync
+        self.through = through
         self.check = check
         self.target = ""
         self.temporary = ""
 
     def __enter__(self) -> BinaryIO:
         target = destination(self.path)
+        if target is None and not self.through and not os.path.isdir(self.path):
+            raise FileExistsError(17, "It is a device, a pipe or a socket, not a regular file", self.path)
         if target is None:
             self.file = open(opened_through(self.path, check=self.check), "wb")
             return self.file
