@@ -18,6 +18,7 @@ import os
 import sys
 import time
 from _thread import get_ident
+from stat import S_ISREG
 from types import CodeType
 
 from semac import optimization
@@ -101,6 +102,8 @@ def store(
     scratch = f"{kept}.{os.getpid()}.{get_ident()}"
     try:
         os.makedirs(os.path.dirname(kept), exist_ok=True)
+        if os.path.lexists(kept) and not S_ISREG(os.lstat(kept).st_mode):
+            return False
         with open(scratch, "xb") as file:
             file.write(MAGIC + _checksum(payload) + payload)
         os.replace(scratch, kept)

@@ -27,8 +27,14 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 NOT_YET = ("build", "completions", "dap", "disasm", "fmt", "lsp", "notebook", "pkg", "update", "web")  # the reference's
 WITH_VALUE = {
     *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),
-    *("--embedding-model", "--embedding-provider", "--sandbox", "--allowed-paths"),
+    *("--embedding-model", "--embedding-provider", "--sandbox", "--allowed-paths", "--allow"),
 }
+SANDBOX_HELP = (
+    "strict (no shell, processes, network, LLM calls, serial ports, Python, and no writing of files or the environment;"
+    " reading both is allowed), all, none, or a comma list of denied capabilities. No security boundary."
+)
+PATHS_HELP = "Directories that file operations may touch; also denies shell, process and Python."
+ALLOW_HELP = "What --allowed-paths alone would deny: shell, process or both, comma-separated."
 LLM_OPTIONS = ("chat_model", "chat_provider", "embedding_model", "embedding_provider")
 EPILOG = """\b
 Commands:
@@ -42,7 +48,7 @@ Examples:
   sema program.sema -- in.txt    run it with arguments for (sys/args)
   sema -e '(map abs [-1 2])'     evaluate, print the value unless it is nil
   sema -l lib.sema -p '(f 3)'    load a file first, print the value
-  sema --sandbox strict p.sema   run without access to files, network, processes
+  sema --sandbox strict p.sema   run without network, processes, Python; files are only read
   sema doc guide                 the language on one page, for coding agents too
 """
 
@@ -166,8 +172,9 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--chat-provider", metavar="NAME", help="Its provider (SEMA_CHAT_PROVIDER).")
 @click.option("--embedding-model", metavar="MODEL", help="Model for embeddings (SEMA_EMBEDDING_MODEL).")
 @click.option("--embedding-provider", metavar="NAME", help="Its provider (SEMA_EMBEDDING_PROVIDER).")
-@click.option("--sandbox", metavar="MODE", help="strict, all, none or a comma list of denied capabilities.")
-@click.option("--allowed-paths", metavar="A,B", help="Directories that file operations may touch.")
+@click.option("--sandbox", metavar="MODE", help=SANDBOX_HELP)
+@click.option("--allowed-paths", metavar="A,B", help=PATHS_HELP)
+@click.option("--allow", metavar="CAPS", help=ALLOW_HELP)
 @click.option("-V", "--version", is_flag=True, callback=_version, expose_value=False, is_eager=True, help="Show it.")
 @click.option("--setup-only", is_flag=True, hidden=True)
 @click.pass_context
@@ -190,15 +197,17 @@ def top(context: click.Context, /, file: str | None, expression: str | None, sho
 
 def set_up(options: dict[str, Any]) -> str | None:
     """Applies the sandbox and the settings for LLM calls to this process; the problem, if there is one."""
-    if options["sandbox"] is not None or options["allowed_paths"] is not None:
+    if any(options[option] is not None for option in ("sandbox", "allowed_paths", "allow")):
         from sema_runtime import capabilities
 
         try:
             denied = capabilities.parse_mode(options["sandbox"] or "none")
+            allowed = capabilities.parse_allowed(options["allow"] or "")
         except ValueError as error:
             return str(error)
         paths = options["allowed_paths"]
-        capabilities.restrict(denied, None if paths is None else [path for path in paths.split(",") if path])
+        directories = None if paths is None else [path for path in paths.split(",") if path]
+        capabilities.restrict(denied, directories, allowed)
     for option in LLM_OPTIONS:
         if options[option] is not None:
             os.environ[f"SEMA_{option.upper()}"] = options[option]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import click
 
-from semac.cli import standalone
+from semac.cli import ALLOW_HELP, PATHS_HELP, SANDBOX_HELP, standalone
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -62,57 +63,83 @@ def ast_command(file: str | None, expression: str | None, as_json: bool) -> int:
     return 0
 
 
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, such as 512MB."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from semac.eval_limits import size
+
+        try:
+            return value if isinstance(value, int) else size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 @click.command("sema eval", context_settings=SETTINGS)
 @click.option("--expr", "expression", metavar="CODE", help="The program.")
 @click.option("--stdin", "from_stdin", is_flag=True, help="Read the program from stdin.")
+@click.option("--jsonl", "stream", is_flag=True, help='Answer programs from stdin, {"id", "src"} a line.')
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: value, stdout, stderr, error, elapsedMs.")
 @click.option("--path", default="<input>", metavar="FILE", help="The file that the text belongs to.")
 @click.option("--timeout", default=5000, type=click.IntRange(0), metavar="MS", help="Time limit; 0 = none. [5000]")
-@click.option("--sandbox", metavar="MODE", help="strict, all, none or a comma list of denied capabilities.")
+@click.option(
+    "--memory", default=2 << 30, type=Size(), metavar="SIZE", help="Memory limit, such as 512MB; 0 = none. [2GB]"
+)
+@click.option(
+    "--max-output",
+    default=16 << 20,
+    type=Size(),
+    metavar="SIZE",
+    help="Limit of what a program may print into a JSON answer; 0 = none. [16MB]",
+)
+@click.option("--sandbox", metavar="MODE", help=SANDBOX_HELP)
+@click.option("--allowed-paths", metavar="A,B", help=PATHS_HELP)
+@click.option("--allow", metavar="CAPS", help=ALLOW_HELP)
 @click.option("--no-llm", is_flag=True, help="Don't configure LLM providers.")
 def eval_command(
     expression: str | None,
     from_stdin: bool,
+    stream: bool,
     as_json: bool,
     path: str,
     timeout: int,
-    sandbox: str | None,
-    no_llm: bool,
+    memory: int,
+    max_output: int,
+    **options: Any,
 ) -> int:
-    """Evaluate one program in a fresh environment.
+    """Evaluate one program in a fresh environment and a process of its own, or with --jsonl a stream of programs.
 
-    `sema eval --jsonl [--timeout MS]` answers a stream of programs, {"id", "src"} a line.
+    A program that passes a limit is ended together with all processes it started; its answer names the limit.
 
     \b
     Examples:
       sema eval --expr '(+ 1 2)'
       echo '(println "hi") [1 2]' | sema eval --stdin --json
+      sema eval --jsonl --timeout 1000 --memory 512MB --sandbox strict < programs.jsonl
     """
     from semac import eval_command as evaluation
     from semac.cli import LLM_OPTIONS, set_up
-    from semac.run import guarded
+    from semac.eval_limits import Limits
+    from semac.eval_processes import supervised
 
-    options = {**dict.fromkeys(LLM_OPTIONS), "sandbox": sandbox, "allowed_paths": None, "no_llm": no_llm}
-    problem = set_up(options)
+    limits = Limits(timeout / 1000, memory, max_output)
+    problem = set_up({**dict.fromkeys(LLM_OPTIONS), **options})
     if problem is not None:
         problem = f"Invalid sandbox: {problem}"
-    elif not from_stdin and expression is None:
+    elif stream and (from_stdin or expression is not None or as_json):
+        raise click.UsageError("--jsonl excludes --expr, --stdin and --json")
+    elif not (stream or from_stdin) and expression is None:
         problem = "Either --stdin or --expr is required"
     if problem is not None:
         return failed(problem) if not as_json else _report(evaluation.refusal(problem), 1)
+    if stream:
+        return evaluation.jsonl(limits)
     text = sys.stdin.read() if from_stdin else expression or ""
     if as_json:
-        return _report(evaluation.envelope(text, path, timeout), 0)
-    return guarded(lambda: _print_value(text, path, timeout), path, {path: text})
-
-
-def _print_value(text: str, path: str, timeout: int) -> None:
-    from sema_runtime.values.printer import pretty
-    from semac.eval_command import run_limited
-
-    value = run_limited(text, path, timeout)
-    if value is not None:
-        print(pretty(value))
+        return supervised(lambda: _report(evaluation.report(text, path, limits), 0))
+    return supervised(lambda: evaluation.plain(text, path, limits))
 
 
 def _report(answer: dict[str, object], status: int) -> int:

@@ -115,15 +115,13 @@ def _first_line(error: Exception) -> str:
 
 
 def write_whole(path: str, text: str) -> int:
-    """Writes a file under another name and renames it into place, so that nobody ever sees half of it."""
-    scratch = f"{path}.{os.getpid()}.tmp"
+    """Writes a file so that nobody ever sees half of it; what is no regular file, such as a device, is written to."""
+    from sema_runtime.lib.replacing import Replacement
+
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(scratch, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(scratch, path)
+        with Replacement(path, in_place=True, through=True) as file:
+            file.write(text.encode())
     except OSError as error:
-        if os.path.exists(scratch):
-            os.unlink(scratch)
         return failed(f"cannot write '{path}': {error.strerror}")
     return 0

@@ -44,6 +44,7 @@ def doctor_command(provider: str | None, timeout: float, as_json: bool) -> int:
       sema doctor --call            asks the default provider
       sema doctor --call groq
       sema doctor --call all --json
+      sema --sandbox strict doctor  what the sandbox denies and what it leaves open
     """
     from semac.doctor_facts import facts
 
@@ -133,12 +134,26 @@ def shown(found: dict[str, Any]) -> list[str]:
         if values:
             lines += [f"{title}:", *_table((name, one_line(value)) for name, value in values.items()), ""]
     lines += ["Extras:", *_table(map(_extra, found["extras"])), ""]
+    lines += [*_sandbox_lines(found["sandbox"]), ""]
     for one in found.get("calls", ()):
         lines += _call_lines(one)
     lines += [f"Problem: {one_line(problem)}" for problem in found["problems"]]
     if not found["problems"] and "calls" not in found:
         lines.append("No problems found; 'sema doctor --call' tries a call.")
     return lines
+
+
+def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
+    if not sandbox["not_covered"]:
+        return ["Sandbox: none ('sema --sandbox strict doctor' shows what that leaves open)"]
+    paths = (
+        "" if sandbox["allowed_paths"] is None else f"; files only below {', '.join(sandbox['allowed_paths']) or '-'}"
+    )
+    return [
+        f"Sandbox: denies {', '.join(sandbox['denied'])}{paths}",
+        "Not covered:",
+        *(f"  {one_line(gap)}" for gap in sandbox["not_covered"]),
+    ]
 
 
 def _ledger_line(ledger: dict[str, Any]) -> str:

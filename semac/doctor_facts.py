@@ -44,9 +44,39 @@ def facts() -> dict[str, Any]:
         "proxies": _proxies(),
         "ledger": _ledger(),
         "extras": _extras(),
+        "sandbox": sandbox(),
     }
     found["problems"] = problems(found)
     return found
+
+
+def sandbox() -> dict[str, Any]:
+    """What --sandbox and --allowed-paths before the command deny, and what they leave open all the same."""
+    from sema_runtime.capabilities import BEYOND_PATHS, GROUPS, allowed, denied
+
+    gaps = ["The flags are no security boundary: they are checked in the process that runs the program."]
+    if allowed is not None:
+        open_ones = sorted(BEYOND_PATHS - denied)
+        gaps += [f"--allow {','.join(open_ones)}: programs that are started may touch any file."] if open_ones else []
+        gaps += ["A path is checked before it is used; another process may change a link in between."]
+    if denied or allowed is not None:
+        reading = [group for group in ("fs-read", "env-read") if group not in denied]
+        if "fs-read" in reading and allowed is None:
+            gaps.append("Every file that this user may read can be read (fs-read; --allowed-paths limits it).")
+        if "env-read" in reading:
+            gaps.append("Environment variables can be read, keys included (env-read).")
+        if "network" not in denied:
+            gaps.append("Whatever can be read can be sent anywhere (network).")
+        if "llm" not in denied:
+            gaps.append("Prompts go to the configured providers and cost money (llm).")
+        gaps.append("MCP servers that are running already act with their own rights.")
+        gaps.append("Time and memory are limited by 'sema eval' alone (--timeout, --memory).")
+    return {
+        "denied": sorted(denied),
+        "left": sorted(GROUPS - denied),
+        "allowed_paths": allowed,
+        "not_covered": gaps if denied or allowed is not None else [],
+    }
 
 
 def _version() -> str:

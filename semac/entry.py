@@ -16,10 +16,11 @@ def main() -> int:
         from semac.run import run_file
 
         return run_file(args[0])
-    if args[:2] == ["eval", "--jsonl"]:
+    if args == ["eval", "--jsonl"]:
         from semac.eval_command import jsonl
+        from semac.eval_limits import Limits
 
-        return jsonl(args[2:])
+        return jsonl(Limits())
     if args[:2] == ["workflow", "check"]:
         from semac.run import guarded
         from semac.workflow_check import main as check

@@ -1,188 +1,134 @@
-"""`sema eval`: one program from the command line or stdin, or with `--jsonl` a stream of programs."""
+"""`sema eval`: one program from the command line or stdin, or with `--jsonl` a stream of programs.
+
+Programs run in a process of their own, which is ended when they pass a limit: see `eval_processes.py`.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import io
 import json
 import os
-import select
-import signal
 import sys
-import tempfile
 import time
-from importlib import import_module
 from typing import Any
 
-GRACE = 3.0  # seconds beyond its limit after which a program that can't be interrupted is killed
-LIMIT = 5000  # milliseconds
-
+from semac.eval_limits import Limits
+from semac.eval_processes import finish, supervised
+from semac.eval_supervisor import PATIENCE, Overrun, Watched, Worker, load_compiler
 
 # A stream of programs
 
 
-def jsonl(args: list[str]) -> int:
+def jsonl(limits: Limits) -> int:
     """Reads lines {"id", "src"} from stdin and answers each with {"id", "value", "output", "error", "hint"}.
 
-    Every program runs in a fresh environment in a worker process, which is replaced when a program brings it down.
+    Every program runs in a fresh environment in a worker process, which is replaced when a program brings it down or
+    leaves something behind.
     """
-    limit = LIMIT
-    if args[:1] == ["--timeout"] and len(args) > 1 and args[1].isdecimal():
-        limit, args = int(args[1]), args[2:]
-    if args:
-        print("Usage: sema eval --jsonl [--timeout MS]", file=sys.stderr)
-        return 2
-    worker = Worker(limit / 1000)
+    return supervised(lambda: _answer_lines(limits))
+
+
+def _answer_lines(limits: Limits) -> int:
+    load_compiler()
+    worker = Worker(limits)
     try:
-        for line in sys.stdin:
+        for line in sys.stdin.buffer:
             if line.strip():
-                sys.stdout.write(_answer_line(worker, line) + "\n")
-                sys.stdout.flush()
+                sys.stdout.buffer.write(_answer_line(worker, line))
+                sys.stdout.buffer.flush()
     finally:
-        worker.stop()
+        worker.close()
     return 0
 
 
-def _answer_line(worker: Worker, line: str) -> str:
+def _answer_line(worker: Worker, line: bytes) -> bytes:
     try:
         question = json.loads(line)
         name, source = question["id"], question["src"]
         if not isinstance(source, str):
             raise TypeError
-    except (ValueError, KeyError, TypeError):
-        return json.dumps(
-            {"id": None, "value": None, "output": [], "error": 'expected a line {"id": ..., "src": "..."}'}
-        )
-    return json.dumps({"id": name, **worker.ask(source)}, ensure_ascii=False)
-
-
-class Worker:
-    """A forked process that evaluates programs; started on first use and again after it died."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.pid = 0
-        self.questions = self.answers = -1
-        self.pending = b""
-
-    def ask(self, source: str) -> dict[str, Any]:
-        """The answer for one program."""
-        if not self.pid:
-            self.start()
-        try:
-            _write_all(self.questions, json.dumps(source).encode() + b"\n")
-        except BrokenPipeError:
-            self.stop()
-            return _failed("the program ended the evaluation process")
-        line = self._read_line(self.seconds + GRACE if self.seconds else None)
-        if line is None:
-            self.stop()
-            from semac.eval_worker import TIMEOUT
-
-            return _failed(TIMEOUT)
-        if not line:
-            self.stop()
-            return _failed("the program ended the evaluation process")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def start(self) -> None:
-        """Forks a process that has the compiler loaded already."""
-        import_module("semac.eval_worker")
-        import_module("semac.macro_env").prelude()
-        questions, self.questions = os.pipe()
-        self.answers, answers = os.pipe()
-        sys.stdout.flush()
-        gc.freeze()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(self.questions)
-            os.close(self.answers)
-            _serve(questions, answers, self.seconds)
-        os.close(questions)
-        os.close(answers)
-
-    def stop(self) -> None:
-        """Ends the process."""
-        if self.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            os.close(self.questions)
-            os.close(self.answers)
-        self.pid, self.pending = 0, b""
-
-    def _read_line(self, seconds: float | None) -> bytes | None:
-        """A line without its end, empty when the process has died, None when time is up."""
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while b"\n" not in self.pending:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([self.answers], [], [], left)[0]:
-                return None
-            data = os.read(self.answers, 1 << 16)
-            if not data:
-                return b""
-            self.pending += data
-        line, _, self.pending = self.pending.partition(b"\n")
-        return line
-
-
-def _failed(error: str) -> dict[str, Any]:
-    return {"value": None, "output": [], "error": error}
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def _serve(questions: int, answers: int, seconds: float) -> None:
-    """The worker process: a JSON text a line in, an answer a line out. Never returns."""
-    from semac import eval_worker
-
-    status = 1
-    try:
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):  # programs must not read our questions or write among our answers
-            os.dup2(null, descriptor)
-        sys.stdin, sys.stdout, sys.stderr = (open(os.devnull, mode) for mode in "rww")  # noqa: SIM115
-        eval_worker.limit_resources()
-        with tempfile.TemporaryDirectory() as folder, open(questions, encoding="utf-8") as lines:
-            os.chdir(folder)
-            for line in lines:
-                _write_all(answers, json.dumps(eval_worker.evaluate(json.loads(line), seconds)).encode() + b"\n")
-        status = 0
-    finally:
-        os._exit(status)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        problem = 'expected a line {"id": ..., "src": "..."}'
+        answer: dict[str, Any] = {"id": None, "value": None, "output": [], "error": problem}
+    else:
+        answer = {"id": name, **worker.ask(source)}
+    text = json.dumps(answer, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"  # which is how JSON writes half a surrogate pair
 
 
 # One program
 
 
-def envelope(source: str, path: str, limit: int) -> dict[str, Any]:
-    """What `sema eval --json` prints: elapsedMs, error, ok, stderr, stdout, value. limit: milliseconds, 0 = none."""
-    from sema_runtime.values.printer import pretty
-
-    out, err = io.StringIO(), io.StringIO()
+def report(source: str, path: str, limits: Limits) -> dict[str, Any]:
+    """What `sema eval --json` prints: elapsedMs, error, ok, stderr, stdout, value. For a supervisor."""
+    load_compiler()
     started = time.monotonic()
-    value: Any = None
-    failure: dict[str, Any] | None = None
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            value = run_limited(source, path, limit)
-        except SystemExit:
-            pass
-        except BaseException as error:  # whatever a program raises is its answer
-            failure = error_entry(error)
+    deadline = started + limits.seconds if limits.seconds else None
+    watched = Watched(limits, lambda ends: _report_to(ends, source, path, limits), ("answer", "stdout", "stderr"))
+    answer = watched.collected["answer"]
+    outcome: dict[str, Any] = {"value": None, "error": None}
+    ended = started
+    try:
+        watched.wait(lambda: answer[-1:] == b"\n", deadline)
+        ended = time.monotonic()
+        if answer[-1:] == b"\n":
+            outcome = json.loads(answer)
+            watched.wait(lambda: False, ended + PATIENCE)
+        else:
+            outcome["error"] = {"message": watched.reason()}
+    except Overrun as overrun:
+        if ended == started:
+            ended = time.monotonic()
+            outcome["error"] = {"message": overrun.message}
+        elif overrun.message == limits.too_much_output():
+            outcome = {"value": None, "error": {"message": overrun.message}}
+    except ValueError:
+        outcome = {"value": None, "error": {"message": watched.reason()}}
+    finally:
+        watched.end()
     return {
-        "elapsedMs": round((time.monotonic() - started) * 1000),
-        "error": failure,
-        "ok": failure is None,
-        "stderr": err.getvalue(),
-        "stdout": out.getvalue(),
-        "value": None if value is None or failure else pretty(value, 120),
+        "elapsedMs": round((ended - started) * 1000),
+        "ok": outcome["error"] is None,
+        **{name: watched.collected[name].decode("utf-8", "replace") for name in ("stderr", "stdout")},
+        **outcome,
     }
+
+
+def _report_to(ends: dict[str, int], source: str, path: str, limits: Limits) -> None:
+    """In the process of the program: answers with {"value", "error"} when it has ended."""
+    from semac.eval_worker import MEMORY_STATUS, OUTPUT_STATUS, is_out_of_memory
+
+    os.dup2(ends["stdout"], 1)
+    os.dup2(ends["stderr"], 2)
+    os.close(ends["stdout"])
+    os.close(ends["stderr"])
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    outcome: dict[str, Any] = {"value": None, "error": None}
+    try:
+        outcome["value"] = _printed_value(source, path, 120)
+    except SystemExit:
+        pass
+    except BaseException as error:  # whatever a program raises is its answer
+        if is_out_of_memory(error):
+            os._exit(MEMORY_STATUS)
+        outcome["error"] = error_entry(error)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    text = json.dumps(outcome).encode() + b"\n"
+    if limits.output and len(text) > limits.output:
+        os._exit(OUTPUT_STATUS)
+    while text:
+        text = text[os.write(ends["answer"], text) :]
+    os.close(ends["answer"])
+    finish(0)
+
+
+def _printed_value(source: str, path: str, width: int) -> str | None:
+    from sema_runtime.values.printer import pretty
+    from semac.session import Session
+
+    value = Session(path).run(source)
+    return None if value is None else pretty(value, width)
 
 
 def refusal(problem: str) -> dict[str, Any]:
@@ -190,19 +136,62 @@ def refusal(problem: str) -> dict[str, Any]:
     return {"elapsedMs": 0, "error": {"message": problem}, "ok": False, "stderr": "", "stdout": "", "value": None}
 
 
-def run_limited(source: str, path: str, limit: int) -> Any:
-    """The value of a program. Raises what it raises, and SemaError when its time is up."""
-    from sema_runtime.values.errors import SemaError
-    from semac import eval_worker
-    from semac.session import Session
+def plain(source: str, path: str, limits: Limits) -> int:
+    """Runs a program with our standard streams, prints its value; the exit status. For a supervisor."""
+    from semac.eval_processes import Stopped
 
-    eval_worker.with_limit(limit / 1000)
+    load_compiler()
+    deadline = time.monotonic() + limits.seconds if limits.seconds else None
+    watched = Watched(limits, lambda ends: _print_value(ends["answer"], source, path, limits), ("answer",))
     try:
-        return Session(path).run(source)
-    except eval_worker.TimeUp:
-        raise SemaError(eval_worker.TIMEOUT) from None
+        watched.wait(lambda: bool(watched.collected["answer"]), deadline)
+        if watched.collected["answer"]:
+            watched.ended_by_itself(PATIENCE)
+            watched.end()
+            return watched.collected["answer"][0]
+        message = watched.reason()
+    except Overrun as overrun:
+        message = overrun.message
+    except Stopped as stopped:
+        if stopped.number != 2 or not _interrupted(watched):
+            watched.end()
+            raise
+        return watched.collected["answer"][0] if watched.collected["answer"] else 1
     finally:
-        eval_worker.with_limit(0)
+        watched.end()
+    print(f"Error: {message}", file=sys.stderr)
+    return 1
+
+
+def _interrupted(watched: Watched) -> bool:
+    """Lets the program clean up after Ctrl-C; whether it has ended by that."""
+    from signal import SIGINT
+
+    os.kill(watched.process, SIGINT)
+    ended = watched.ended_by_itself(PATIENCE)
+    watched.drain()
+    return ended
+
+
+def _print_value(answer: int, source: str, path: str, limits: Limits) -> None:
+    """In the process of the program."""
+    from sema_runtime.values.errors import SemaError
+    from semac.eval_worker import is_out_of_memory
+    from semac.run import guarded
+
+    def run() -> None:
+        try:
+            shown = _printed_value(source, path, 80)
+        except BaseException as error:
+            if is_out_of_memory(error):
+                raise SemaError(limits.out_of_memory()) from None
+            raise
+        if shown is not None:
+            print(shown)
+
+    status = guarded(run, path, {path: source})
+    os.write(answer, bytes([status & 0xFF]))
+    finish(status)
 
 
 def error_entry(error: BaseException) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from stat import S_ISLNK, S_ISREG
 from typing import Any, BinaryIO, NamedTuple
 
 # How keys of well-known services begin.
@@ -168,6 +169,9 @@ def _keep_as(path: str, backup: str) -> None:
     import shutil
 
     if os.path.lexists(backup):
+        mode = os.lstat(backup).st_mode
+        if not S_ISREG(mode) and not S_ISLNK(mode):
+            raise FileExistsError(17, "The backup would replace a device, a pipe or a folder", backup)
         os.remove(backup)
     try:
         os.link(path, backup)

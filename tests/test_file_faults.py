@@ -97,20 +97,13 @@ def test_links_in_a_circle(call: Callable[[Any], Any]) -> None:
 
 
 WHOLE = [files.file_read, files.file_read_bytes, files.file_read_lines, streams.stream_open_input]
-WHOLE_WRITERS = [WRITERS[0], WRITERS[1], WRITERS[2], WRITERS[4]]
 
 
-@pytest.mark.parametrize("call", WHOLE + WHOLE_WRITERS)
+@pytest.mark.parametrize("call", WHOLE)
 def test_pipes_and_devices_are_refused_where_all_of_a_file_is_meant(call: Callable[[Any], Any]) -> None:
     os.mkfifo("pipe")
     assert message(call, "pipe").endswith(": pipe is a named pipe (FIFO), not a regular file")
     assert message(call, "/dev/zero").endswith(": /dev/zero is a character device, not a regular file")
-
-
-def test_appending_to_a_pipe_that_nobody_reads() -> None:
-    os.mkfifo("pipe")
-    assert message(WRITERS[3], "pipe") == "file/append pipe: No such device or address (os error 6)"
-    files.file_append("/dev/null", "x")
 
 
 def test_going_through_a_pipe() -> None:

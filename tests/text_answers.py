@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import signal
 import sys
 import tempfile
 import warnings
@@ -12,12 +12,14 @@ from sema_runtime.values.printer import pretty
 from semac import eval_worker
 from semac.driver import compile_source
 from semac.emit import RESULT
-from semac.limits import deepen
+from semac.limits import deepen, grow_stack
+
+SECONDS = 5
 
 
-def run_text(source: str, seconds: float) -> str | None:
+def run_text(source: str) -> str | None:
     """The printed value of a program, None for nil. Raises what it raises."""
-    eval_worker.with_limit(seconds)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         deepen()
         text = compile_source(source, "<input>", "module", result=True).python_text()
@@ -26,18 +28,24 @@ def run_text(source: str, seconds: float) -> str | None:
         value = names.get(RESULT)
         return None if value is None else pretty(value)
     finally:
-        eval_worker.with_limit(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def time_is_up(*_: object) -> None:
+    raise TimeoutError
 
 
 def main() -> None:
     warnings.simplefilter("ignore", SyntaxWarning)  # what Python thinks of `(5)` is not the question here
     eval_worker._run = run_text
+    signal.signal(signal.SIGALRM, time_is_up)
     questions = [json.loads(line) for line in sys.stdin]
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        eval_worker.limit_resources()
+        grow_stack()
+        workplace = eval_worker.Workplace(folder)
         for question in questions:
-            print(json.dumps({"id": question["id"], **eval_worker.evaluate(question["src"], 5)}))
+            print(json.dumps({"id": question["id"], **eval_worker.evaluate(question["src"])}))
+            workplace.restore()
 
 
 main()

@@ -8,6 +8,11 @@ network, env-read, env-write, process, llm, serial, python.
 Python can do whatever the other groups can, so `python` is denied as soon as anything is. Its builtins are guarded like
 others; its forms (`py/import`, `.method`) the compiler turns into errors (semac/forms/python.py).
 
+Programs of the shell and other processes know nothing of allowed directories, so `shell` and `process` are denied with
+them unless the user allows them by name.
+
+None of this is a security boundary: it is checked in the process that the program runs in.
+
 Both settings belong to the process: `restrict` is called once, before a program starts, and can only take away.
 """
 
@@ -28,6 +33,8 @@ GROUPS = frozenset(
     ("shell", "fs-read", "fs-write", "network", "env-read", "env-write", "process", "llm", "serial", "python")
 )
 STRICT = frozenset(("shell", "fs-write", "network", "env-write", "process", "llm", "serial", "python"))
+
+BEYOND_PATHS = frozenset(("shell", "process"))  # what they start may touch any file
 
 denied: set[str] = set()
 allowed: list[str] | None = None  # canonical directories; None means everywhere
@@ -65,10 +72,23 @@ def parse_mode(mode: str) -> set[str]:
     return found
 
 
-def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None) -> None:
-    """Denies groups and, when paths is given, all files outside of those directories; with either, Python too."""
+def parse_allowed(text: str) -> set[str]:
+    """The groups of a comma list that `--allow` gives. Raises ValueError for any but `shell` and `process`."""
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    for name in sorted(names - BEYOND_PATHS):
+        raise ValueError(f"--allow takes shell and process, not '{name}'")
+    return names
+
+
+def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None, allow: Iterable[str] = ()) -> None:
+    """Denies groups and, when paths is given, all files outside of those directories, with shell and process.
+
+    allow: those of the two that stay allowed. Python is denied with anything else.
+    """
     global allowed
     denied.update(groups)
+    if paths is not None:
+        denied.update(BEYOND_PATHS - set(allow))
     if denied or paths is not None:
         denied.add("python")
     if paths is not None:

@@ -177,12 +177,14 @@ def _source(module: ModuleType) -> str:
     return text
 
 
-def forget() -> None:
-    """Has files that were imported run again when they are imported the next time."""
+def forget() -> bool:
+    """Has files that were imported run again when they are imported the next time. Whether there were any."""
+    any_imported = bool(_imported)
     for name in _imported:
         sys.modules.pop(name, None)
     _imported.clear()
     _running.clear()
+    return any_imported
 
 
 def _run(session: Session, text: str, path: str) -> Any:

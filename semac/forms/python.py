@@ -30,10 +30,17 @@ from semac.scope import Scope
 
 GROUP = "python"
 
+used = False  # whether any form was compiled here that can reach into Python: what it does there is not known
+
 
 def denial(a: Analyzer, form: str) -> Any:
     """An expression that raises PermissionDenied for a form."""
     return Runtime("sema_runtime.capabilities:require", [Const(form), Const(GROUP)], span=a.span)
+
+
+def note_use() -> None:
+    global used
+    used = True
 
 
 def interop(name: str) -> Callable[[Handler], Handler]:
@@ -41,7 +48,10 @@ def interop(name: str) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         def checked(a: Analyzer, form: List, scope: Scope) -> Any:
-            return denial(a, name) if GROUP in denied else handler(a, form, scope)
+            if GROUP in denied:
+                return denial(a, name)
+            note_use()
+            return handler(a, form, scope)
 
         special(name)(checked)
         return handler
@@ -133,6 +143,7 @@ def dotted(a: Analyzer, name: str, scope: Scope) -> Any:
         return None
     if GROUP in denied:
         return denial(a, name)
+    note_use()
     node: Any = Ref(scope.find(first) or a.global_var(first), span=a.span)
     for part in rest:
         node = PyAttr(node, attribute_name(part), span=a.span)
@@ -185,6 +196,7 @@ def method_call(a: Analyzer, form: List, scope: Scope) -> Any:
     name = form.items[0].name
     if GROUP in denied:
         return denial(a, name)
+    note_use()
     if name.startswith(".-") and len(name) > 2:
         (target,) = a.expect(form, 1, 1)
         return attribute_path(a, a.node(target, scope), name[2:])
@@ -207,6 +219,7 @@ def method_value(a: Analyzer, name: str) -> Any:
     """`.upper` or `.-name` where no call is meant: a function of the object."""
     if GROUP in denied:
         return denial(a, name)
+    note_use()
     if name.startswith(".-") and len(name) > 2:
         path = ".".join(map(attribute_name, name[2:].split(".")))
         return Runtime("operator:attrgetter", [Const(path)], span=a.span)
@@ -219,6 +232,7 @@ def set_attribute(a: Analyzer, place: List, value: Any, scope: Scope) -> Any:
     name = place.items[0].name
     if GROUP in denied:
         return denial(a, name)
+    note_use()
     if len(place.items) != 2:
         raise a.error("set!: expected (.-name object)")
     found = attribute_path(a, a.node(place.items[1], scope), name[2:])

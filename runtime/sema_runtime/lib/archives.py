@@ -245,7 +245,7 @@ def _create(function: str, out_path: Any, paths: Any, write: Callable[..., None]
                         raise failed(function, path, error) from None
 
         try:
-            with Replacement(target) as file:
+            with Replacement(target, through=True, check=work.check) as file:
                 write(target, file, add_all)
         except OSError as error:
             raise failed(function, target, error) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from stat import S_ISLNK, S_ISREG
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.lib.file_access import failed
@@ -237,10 +238,18 @@ class Extraction:
             blocked = os.path.isdir(parent) and not os.access(parent, os.W_OK)
         elif folder != os.path.isdir(path):
             raise self.refuse(place, f"can't replace {path}, which is {'a file' if folder else 'a folder'}")
+        elif not folder and not _replaceable(path):
+            raise self.refuse(place, f"can't replace {path}, which is a device or a pipe")
         else:
             blocked = not os.access(path if folder else parent, os.W_OK)
         if blocked:
             raise failed(self.function, path, PermissionError(13, "Permission denied"))
+
+
+def _replaceable(path: str) -> bool:
+    """Whether an entry may take the place of a file: a regular one, or a link, which is not followed."""
+    mode = os.lstat(path).st_mode
+    return S_ISREG(mode) or S_ISLNK(mode)
 
 
 def damaged(function: str, archive: str, error: Exception) -> SemaError:

@@ -20,7 +20,7 @@ from sema_runtime.lib.file_access import (
 from sema_runtime.lib.file_access import checked as checked  # other families take these from here
 from sema_runtime.lib.file_access import failed as failed
 from sema_runtime.lib.file_access import reason as reason
-from sema_runtime.lib.replacing import Replacement
+from sema_runtime.lib.replacing import Replacement, destination, opened_through
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.values.errors import IoError, type_error
 from sema_runtime.values.lists import List
@@ -29,6 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, AnyStr
+
+    from sema_runtime.tasks.background import Work
 
 BUFFER = 1 << 18  # bytes read at a time when going through a file
 LINE_LIMIT = 256 << 10  # characters of a line when going through a file
@@ -225,9 +227,11 @@ def file_append(path: Any, content: Any) -> None:
     text = text_of(content)
     try:
         data = text.encode()
+        if destination(found) is None:
+            _write_through(found, data)
+            return
         descriptor = opened(found, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
-            os.set_blocking(descriptor, True)
             write_all(descriptor, data)
         finally:
             os.close(descriptor)
@@ -237,13 +241,29 @@ def file_append(path: Any, content: Any) -> None:
 
 def _write(function: str, path: Any, content: str | bytes | bytearray) -> None:
     found = checked(function, path)
-    refuse_special(function, found)
     try:
         data = content.encode() if isinstance(content, str) else content
+        if destination(found) is None:
+            _write_through(found, data)
+            return
         with Replacement(found, in_place=True) as file:
             write_all(file.fileno(), data)
     except FAILURES as error:
         raise failed(function, path, error) from None
+
+
+def _write_through(path: str, data: bytes | bytearray) -> None:
+    """Writes to a device, a pipe or a descriptor. Only the task waits that does it. Raises OSError."""
+    from sema_runtime.tasks.background import run
+
+    def write(work: Work) -> None:
+        descriptor = opened_through(path, check=work.check)
+        try:
+            write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+
+    run(write)
 
 
 # Whole files
@@ -266,7 +286,7 @@ def file_delete(path: Any) -> None:
 
 @builtin("file/rename", returns="nil", cap="fs-write")
 def file_rename(source: Any, target: Any) -> None:
-    """Renames or moves a file.
+    """Renames or moves a file. A file or a link of the new name is replaced; a device or a pipe is an error.
 
     (file/write "a.txt" "text")
     (file/rename "a.txt" "b.txt")
@@ -274,6 +294,8 @@ def file_rename(source: Any, target: Any) -> None:
     """
     old, new = checked("file/rename", source), checked("file/rename", target)
     try:
+        if os.path.lexists(new) and not os.path.islink(new):
+            refuse_special("file/rename", new)
         os.replace(old, new)
     except FAILURES as error:
         raise failed("file/rename", f"{source} -> {target}", error) from None
@@ -293,10 +315,9 @@ def file_copy(source: Any, target: Any) -> None:
     try:
         with open(opened_regular("file/copy", old), "rb") as file:
             info = os.fstat(file.fileno())
-            refuse_special("file/copy", new)
             if os.path.exists(new) and os.path.samestat(info, os.stat(new)):
                 return
-            with Replacement(new, info.st_mode & 0o7777, in_place=True) as made:
+            with Replacement(new, info.st_mode & 0o7777, in_place=True, through=True) as made:
                 copyfileobj(file, made, BUFFER)
     except FAILURES as error:
         raise failed("file/copy", f"{source} -> {target}", error) from None

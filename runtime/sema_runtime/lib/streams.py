@@ -100,10 +100,15 @@ def _open(function: str, path: Any, mode: str) -> Any:
     import os
 
     from sema_runtime.lib.file_access import FAILURES, checked, opened_regular, reason
+    from sema_runtime.lib.replacing import destination, opened_through
 
     found = checked(function, path)
     flags = os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     try:
+        if mode == "wb" and destination(found) is None:
+            from sema_runtime.tasks.background import run
+
+            return open(run(lambda work: opened_through(found, check=work.check)), mode)
         return open(opened_regular(function, found, flags), mode)
     except FAILURES as error:
         raise SemaError(f"{function}: {path}: {reason(error)}") from None

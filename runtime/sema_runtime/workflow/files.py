@@ -6,17 +6,31 @@ import os
 from contextlib import suppress
 
 from sema_runtime.lib.file_access import write_all
+from sema_runtime.lib.replacing import destination, opened_through, take_place
 from sema_runtime.workflow import faults
 
 
 def replace(folder: str, name: str, data: bytes, point: str) -> None:
-    """Writes folder/name. Raises OSError; then the old file is as it was. point: of faults."""
+    """Writes folder/name. Raises OSError; then the old file is as it was. A link stays, its target is replaced; what is
+    no regular file is written to. point: of faults."""
+    path = os.path.join(folder, name)
+    target = path if not os.path.lexists(path) else destination(path)
+    if target is None:
+        descriptor = opened_through(path)
+        try:
+            write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+        return
+    folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     try:
         _write(temporary, data, point)
+        with suppress(FileNotFoundError):
+            os.chmod(temporary, os.stat(target).st_mode & 0o7777)
         if faults.armed:
             faults.passed(f"{point}.rename.before")
-        os.replace(temporary, os.path.join(folder, name))
+        take_place(temporary, target)
     except OSError:
         with suppress(OSError):
             os.remove(temporary)

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from stat import S_ISDIR, S_ISREG
 
+from sema_runtime.lib.replacing import take_place
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.approvals.records import Decision, Request, parsed, text_of
 
@@ -114,7 +115,7 @@ def _published(temporary: str, path: str, data: bytes, replacing: bool) -> bool:
             file.flush()
             os.fsync(descriptor)
         if replacing:
-            os.replace(temporary, path)
+            take_place(temporary, path)
         else:
             os.link(temporary, path)  # fails when there is one, unlike a rename
     except FileExistsError:
