@@ -9,6 +9,7 @@ from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.home import in_home
+from sema_runtime.lib.private_files import make_file, make_folders
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ReaderError, SemaError
 from sema_runtime.values.lists import List
@@ -178,7 +179,8 @@ class Repl:
         try:
             import readline
 
-            os.makedirs(os.path.dirname(history_file()), exist_ok=True)
+            make_folders(os.path.dirname(history_file()))
+            make_file(history_file())
             readline.write_history_file(history_file())
         except (ImportError, OSError):
             return

@@ -20,17 +20,25 @@ class Replacement:
     permissions: of the new file; as before, or as usual, when None.
     in_place: where that can't be done (no new file can be made there, the owner can't be kept, other names are linked
     to the file, it is a device) the file itself is written. Without, the first is an error, the others are not kept.
+    fresh: permissions of a file that wasn't there, before the umask.
     sync: waits until the disk has it, so that not even a power failure undoes it.
     """
 
     def __init__(
-        self, path: str, permissions: int | None = None, *, in_place: bool = False, sync: bool = False
+        self,
+        path: str,
+        permissions: int | None = None,
+        *,
+        in_place: bool = False,
+        sync: bool = False,
+        fresh: int = 0o666,
     ) -> None:
         name = path.rstrip("/") or path
         self.target = os.path.realpath(name) if os.path.islink(name) else name
         self.permissions = permissions
         self.in_place = in_place
         self.sync = sync
+        self.fresh = fresh
         self.temporary = ""
 
     def __enter__(self) -> BinaryIO:
@@ -59,7 +67,7 @@ class Replacement:
         """A descriptor of the file that shall take the name of the old one."""
         name = f".sema-{os.getpid()}-{os.urandom(8).hex()}.tmp"
         temporary = os.path.join(os.path.dirname(self.target), name)
-        at_first = 0o666 if before is None and self.permissions is None else 0o600
+        at_first = self.fresh if before is None and self.permissions is None else 0o600
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, at_first)
         try:
             permissions = self.permissions

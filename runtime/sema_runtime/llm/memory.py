@@ -16,6 +16,7 @@ from sema_runtime.home import in_home
 from sema_runtime.lib.appending import append_line, lock
 from sema_runtime.lib.file_access import READ_LIMIT, failed, opened_regular
 from sema_runtime.lib.kv_store import Store
+from sema_runtime.lib.private_files import FILE_MODE, make_folders
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.llm.messages import Message
 from sema_runtime.values.atoms import keyword
@@ -40,7 +41,7 @@ class Thread:
 
     def __init__(self, path: str) -> None:
         self.path = f"{path}.jsonl"
-        self.facts = Store(f"{path}.facts.json", os.path.realpath(f"{path}.facts.json"))
+        self.facts = Store(f"{path}.facts.json", os.path.realpath(f"{path}.facts.json"), FILE_MODE)
         self.messages: list[Message] = []
         self.size = 0
 
@@ -64,8 +65,8 @@ class Thread:
 
     def _append(self, function: str, data: bytes) -> None:
         try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            descriptor = opened_regular(function, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            make_folders(os.path.dirname(self.path))
+            descriptor = opened_regular(function, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, FILE_MODE)
             try:
                 append_line(descriptor, data, lock(descriptor))
             finally:
@@ -82,7 +83,7 @@ class Thread:
         text = compact(value)
 
         def change(work: Work) -> None:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            make_folders(os.path.dirname(self.path))
             self.facts.change(function, key, text, work)
 
         try:

@@ -14,6 +14,7 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 from stat import S_ISDIR, S_ISREG
 
+from sema_runtime.lib.private_files import make_folders
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.tokens import credentials_of
 
@@ -185,7 +186,7 @@ class ScopedStore:
     def _make_folder(self) -> None:
         from contextlib import suppress
 
-        os.makedirs(self.base, exist_ok=True)
+        make_folders(self.base)
         path = self.base
         for part in self.parts:
             path = os.path.join(path, part)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
+from sema_runtime.lib.private_files import make_file
 from sema_runtime.workflow.intake import Intake
 from sema_runtime.workflow.reader import uncollected
 from sema_runtime.workflow.reading import run_ids
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 INDEX_NAME = "index.db"
+MEMORY = ":memory:"  # an index without a file
 BUSY_SECONDS = 3.0
 BUSY_PAUSE = 0.01  # seconds
 SCHEMA = """
@@ -80,6 +83,9 @@ def open_index(path: str) -> Connection:
     """The index, with its tables. Raises sqlite3.Error."""
     import sqlite3
 
+    if path != MEMORY:
+        with suppress(OSError):  # SQLite says what is wrong
+            make_file(path)  # files that SQLite makes beside it take its mode
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         _write_ahead(db)
