@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.values.money import dollars
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.tables import aligned, one_line
@@ -188,7 +189,7 @@ def width() -> int | None:
 
 def cost(usd: float | None, unpriced: int = 0) -> str:
     """A cost, with a plus when some of it isn't known."""
-    return UNKNOWN if usd is None else f"${usd:,.4f}{'+' if unpriced else ''}"
+    return UNKNOWN if usd is None else f"{dollars(usd)}{'+' if unpriced else ''}"
 
 
 def duration(milliseconds: int | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.values.money import dollars
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.tables import aligned, cut, one_line
@@ -135,7 +136,8 @@ def _signed(a: Any, b: Any) -> str:
     difference = _cost_difference(a, b)
     if difference is None:
         return f"cost {UNKNOWN} (a price is missing)"
-    return f"{'-' if difference < 0 else '+'}${abs(difference):,.4f}"
+    shown = dollars(difference)
+    return shown if shown.startswith("-") else f"+{shown}"
 
 
 def _difference(one: Any, a: Any, b: Any, full: bool) -> list[str]:

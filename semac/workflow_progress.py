@@ -14,6 +14,7 @@ from typing import Any
 
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.money import dollars
 from sema_runtime.workflow.events import (
     AgentResult,
     AgentStarted,
@@ -69,7 +70,7 @@ class Sums:
             return "no tokens"
         limit = "" if self.limit is None else f" of {self.limit:,}"
         plus = "+" if self.unpriced else ""
-        cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}{plus}"
+        cost = "cost unknown" if self.cost_usd is None else f"{dollars(self.cost_usd)}{plus}"
         return f"{self.tokens:,}{limit} tokens, {cost}"
 
 

@@ -16,6 +16,7 @@ from threading import RLock
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
+from sema_runtime.values.money import dollars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _check(frame: Frame) -> None:
         raise BudgetError(f"token budget exceeded: used {spent} of {limit} tokens", frame, "tokens")
     usd, spent_usd = frame.max_cost_usd, frame.spent_usd
     if usd is not None and spent_usd > usd:
-        raise BudgetError(f"budget exceeded: spent ${spent_usd:.4f} of ${usd:.4f} limit", frame, "usd")
+        raise BudgetError(f"budget exceeded: spent {_amount(spent_usd)} of {_amount(usd)} limit", frame, "usd")
 
 
 def check_stream() -> None:
@@ -158,12 +159,17 @@ def check_stream() -> None:
     blocked = "— streaming call blocked at open"
     usd, spent_usd = frame.max_cost_usd, frame.spent_usd
     if usd is not None and spent_usd >= usd:
-        said = f"budget exceeded: ${spent_usd:.4f} of ${usd:.4f} limit already spent {blocked}"
+        said = f"budget exceeded: {_amount(spent_usd)} of {_amount(usd)} limit already spent {blocked}"
         raise BudgetError(said, frame, "usd")
     limit, spent = frame.max_tokens, frame.spent_tokens
     if limit is not None and spent >= limit:
         said = f"token budget exceeded: {spent} of {limit} tokens already used {blocked}"
         raise BudgetError(said, frame, "tokens")
+
+
+def _amount(usd: float) -> str:
+    """As the reference has it, but with more decimals where four would show nothing."""
+    return dollars(usd, 1) if usd >= 0 else f"${usd:.4f}"
 
 
 def warn_unpriced(model: str) -> None:
