@@ -117,11 +117,17 @@ def standalone(command: click.Command, args: list[str], script: Sequence[str] = 
     """Runs a click command whose name is all of what is typed, `sema workflow run`; wrong usage gives 2."""
     name = command.name or ""
     try:
-        result = command.main(args, name, standalone_mode=False, obj=script)
+        with command.make_context(name, args, obj=script) as context:  # `main` would end the process at a closed pipe
+            result = command.invoke(context)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
     except click.ClickException as error:
         _misplaced(error, name).show()
         return error.exit_code
     except click.Abort:
+        return 1
+    except (EOFError, KeyboardInterrupt):
+        click.echo(file=sys.stderr)
         return 1
     return result if isinstance(result, int) else 0
 

@@ -7,6 +7,15 @@ import sys
 
 def main() -> int:
     """`sema`."""
+    try:
+        return _main()
+    except BrokenPipeError:
+        from semac.run import pipe_closed
+
+        return pipe_closed()
+
+
+def _main() -> int:
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         open_closed_streams()
     sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size

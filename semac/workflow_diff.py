@@ -44,14 +44,15 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
     first, second = opened(root, a), opened(root, b)
     try:
         found = comparing.compared(first, second)
-        if as_json:
-            show_json(_report(first, second, found))
-        else:
-            room = width()
-            for line in _lines(first, second, found, full):
-                print(line if room is None or full else cut(line, room))
+        report = _report(first, second, found) if as_json else None
+        lines = [] if as_json else _lines(first, second, found, full)
     except (OSError, ValueError) as error:
         raise Problem(str(error)) from None
+    if as_json:
+        show_json(report)
+    room = width()
+    for line in lines:
+        print(line if room is None or full else cut(line, room))
     return int(any(one.kind in comparing.DIFFERENT for one in found))
 
 
