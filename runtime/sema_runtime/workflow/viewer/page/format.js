@@ -63,7 +63,7 @@ export function el(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (value == null || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    if (key.startsWith("on")) made[key] = value;
     else made.setAttribute(key, value === true ? "" : value);
   }
   made.append(...children.filter((child) => child != null));
