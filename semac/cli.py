@@ -110,7 +110,16 @@ def run_command(name: str, args: list[str]) -> int:
         nonlocal status
         status = action(args)
 
+    if shows_only(name, args):
+        from sema_runtime.values.visible import escape_terminal
+
+        escape_terminal()
     return guarded(run) or status
+
+
+def shows_only(name: str, args: list[str]) -> bool:
+    """Whether a command runs no program, so that all that it writes is ours or what we quote."""
+    return name != "eval" and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
 def standalone(command: click.Command, args: list[str], script: Sequence[str] = ()) -> int:
@@ -218,6 +227,7 @@ def in_session(
 ) -> int:
     """Loads files, evaluates the expression or file, and goes on with the REPL where that is wanted."""
     from sema_runtime.values.printer import pretty, to_text
+    from sema_runtime.values.visible import at_terminal
     from semac.run import guarded, look_beside, read_source
     from semac.session import Session
 
@@ -244,9 +254,9 @@ def in_session(
         def run() -> None:
             value = session.run(text)
             if expression is None:
-                print(to_text(value))
+                print(at_terminal(to_text(value)))
             elif value is not None:
-                print(pretty(value))
+                print(at_terminal(pretty(value)))
 
         status = guarded(run, "<input>", {"<input>": text})
     if plain or options["interactive"]:

@@ -108,11 +108,12 @@ def eval_command(
 
 def _print_value(text: str, path: str, timeout: int) -> None:
     from sema_runtime.values.printer import pretty
+    from sema_runtime.values.visible import at_terminal
     from semac.eval_command import run_limited
 
     value = run_limited(text, path, timeout)
     if value is not None:
-        print(pretty(value))
+        print(at_terminal(pretty(value)))
 
 
 def _report(answer: dict[str, object], status: int) -> int:

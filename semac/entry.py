@@ -30,8 +30,11 @@ def _main() -> int:
 
         return jsonl(args[2:])
     if args[:2] == ["workflow", "check"]:
+        from sema_runtime.values.visible import escape_terminal
         from semac.run import guarded
         from semac.workflow_check import main as check
+
+        escape_terminal()
 
         status = 0
 

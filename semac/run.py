@@ -31,10 +31,16 @@ def read_source(path: str, missing: str = NOT_FOUND) -> bytes | None:
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        print(f"Error: {missing.format(path)}", file=sys.stderr)
+        _tell(f"Error: {missing.format(path)}")
     except OSError as error:
-        print(f"Error: cannot read '{path}': {error.strerror}", file=sys.stderr)
+        _tell(f"Error: cannot read '{path}': {error.strerror}")
     return None
+
+
+def _tell(text: str) -> None:
+    from sema_runtime.values.visible import tell
+
+    tell(text)
 
 
 def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
@@ -117,7 +123,7 @@ def guarded(
             from semac.render import show_error
 
             if prefix:
-                print(prefix, file=sys.stderr)
+                _tell(prefix)
             show_error(error, file, sources)
             return 1
     except KeyboardInterrupt:

@@ -8,7 +8,6 @@ sets aside what a call may cost at most before it is sent (reserve.py), and is n
 from __future__ import annotations
 
 import os
-import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import ceil, floor, inf
@@ -17,6 +16,7 @@ from threading import RLock
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
 from sema_runtime.values.money import dollars
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,8 +177,7 @@ def warn_unpriced(model: str) -> None:
     global _warned
     if not _warned:
         _warned = True
-        print(
+        tell(
             f"warning: no price known for model '{model}'; the cost limit is not enforced for it"
             " (set one with llm/set-pricing, or limit :max-tokens)",
-            file=sys.stderr,
         )

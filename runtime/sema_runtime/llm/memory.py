@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 from sema_runtime import capabilities
 from sema_runtime.home import in_home
@@ -22,6 +21,7 @@ from sema_runtime.llm.messages import Message
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Thread:
                 return Message("assistant" if turn.get("role") == "assistant" else "user", turn["content"])
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        print(f"warning: a damaged line of {self.path} is left out: {line[:40]!r}", file=sys.stderr)
+        tell(f"warning: a damaged line of {self.path} is left out: {line[:40]!r}")
         return None
 
 
