@@ -9,7 +9,6 @@ from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.home import in_home
-from sema_runtime.lib.private_files import make_file, make_folders
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ReaderError, SemaError
 from sema_runtime.values.lists import List
@@ -179,6 +178,8 @@ class Repl:
     def save_history(self) -> None:
         try:
             import readline
+
+            from sema_runtime.lib.private_files import make_file, make_folders
 
             make_folders(os.path.dirname(history_file()))
             make_file(history_file())

@@ -200,6 +200,7 @@ def test_filters_and_choices_stay(live: Live) -> None:
     page.until("document.querySelector('#tree-found').textContent === '3 rows'")
     page.run("document.querySelector('#tree-status').value = 'ok'")
     page.run("document.querySelector('#tree-status').dispatchEvent(new Event('change'))")
+    page.until(f"{row('#tree .row', 'early_2')} !== undefined")
     clicked(live, row("#tree .row", "early_2"))
     title(page, "early_2")
     assert page.run("document.querySelector('#tree-search').value + document.querySelector('#tree-status').value") == (

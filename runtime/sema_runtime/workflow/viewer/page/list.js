@@ -1,8 +1,9 @@
 // Lists of any length of which only what is seen is in the page, and the pages of rows behind them.
 
+import { isStill } from "./press.js";
+
 const TALLEST = 16e6; // pixels that browsers can still scroll through with certainty; longer lists scroll in bigger steps
 const SPARE = 6; // rows beyond the edges
-const STILL = 6; // pixels that a pointer may move between press and release
 
 export class VirtualList {
   // options: role, label, rowRole, height (of a row), count(), id(index), find(id) -> index or -1, fill(row element, index),
@@ -116,7 +117,7 @@ export class VirtualList {
   release(event) {
     const pressed = this.pressed;
     this.pressed = null;
-    if (!pressed || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > STILL) return; // text is selected
+    if (!pressed || !isStill(pressed, event)) return; // text is selected
     const index = this.options.find(pressed.id);
     if (index >= 0) this.choose(pressed.on, index);
   }
