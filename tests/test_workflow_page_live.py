@@ -196,11 +196,12 @@ def test_details_that_grow_keep_selection_focus_and_place(live: Live) -> None:
 
 def test_filters_and_choices_stay(live: Live) -> None:
     page = live.page
-    page.type("#tree-search", "early")
-    page.until("document.querySelector('#tree-found').textContent === '3 rows'")
     page.run("document.querySelector('#tree-status').value = 'ok'")
     page.run("document.querySelector('#tree-status').dispatchEvent(new Event('change'))")
-    page.until(f"{row('#tree .row', 'early_2')} !== undefined")
+    live.wait()
+    page.type("#tree-search", "early")
+    page.until("document.querySelector('#tree-found').textContent === '3 rows'")
+    page.until("document.querySelectorAll('#tree .agent').length === 3")
     clicked(live, row("#tree .row", "early_2"))
     title(page, "early_2")
     assert page.run("document.querySelector('#tree-search').value + document.querySelector('#tree-status').value") == (
