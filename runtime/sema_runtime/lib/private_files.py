@@ -14,7 +14,7 @@ def make_folders(path: str) -> None:
     if os.path.isdir(path):
         return
     above = os.path.dirname(path.rstrip(os.sep))
-    if above:
+    if above and not os.path.exists(above):  # what is there and no folder is told by mkdir
         make_folders(above)
     try:
         os.mkdir(path, FOLDER_MODE)
