@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -15,7 +16,8 @@ def make_folders(path: str) -> None:
         return
     above = os.path.dirname(path.rstrip(os.sep))
     if above and not os.path.exists(above):  # what is there and no folder is told by mkdir
-        make_folders(above)
+        with suppress(FileExistsError):
+            make_folders(above)
     try:
         os.mkdir(path, FOLDER_MODE)
     except FileExistsError:  # another process was quicker
