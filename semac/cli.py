@@ -116,18 +116,33 @@ def run_command(name: str, args: list[str]) -> int:
         nonlocal status
         status = action(args)
 
+    if shows_only(name, args):
+        from sema_runtime.values.visible import escape_terminal
+
+        escape_terminal()
     return guarded(run) or status
+
+
+def shows_only(name: str, args: list[str]) -> bool:
+    """Whether a command runs no program, so that all that it writes is ours or what we quote."""
+    return name != "eval" and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
 def standalone(command: click.Command, args: list[str], script: Sequence[str] = ()) -> int:
     """Runs a click command whose name is all of what is typed, `sema workflow run`; wrong usage gives 2."""
     name = command.name or ""
     try:
-        result = command.main(args, name, standalone_mode=False, obj=script)
+        with command.make_context(name, args, obj=script) as context:  # `main` would end the process at a closed pipe
+            result = command.invoke(context)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
     except click.ClickException as error:
         _misplaced(error, name).show()
         return error.exit_code
     except click.Abort:
+        return 1
+    except (EOFError, KeyboardInterrupt):
+        click.echo(file=sys.stderr)
         return 1
     return result if isinstance(result, int) else 0
 
@@ -221,6 +236,7 @@ def in_session(
 ) -> int:
     """Loads files, evaluates the expression or file, and goes on with the REPL where that is wanted."""
     from sema_runtime.values.printer import pretty, to_text
+    from sema_runtime.values.visible import at_terminal
     from semac.run import guarded, look_beside, read_source
     from semac.session import Session
 
@@ -247,9 +263,9 @@ def in_session(
         def run() -> None:
             value = session.run(text)
             if expression is None:
-                print(to_text(value))
+                print(at_terminal(to_text(value)))
             elif value is not None:
-                print(pretty(value))
+                print(at_terminal(pretty(value)))
 
         status = guarded(run, "<input>", {"<input>": text})
     if plain or options["interactive"]:

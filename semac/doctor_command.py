@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.values.money import dollars
 from semac.cli import standalone
 from semac.commands import SETTINGS, failed
 from semac.tables import aligned, one_line
@@ -195,6 +196,6 @@ def _call_lines(one: dict[str, Any]) -> list[str]:
     if one["error"]:
         after = f" after {one['ms']} ms" if one["ms"] is not None else ""
         return [f"{asked} failed{after}: {one['error']}", *([f"  hint: {one['hint']}"] if one["hint"] else [])]
-    cost = "price unknown" if one["cost_usd"] is None else f"${one['cost_usd']:.6f}"
+    cost = "price unknown" if one["cost_usd"] is None else dollars(one["cost_usd"])
     tokens = f"{one['prompt_tokens']}+{one['completion_tokens']} tokens"
     return [f"{asked}: answered in {one['ms']} ms, {tokens}, {cost}: {one['answer']}"]

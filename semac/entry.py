@@ -7,6 +7,15 @@ import sys
 
 def main() -> int:
     """`sema`."""
+    try:
+        return _main()
+    except BrokenPipeError:
+        from semac.run import pipe_closed
+
+        return pipe_closed()
+
+
+def _main() -> int:
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         open_closed_streams()
     sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size
@@ -22,8 +31,11 @@ def main() -> int:
 
         return jsonl(Limits())
     if args[:2] == ["workflow", "check"]:
+        from sema_runtime.values.visible import escape_terminal
         from semac.run import guarded
         from semac.workflow_check import main as check
+
+        escape_terminal()
 
         status = 0
 

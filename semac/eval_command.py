@@ -176,6 +176,7 @@ def _interrupted(watched: Watched) -> bool:
 def _print_value(answer: int, source: str, path: str, limits: Limits) -> None:
     """In the process of the program."""
     from sema_runtime.values.errors import SemaError
+    from sema_runtime.values.visible import at_terminal
     from semac.eval_worker import is_out_of_memory
     from semac.run import guarded
 
@@ -187,7 +188,7 @@ def _print_value(answer: int, source: str, path: str, limits: Limits) -> None:
                 raise SemaError(limits.out_of_memory()) from None
             raise
         if shown is not None:
-            print(shown)
+            print(at_terminal(shown))
 
     status = guarded(run, path, {path: source})
     os.write(answer, bytes([status & 0xFF]))

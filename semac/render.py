@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from sema_runtime.values.conditions import Described, describe
 from sema_runtime.values.tracebacks import Frame
+from sema_runtime.values.visible import visible
 from semac.run import flush_output
 
 MOST_FRAMES = 30  # of a longer trace the outermost and innermost halves are shown
@@ -46,9 +47,10 @@ def show_error(
     if os.environ.get("SEMA_TRACEBACK"):
         import traceback
 
-        traceback.print_exception(exc)
-    sys.stderr.write(render(exc, file, sources or {}, wants_colour(sys.stderr), label) + "\n")
-    sys.stderr.flush()
+        sys.stderr.write(visible("".join(traceback.format_exception(exc))))
+    stream = getattr(sys.stderr, "unescaped", sys.stderr)  # the colours are ours
+    stream.write(render(exc, file, sources or {}, wants_colour(stream), label) + "\n")
+    stream.flush()
 
 
 def show_warning(warning: Any, file: str, sources: Mapping[str, str]) -> None:
@@ -71,15 +73,15 @@ def render(
     """
     shown = describe(exc)
     paint = Painter(colour)
-    lines = [paint(label, f"1;{RED}") + " " + shown.message]
+    lines = [paint(label, f"1;{RED}") + " " + visible(shown.message)]
     place = _place(shown, getattr(exc, "source_file", None if shown.frames else file))
     if place is not None:
         lines += _snippet(*place, sources, paint)
     lines += _trace(shown.frames, paint)
     if shown.hint:
-        lines.append(f"  {paint('hint:', YELLOW)} {shown.hint}")
+        lines.append(f"  {paint('hint:', YELLOW)} {visible(shown.hint)}")
     if shown.note:
-        lines.append(f"  {paint('note:', GRAY)} {shown.note}")
+        lines.append(f"  {paint('note:', GRAY)} {visible(shown.note)}")
     return "\n".join(lines)
 
 
@@ -100,12 +102,12 @@ def _snippet(file: str, line: int, col: int, sources: Mapping[str, str], paint: 
     gutter = max(2, len(str(line)))
     bar = paint(f"  {'':{gutter}} |", BLUE)
     lines = [
-        f"  {paint('-->', BLUE)} {shown_path(file)}:{line}:{col or 1}",
+        f"  {paint('-->', BLUE)} {visible(shown_path(file))}:{line}:{col or 1}",
         bar,
-        f"{paint(f'  {line:>{gutter}} |', BLUE)} {text}",
+        f"{paint(f'  {line:>{gutter}} |', BLUE)} {visible(text)}",
     ]
     if col:
-        indent = "".join("\t" if char == "\t" else " " for char in text[: col - 1])
+        indent = "".join("\t" if char == "\t" else " " for char in visible(text[: col - 1]))
         lines.append(f"{bar} {indent}{paint('^', f'1;{RED}')}")
     return lines
 
@@ -124,8 +126,8 @@ def _source_line(file: str, line: int, sources: Mapping[str, str]) -> str | None
 
 def _trace(frames: list[Frame], paint: Painter) -> list[str]:
     lines = [
-        f"  {paint('at', GRAY)} {one.name}"
-        + (f" ({shown_path(one.file)}:{one.line}:{one.col or 1})" if one.line else "")
+        f"  {paint('at', GRAY)} {visible(one.name)}"
+        + (f" ({visible(shown_path(one.file))}:{one.line}:{one.col or 1})" if one.line else "")
         for one in frames
     ]
     if len(lines) > MOST_FRAMES:

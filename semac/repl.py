@@ -13,6 +13,7 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ReaderError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import pretty
+from sema_runtime.values.visible import at_terminal
 from semac.reader import read_program
 from semac.session import Session
 
@@ -151,11 +152,11 @@ class Repl:
             self.session.bind(older, self.session.globals.get(self.session.shared.global_name(newer)))
         self.session.bind("*1", value)
         if value is not None:
-            print(pretty(value))
+            print(at_terminal(pretty(value)))
         elif (name := defined_name(text)) is not None:
             if name in INDEX:
                 print(f"  warning: redefining builtin '{name}'")
-            print(f"; defined {name}")
+            print(at_terminal(f"; defined {name}"))
 
     # The terminal
 
@@ -178,7 +179,10 @@ class Repl:
         try:
             import readline
 
-            os.makedirs(os.path.dirname(history_file()), exist_ok=True)
+            from sema_runtime.lib.private_files import make_file, make_folders
+
+            make_folders(os.path.dirname(history_file()))
+            make_file(history_file())
             readline.write_history_file(history_file())
         except (ImportError, OSError):
             return

@@ -12,6 +12,7 @@ from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.naming import name_of_code
 from sema_runtime.values.printer import pretty, to_text
 from sema_runtime.values.typenames import type_name
+from sema_runtime.values.visible import at_terminal, tell
 
 if TYPE_CHECKING:
     from typing import Any
@@ -41,7 +42,7 @@ def run_command(repl: Repl, text: str) -> None:
     if plain is not None:
         plain(repl)
     elif name not in WITH_ARGUMENT:
-        print(f"Unknown command: ,{name} (,help lists them)", file=sys.stderr)
+        tell(f"Unknown command: ,{name} (,help lists them)")
     elif not rest:
         print(f"Usage: ,{name} <expr>")
     else:
@@ -56,9 +57,9 @@ def _env(repl: Repl) -> None:
     for name in sorted(repl.session.names):
         key = repl.session.shared.global_name(name)
         if key in repl.session.globals and not name.startswith("*"):
-            print(f"{name} = {to_text(repl.session.globals[key])}")
+            print(at_terminal(f"{name} = {to_text(repl.session.globals[key])}"))
     for name in sorted(repl.session.macros):
-        print(f"{name} = <macro {name}>")
+        print(at_terminal(f"{name} = <macro {name}>"))
 
 
 def _builtins(_: Repl) -> None:
@@ -72,7 +73,7 @@ def _gc(_: Repl) -> None:
 def _type(repl: Repl, text: str) -> None:
     from sema_runtime.lib.predicates import type_
 
-    print(to_text(type_(repl.evaluate(text))))
+    print(at_terminal(to_text(type_(repl.evaluate(text)))))
 
 
 def _time(repl: Repl, text: str) -> None:
@@ -92,15 +93,15 @@ def _doc(repl: Repl, name: str) -> None:
         value = repl.session.globals[key]
         code = getattr(value, "__code__", None)
         if code is None:
-            print(f"  {name} : {type_name(value)} = {to_text(value)}")
+            print(at_terminal(f"  {name} : {type_name(value)} = {to_text(value)}"))
         else:
             print(f"  {name} : lambda ({_parameters(repl, code)})")
         return
     entry = lookup(name)
     if entry is None:
-        print(f"  not found: {name}", file=sys.stderr)
+        tell(f"  not found: {name}")
     else:
-        print(entry.text())
+        print(at_terminal(entry.text()))
 
 
 def _parameters(repl: Repl, code: Any) -> str:
@@ -116,8 +117,8 @@ def _apropos(repl: Repl, pattern: str) -> None:
 
     wanted = pattern.lower()
     for name in sorted(name for name in repl.session.names if wanted in name.lower() and not name.startswith("*")):
-        print(f"  {name}")
-    print(apropos(pattern))
+        print(at_terminal(f"  {name}"))
+    print(at_terminal(apropos(pattern)))
 
 
 def _disasm(repl: Repl, text: str) -> None:
@@ -126,11 +127,11 @@ def _disasm(repl: Repl, text: str) -> None:
     session = repl.session
     known, python = frozenset(session.names), frozenset(session.python_names)
     unit = compile_source(text, "<input>", "module", macros=dict(session.macros), known=known, python=python)
-    print(unit.python_text().rstrip("\n"))
+    print(at_terminal(unit.python_text().rstrip("\n")))
 
 
 def _inspect(repl: Repl, text: str) -> None:
-    print(pretty(repl.evaluate(text)))
+    print(at_terminal(pretty(repl.evaluate(text))))
 
 
 PLAIN: dict[str, Callable[[Repl], None]] = {

@@ -8,6 +8,7 @@ from types import CodeType
 
 from semac.limits import deepen
 
+PIPE_CLOSED = 141
 NOT_FOUND = "file not found: '{}' (not a file or command)\n\nRun 'sema --help' for available commands."
 
 TYPE_CHECKING = False
@@ -30,10 +31,16 @@ def read_source(path: str, missing: str = NOT_FOUND) -> bytes | None:
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        print(f"Error: {missing.format(path)}", file=sys.stderr)
+        _tell(f"Error: {missing.format(path)}")
     except OSError as error:
-        print(f"Error: cannot read '{path}': {error.strerror}", file=sys.stderr)
+        _tell(f"Error: cannot read '{path}': {error.strerror}")
     return None
+
+
+def _tell(text: str) -> None:
+    from sema_runtime.values.visible import tell
+
+    tell(text)
 
 
 def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
@@ -103,8 +110,7 @@ def guarded(
     """Runs an action of the command line and turns what it raises into a message and an exit status.
 
     prefix: a line to write above an error. 0: it ended; 1: an error, shown on stderr, or Ctrl-C; 130: a second Ctrl-C
-    during the clean-up; the status given to `(exit N)`. When nobody reads
-    our output any more the program ends quietly.
+    during the clean-up; the status given to `(exit N)`; PIPE_CLOSED.
     """
     try:
         try:
@@ -121,19 +127,19 @@ def guarded(
             return 1
         except SystemExit as exit_:
             return _flushed() or exit_status(exit_.code)
-        except BrokenPipeError:
-            return _pipe_closed()
         except BaseException as error:
+            if isinstance(error, BrokenPipeError) and nobody_reads():
+                return pipe_closed()
             from semac.render import show_error
 
             if prefix:
-                print(prefix, file=sys.stderr)
+                _tell(prefix)
             show_error(error, file, sources)
             return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        return _pipe_closed()
+        return pipe_closed()
 
 
 def _flushed() -> int:
@@ -168,9 +174,29 @@ def exit_status(code: object) -> int:
     return 1
 
 
-def _pipe_closed() -> int:
-    _write_nowhere()
-    return 1
+def nobody_reads() -> bool:
+    """Whether stdout or stderr is a pipe whose reader is gone; True where the system can't tell."""
+    import select
+
+    if not hasattr(select, "poll"):
+        return True
+    poller = select.poll()
+    for descriptor in (1, 2):
+        poller.register(descriptor, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poller.poll(0))
+
+
+def pipe_closed() -> int:
+    """Ends the output of a program that nobody reads any more, as of `sema ... | head`, without a word; the exit
+    status, which is that of other tools in a shell: 128 and the number of SIGPIPE."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            os.dup2(null, descriptor)  # what is still waiting can be flushed at exit
+    os.close(null)
+    return PIPE_CLOSED
 
 
 def _write_nowhere() -> None:

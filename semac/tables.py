@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from unicodedata import category, east_asian_width
 
+from sema_runtime.values.visible import visible
+
 GAP = "  "
 ELLIPSIS = "..."
-SPACES = {"\n": " ", "\t": " ", "\r": " "}
+ENDS = "\n\t\r"
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), width: int | None = None) -> Iterator[str]:
@@ -45,9 +47,4 @@ def one_line(text: str) -> str:
     """The text without line ends, and with control characters made visible: it can't do anything to a terminal."""
     if text.isprintable():
         return text
-    return "".join(SPACES.get(char) or (char if char.isprintable() else _visible(char)) for char in text)
-
-
-def _visible(char: str) -> str:
-    code = ord(char)
-    return " " if category(char) == "Zs" else f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return visible("".join(" " if char in ENDS or category(char) == "Zs" else char for char in text), "")

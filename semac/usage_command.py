@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.values.money import dollars
 from semac.cli import standalone
 from semac.commands import SETTINGS, failed
 from semac.tables import aligned, one_line
@@ -139,7 +140,7 @@ def _current_folder() -> str:
 
 
 def _cells(sums: Sums) -> tuple[str, ...]:
-    cost = "?" if sums.unpriced and not sums.priced else f"${sums.cost_usd:,.4f}"
+    cost = "?" if sums.unpriced and not sums.priced else dollars(sums.cost_usd)
     counts = (sums.calls, sums.failed, sums.prompt_tokens, sums.completion_tokens)
     return (*(f"{count:,}" for count in counts), cost, f"{sums.unpriced:,}" if sums.unpriced else "")
 

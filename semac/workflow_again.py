@@ -6,6 +6,8 @@ import sys
 from shlex import quote
 from typing import Any
 
+from sema_runtime.values.visible import tell
+
 PAUSES = ("needs-auth", "needs-approval")
 BUDGETS = {"budget_tokens": "--budget-tokens", "budget_usd": "--budget-usd"}
 
@@ -66,6 +68,6 @@ class Again:
                 show_error(run.error, self.file)
             if run.interrupted and run.outer is None:
                 said = f"{run.workflow} was interrupted; what was finished is kept. Go on with:"
-                print(f"\n{said}\n  {self.command(run)}", file=sys.stderr)
+                tell(f"\n{said}\n  {self.command(run)}")
             for trouble in troubles.of(run):
-                print(f"warning: {run.directory}: {trouble}", file=sys.stderr)
+                tell(f"warning: {run.directory}: {trouble}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.values.money import dollars
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.tables import aligned, one_line
@@ -17,6 +18,7 @@ from semac.tables import aligned, one_line
 DEFAULT_ROOT = os.path.join(".sema", "runs")
 UNKNOWN = "—"  # a cost or a time that isn't known is never shown as 0
 LATEST = "latest"
+NOTES = 5  # on runs whose process is gone
 MADE_ANEW = " (it can be deleted: it is made of the journals)"
 
 run_dir = click.option(
@@ -42,7 +44,8 @@ def index_main(args: list[str]) -> int:
 def list_command(run_dir: str | None, as_json: bool, limit: int | None) -> int:
     """List runs, the latest first, with status, agents, tokens and cost.
 
-    A run without an end is `running`, also when its process is gone. A dash stands for a cost that isn't known.
+    Tokens and cost are with those of the runs inside. The time is that at work, without the pauses before resumptions.
+    A dash stands for a cost that isn't known, a plus behind one for a part that isn't.
     """
     import sqlite3
 
@@ -54,14 +57,28 @@ def list_command(run_dir: str | None, as_json: bool, limit: int | None) -> int:
     except (OSError, sqlite3.Error) as error:
         return failed(f"cannot list {root}: {error}", 1)
     if as_json:
-        show_json(found)
+        show_json([{name: value for name, value in row.items() if name != "elapsed_ms"} for row in found])
     elif not found:
         print(f"No runs in {root}.")
     else:
         header = ("run", "workflow", "status", "started", "time", "agents", "tokens", "cost")
         lines = [header, *(_cells(row) for row in found)]
-        print("\n".join(aligned(lines, right=range(4, len(header)))))
+        print("\n".join([*aligned(lines, right=range(4, len(header))), *_gone(root, found)]))
     return 0
+
+
+def _gone(root: str, rows: list[dict[str, Any]]) -> list[str]:
+    """Notes on runs without an end that no process writes any more."""
+    from sema_runtime.workflow.reading import is_held
+
+    found = [row["run_id"] for row in rows if row["status"] == "running"]
+    gone = [run_id for run_id in found if is_held(os.path.join(root, run_id)) is False]
+    notes = [f"note: no process writes {one_line(one)}; {to_resume(one)}" for one in gone[:NOTES]]
+    return [*notes, f"note: nor {len(gone) - NOTES:,} more"] if len(gone) > NOTES else notes
+
+
+def to_resume(run_id: str) -> str:
+    return f"to go on: sema workflow run FILE --resume {one_line(run_id)}"
 
 
 def _rows(root: str) -> list[dict[str, Any]]:
@@ -78,7 +95,7 @@ def _rows(root: str) -> list[dict[str, Any]]:
         try:
             with closing(index.open_index(place)) as db:
                 index.sync_all(db, root)
-                return index.summary(db)
+                return index.listing(db)
         except sqlite3.Error:
             if place != path:
                 raise
@@ -91,10 +108,10 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         one_line(row["workflow"] or ""),
         one_line(row["status"]),
         moment(row["started_ts"] or ""),
-        between(row["started_ts"], row["ended_ts"]),
+        duration(row["elapsed_ms"]),
         f"{row['agents']:,}",
         f"{row['tokens']:,}",
-        cost(row["cost_usd"]),
+        cost(row["cost_usd"], row["unpriced"]),
     )
 
 
@@ -188,7 +205,7 @@ def width() -> int | None:
 
 def cost(usd: float | None, unpriced: int = 0) -> str:
     """A cost, with a plus when some of it isn't known."""
-    return UNKNOWN if usd is None else f"${usd:,.4f}{'+' if unpriced else ''}"
+    return UNKNOWN if usd is None else f"{dollars(usd)}{'+' if unpriced else ''}"
 
 
 def duration(milliseconds: int | None) -> str:
@@ -209,18 +226,3 @@ def moment(ts: str) -> str:
         return datetime.fromisoformat(ts).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):  # a time that a test has set
         return one_line(ts)
-
-
-def between(started: str | None, ended: str | None) -> str:
-    """The time between two events, waits for a resumption included; their times are whole seconds."""
-    from datetime import datetime
-
-    try:
-        first, last = datetime.fromisoformat(started or ""), datetime.fromisoformat(ended or "")
-    except ValueError:
-        return UNKNOWN
-    try:
-        seconds = max(0, round((last - first).total_seconds()))
-    except TypeError:  # only one of them has a zone
-        return UNKNOWN
-    return duration(seconds * 1000) if seconds >= 60 else f"{seconds}s" if seconds else "<1s"

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.values.money import dollars
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.tables import aligned, cut, one_line
@@ -43,14 +44,15 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
     first, second = opened(root, a), opened(root, b)
     try:
         found = comparing.compared(first, second)
-        if as_json:
-            show_json(_report(first, second, found))
-        else:
-            room = width()
-            for line in _lines(first, second, found, full):
-                print(line if room is None or full else cut(line, room))
+        report = _report(first, second, found) if as_json else None
+        lines = [] if as_json else _lines(first, second, found, full)
     except (OSError, ValueError) as error:
         raise Problem(str(error)) from None
+    if as_json:
+        show_json(report)
+    room = width()
+    for line in lines:
+        print(line if room is None or full else cut(line, room))
     return int(any(one.kind in comparing.DIFFERENT for one in found))
 
 
@@ -58,7 +60,7 @@ def _report(a: Any, b: Any, found: list[Any]) -> dict[str, Any]:
     return {
         "a": _run(a),
         "b": _run(b),
-        "tokens_difference": b.usage.tokens - a.usage.tokens,
+        "tokens_difference": b.usage_with_inside.tokens - a.usage_with_inside.tokens,
         "cost_difference_usd": _cost_difference(a, b),
         "leaves": [
             {
@@ -74,14 +76,15 @@ def _report(a: Any, b: Any, found: list[Any]) -> dict[str, Any]:
 
 
 def _run(run: Any) -> dict[str, Any]:
+    used = run.usage_with_inside
     return {
         "run_id": run.id,
         "workflow": run.workflow,
         "status": run.status,
         "agents": len(run.agents),
-        "tokens": run.usage.tokens,
-        "cost_usd": run.usage.cost_usd,
-        "unpriced": run.usage.unpriced,
+        "tokens": used.tokens,
+        "cost_usd": used.cost_usd,
+        "unpriced": used.unpriced,
     }
 
 
@@ -99,12 +102,14 @@ def _leaf(leaf: Any, run: Any) -> dict[str, Any] | None:
 
 def _cost_difference(a: Any, b: Any) -> float | None:
     """None when a price is missing on either side."""
-    if any(run.usage.unpriced for run in (a, b)):
+    before, after = a.usage_with_inside, b.usage_with_inside
+    if before.unpriced or after.unpriced:
         return None
-    return (b.usage.cost_usd or 0.0) - (a.usage.cost_usd or 0.0)
+    return (after.cost_usd or 0.0) - (before.cost_usd or 0.0)
 
 
 def _lines(a: Any, b: Any, found: list[Any], full: bool) -> list[str]:
+    sides = [(name, run, run.usage_with_inside) for name, run in (("A", a), ("B", b))]
     rows = [
         (
             name,
@@ -112,14 +117,14 @@ def _lines(a: Any, b: Any, found: list[Any], full: bool) -> list[str]:
             one_line(run.workflow),
             status(run.status),
             f"{len(run.agents):,} agents",
-            f"{run.usage.tokens:,} tokens",
-            cost(run.usage.cost_usd, run.usage.unpriced),
+            f"{used.tokens:,} tokens",
+            cost(used.cost_usd, used.unpriced),
         )
-        for name, run in (("A", a), ("B", b))
+        for name, run, used in sides
     ]
     said = [
         *aligned(rows, right=(4, 5, 6)),
-        f"difference: {b.usage.tokens - a.usage.tokens:+,} tokens, {_signed(a, b)}",
+        f"difference: {sides[1][2].tokens - sides[0][2].tokens:+,} tokens, {_signed(a, b)}",
     ]
     counts: dict[str, int] = {}
     for one in found:
@@ -135,7 +140,8 @@ def _signed(a: Any, b: Any) -> str:
     difference = _cost_difference(a, b)
     if difference is None:
         return f"cost {UNKNOWN} (a price is missing)"
-    return f"{'-' if difference < 0 else '+'}${abs(difference):,.4f}"
+    shown = dollars(difference)
+    return shown if shown.startswith("-") else f"+{shown}"
 
 
 def _difference(one: Any, a: Any, b: Any, full: bool) -> list[str]:

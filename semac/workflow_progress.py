@@ -14,6 +14,7 @@ from typing import Any
 
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.money import dollars
 from sema_runtime.workflow.events import (
     AgentResult,
     AgentStarted,
@@ -69,7 +70,7 @@ class Sums:
             return "no tokens"
         limit = "" if self.limit is None else f" of {self.limit:,}"
         plus = "+" if self.unpriced else ""
-        cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}{plus}"
+        cost = "cost unknown" if self.cost_usd is None else f"{dollars(self.cost_usd)}{plus}"
         return f"{self.tokens:,}{limit} tokens, {cost}"
 
 
@@ -214,6 +215,7 @@ class Progress:
     def line(self, text: str, whole: bool = False) -> None:
         """Writes a line, cut to the terminal's width, or whole, in as many lines as it takes."""
         self.clear()
+        text = one_line(text)
         if self.unfinished:
             self.unfinished = False
             text = f"\n{text}"
@@ -228,7 +230,7 @@ class Progress:
         failed = f", {self.all.failed} failed" if self.all.failed else ""
         phase = f"{self.phase}: " if self.phase else ""
         text = f"{phase}{self.running} running, {self.all.done} done{failed}, {self.all.spent()}"
-        text = cut(f"{text}, {took // 60:02}:{took % 60:02}", self.width() - 1)
+        text = cut(f"{one_line(text)}, {took // 60:02}:{took % 60:02}", self.width() - 1)
         self.shown = True
         bright = "\x1b[0m" if self.dim else ""
         self.write(f"\r\x1b[K{self.dim}{text}{bright}\r")

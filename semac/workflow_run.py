@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from sema_runtime.values.visible import tell
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.workflow_again import PAUSES, Again
@@ -64,7 +65,7 @@ def run_command(file: str, **options: Any) -> int:
     try:
         return _run(file, options)
     except Refused as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        tell(f"error: {problem}")
         return 1
 
 
@@ -98,7 +99,7 @@ def _run(file: str, options: dict[str, Any]) -> int:
     )
     scope.settings.set(settings)
     if options["resume"] and (why := unlike(settings, file)):
-        print(f"warning: {why}", file=sys.stderr)
+        tell(f"warning: {why}")
     if settings.recording is not None:
         return _replayed(file, source, settings.recording)
     status = _evaluated(file, source, again, root)
@@ -126,7 +127,7 @@ def _viewer(root: str, port: int) -> Any:
     try:
         viewer.start()
     except SemaError as error:
-        print(f"warning: no viewer: {error.message}", file=sys.stderr)
+        tell(f"warning: no viewer: {error.message}")
         return None
     print(f"Live viewer: {viewer.url}", flush=True)
     viewer.open_browser()
@@ -252,7 +253,7 @@ def _evaluated(file: str, source: bytes, again: Again, root: str) -> int:
     if failed:
         return 128 + ending.signal if ending.signal else failed
     if not again.runs:
-        print(f"warning: {file} has run no workflow: no (defworkflow ...) was reached", file=sys.stderr)
+        tell(f"warning: {file} has run no workflow: no (defworkflow ...) was reached")
     return _status(envelope, root, again)
 
 
@@ -298,9 +299,9 @@ def _replayed(file: str, source: bytes, recording: Recording) -> int:
 
     failed = guarded(run, file, prefix=f"Error replaying workflow {file}:")
     for problem in recording.all_problems():
-        print(f"warning: {recording.folder}: {problem}", file=sys.stderr)
+        tell(f"warning: {recording.folder}: {problem}")
     said, status = told(recording)
-    print(said, file=sys.stderr)
+    tell(said)
     return failed or status
 
 
@@ -314,17 +315,17 @@ def _status(envelope: Any, root: str, again: Again) -> int:
     found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
     status = found.name if isinstance(found, Keyword) else ""
     if status in ("failed", "denied"):
-        print(f"Error: workflow failed: {pretty(envelope, 80)}", file=sys.stderr)
+        tell(f"Error: workflow failed: {pretty(envelope, 80)}")
     elif status == "rejected":
-        print(f"Error: workflow approval rejected: {pretty(envelope, 80)}", file=sys.stderr)
+        tell(f"Error: workflow approval rejected: {pretty(envelope, 80)}")
     paused = [run.envelope for run in again.paused()]
     if status in PAUSES and envelope not in paused:
         paused.append(envelope)
     for one in paused:
-        print(_guidance(one, root, again), file=sys.stderr)
+        tell(_guidance(one, root, again))
     code = approvals.exit_code(envelope)
     if paused and status not in PAUSES:
-        print(f"(exit status {code}: the last value of {again.file} isn't that of the run)", file=sys.stderr)
+        tell(f"(exit status {code}: the last value of {again.file} isn't that of the run)")
     return code
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from json import dumps
 from typing import Any
 
@@ -26,6 +27,7 @@ from semac.workflow_commands import (
     root_of,
     run_dir,
     show_json,
+    to_resume,
     width,
 )
 
@@ -112,11 +114,13 @@ def run_as_json(run: Any) -> dict[str, Any]:
         "reason": run.reason or None,
         "started_ts": run.started,
         "ended_ts": run.ended or None,
-        "duration_ms": run.duration_ms,
+        "duration_ms": run.totals.duration_ms,
         "segments": len(run.segments),
         "args_json": run.args_json or None,
         "declared_phases": run.declared_phases,
-        "usage": _usage(run.usage),
+        "agents": len(run.agents),
+        "usage": _usage(run.usage_with_inside),
+        "own_usage": _usage(run.usage),
         "phases": [
             {
                 "phase": None if phase is None else phase.name,
@@ -130,7 +134,7 @@ def run_as_json(run: Any) -> dict[str, Any]:
         ],
         "other_events": run.others.counts(),
         "origin": run.origin and {"run_id": run.origin.run_id, "at": run.origin.at},
-        "nested": [{"run_id": one.run_id, "workflow": one.workflow} for one in run.nested],
+        "nested": [_nested_as_json(run, one) for one in run.nested],
         "problems": run.problems(),
         "metadata": run.metadata,
         "result": run.result,
@@ -162,6 +166,28 @@ def _checkpoint(checkpoint: Any) -> dict[str, Any]:
     return {"key": checkpoint.key, "value": checkpoint.value}
 
 
+def _nested_as_json(run: Any, one: Any) -> dict[str, Any]:
+    """A run directly inside; with null where it is gone."""
+    found = nested_run(run, one)
+    return {
+        "run_id": one.run_id,
+        "workflow": one.workflow,
+        "status": found and found.status,
+        "duration_ms": found and found.totals.duration_ms,
+        "usage": found and _usage(found.usage_with_inside),
+    }
+
+
+def nested_run(run: Any, one: Any) -> Any:
+    """A run directly inside of a run; None when it is gone."""
+    from sema_runtime.workflow.reading import RunNotFound, open_run
+
+    try:
+        return open_run(os.path.dirname(os.path.normpath(run.folder)), one.run_id)
+    except (RunNotFound, ValueError, OSError):
+        return None
+
+
 def _usage(usage: Any) -> dict[str, Any]:
     return {name: getattr(usage, name) for name in ("calls", "input_tokens", "output_tokens", "cost_usd", "unpriced")}
 
@@ -189,9 +215,9 @@ def part(run: Any, item: int) -> Any:
 
 def _run_lines(run: Any, everything: bool) -> list[str]:
     said = [f"{one_line(run.workflow)}  {run.id}  {status(run.status)}{_because(run.reason)}"]
-    facts = [moment(run.started), duration(run.duration_ms)]
+    facts = [moment(run.started), duration(run.totals.elapsed_ms)]
     if len(run.segments) > 1:
-        facts[1] = f"resumed {len(run.segments) - 1}x, the last part {facts[1]}"
+        facts.append(f"resumed {len(run.segments) - 1}x")
     if run.args_json not in ("", "{}"):
         facts.append(f"args {one_line(run.args_json)}")
     said.append("  ".join(facts))
@@ -211,22 +237,40 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     waiting = [name for name in run.declared_phases if name not in opened]
     if waiting:
         said += ["", f"{'not started' if run.status == 'running' else 'skipped'}: {one_line(', '.join(waiting))}"]
-    said += _nested(run.nested, everything)
+    said += _nested(run, everything)
     said += ["", _sums(run)]
     result = _result(run)
     said += [f"result: {result}"] if result else []
     said += [f"note: {one_line(problem)}" for problem in run.problems()]
     if run.status == "running" and is_held(run.folder) is False:
-        said.append(f"note: no process writes this journal; to go on: sema workflow run FILE --resume {run.id}")
+        said.append(f"note: no process writes this journal; {to_resume(run.id)}")
     return [line if room is None else cut(line, room) for line in said]
 
 
-def _nested(runs: list[Any], everything: bool) -> list[str]:
+def _nested(run: Any, everything: bool) -> list[str]:
+    runs = run.nested
     shown = runs if everything else runs[:SHOWN]
-    said = [f"  {one_line(one.workflow)}  {one_line(one.run_id)}" for one in shown]
+    rows = [_nested_cells(one, nested_run(run, one)) for one in shown]
+    said = [f"  {line}" for line in aligned(rows, right=(3, 4, 5, 6))]
     if len(shown) < len(runs):
         said.append(f"  ... {len(runs) - len(shown):,} more (--all)")
     return ["", "runs inside:", *said] if runs else []
+
+
+def _nested_cells(one: Any, run: Any) -> tuple[str, ...]:
+    """A line of a run inside; without a run, the one that is gone."""
+    names = one_line(one.workflow), one_line(one.run_id)
+    if run is None:
+        return (*names, "(gone)", "", "", "", "")
+    agents, used = len(run.agents), run.usage_with_inside
+    return (
+        *names,
+        status(run.status),
+        duration(run.totals.elapsed_ms),
+        f"{agents:,} agent{'' if agents == 1 else 's'}",
+        f"{used.tokens:,} tokens",
+        cost(used.cost_usd, used.unpriced),
+    )
 
 
 def _origin(origin: Any) -> str:
@@ -293,14 +337,22 @@ def _flowing(text: str) -> str:
 
 
 def _sums(run: Any) -> str:
-    usage = run.usage
-    agents = len(run.agents)
-    unpriced = f" (the price of {usage.unpriced:,} is unknown)" if usage.unpriced else ""
+    own, inside = run.usage, run.inside
     limit = f" of {run.token_limit:,}" if run.token_limit is not None else ""
+    agents = f"total: {len(run.agents):,} agent{'' if len(run.agents) == 1 else 's'}"
+    if not inside.runs:
+        return f"{agents}, {own.tokens:,}{limit} tokens, {_spent(own)}"
+    used, whole = inside.usage, run.usage_with_inside
+    runs = f"{inside.runs:,} run{'' if inside.runs == 1 else 's'} inside"
     return (
-        f"total: {agents:,} agent{'' if agents == 1 else 's'}, {usage.tokens:,}{limit} tokens, "
-        f"{cost(usage.cost_usd)}{unpriced}"
+        f"{agents}, {whole.tokens:,} tokens, {_spent(whole)}: "
+        f"{own.tokens:,}{limit} tokens, {cost(own.cost_usd, own.unpriced)} of its own, "
+        f"{used.tokens:,} tokens, {cost(used.cost_usd, used.unpriced)} in {runs}"
     )
+
+
+def _spent(usage: Any) -> str:
+    return cost(usage.cost_usd) + (f" (the price of {usage.unpriced:,} is unknown)" if usage.unpriced else "")
 
 
 def _result(run: Any) -> str:

@@ -84,6 +84,18 @@ class Page:
     def click(self, selector: str) -> None:
         self.run(f"document.querySelector({json.dumps(selector)}).click()")
 
+    def mouse(self, kind: str, x: float, y: float) -> None:
+        """A real pointer: kind is `mousePressed`, `mouseReleased` or `mouseMoved`."""
+        held = 0 if kind == "mouseMoved" else 1
+        button = "left" if held else "none"
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=held)
+
+    def middle(self, element: str) -> tuple[float, float]:
+        """The middle of what a JavaScript expression gives, on the screen."""
+        middle = "[b.x + b.width / 2, b.y + b.height / 2]"
+        x, y = self.run(f"(() => {{ const b = ({element}).getBoundingClientRect(); return {middle}; }})()")
+        return x, y
+
     def key(self, *keys: str) -> None:
         """Presses keys: `Tab`, `ArrowDown`, `Enter`, `a`."""
         codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}

@@ -196,7 +196,7 @@ def test_a_closed_pipe_ends_the_program_quietly() -> None:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == b"0\n"
         process.stdout.close()
-        assert process.wait(20) == 1
+        assert process.wait(20) == 141
         assert process.stderr.read() == b""
 
 

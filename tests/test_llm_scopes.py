@@ -34,7 +34,7 @@ def test_token_budget() -> None:
 
 def test_cost_budget() -> None:
     program = '(llm/with-budget {:max-cost-usd 0.00005} (fn () (llm/complete "a") (llm/complete "b")))'
-    assert message_of(program) == "budget exceeded: spent $0.0001 of $0.0001 limit"
+    assert message_of(program) == "budget exceeded: spent $0.00008 of $0.00005 limit"
 
 
 def test_budget_remaining_and_nesting() -> None:
@@ -65,7 +65,7 @@ def test_budget_needs_a_limit_and_a_function() -> None:
 
 def test_set_budget_and_clear() -> None:
     assert (
-        message_of('(llm/set-budget 0.00001) (llm/complete "a")') == "budget exceeded: spent $0.0000 of $0.0000 limit"
+        message_of('(llm/set-budget 0.00001) (llm/complete "a")') == "budget exceeded: spent $0.00004 of $0.00001 limit"
     )
     assert counted('(llm/clear-budget) (llm/complete "a")') == '"n=1"'
 

@@ -149,8 +149,8 @@ def test_each_run_has_its_own_sums(folder: Path) -> None:
     )
     ended = [line.partition(": ")[2] for line in done.stderr.splitlines() if " in " in line]
     assert [line.partition("s: ")[2] for line in ended] == [  # 8 ms, 1.2 s
-        *("3 steps, 15 tokens, $0.0000", "1 step, 5 tokens, $0.0000"),
-        *("2 steps, 10 tokens, $0.0000", "1 step, 5 tokens, $0.0000"),
+        *("3 steps, 15 tokens, $0.000015", "1 step, 5 tokens, $0.0000050"),
+        *("2 steps, 10 tokens, $0.000010", "1 step, 5 tokens, $0.0000050"),
     ]
 
 

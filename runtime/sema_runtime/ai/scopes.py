@@ -7,6 +7,8 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
+from sema_runtime.values.money import dollars
+
 T = TypeVar("T")
 
 
@@ -64,7 +66,7 @@ class Spending:
         return None if limit is None else max(0, limit - self._frame.spent_tokens)
 
     def __repr__(self) -> str:
-        return f"<spent ${self.spent_usd:.4f}, {self.spent_tokens} tokens>"
+        return f"<spent {dollars(self.spent_usd)}, {self.spent_tokens} tokens>"
 
 
 class BudgetScope(Scope[Spending]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from sema_runtime.lib.file_access import opened_regular, write_all
+from sema_runtime.lib.private_files import FILE_MODE, make_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,14 +15,15 @@ LOCK_SECONDS, LOCK_PAUSE = 0.2, 0.002  # then it is written without: the system 
 
 
 def append_to(path: str, lines: bytes, wanted: Callable[[], bool] | None = None) -> None:
-    """Adds whole lines behind what is in a file, in one piece; makes the file and its folders. When another file is put
+    """Adds whole lines behind what is in a file, in one piece; makes the file and its folders, for their
+    owner alone. When another file is put
     in its place meanwhile (`sema cassette prune`), they are in that one. Raises OSError, SemaError for a pipe.
 
     wanted: asked when nobody else can write any more; without its consent nothing is added.
     """
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    make_folders(os.path.dirname(path) or ".")
     while True:
-        descriptor = opened_regular("append", path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        descriptor = opened_regular("append", path, os.O_RDWR | os.O_CREAT | os.O_APPEND, FILE_MODE)
         try:
             locked = lock(descriptor)
             if _is_current(path, descriptor):

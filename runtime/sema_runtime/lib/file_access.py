@@ -63,22 +63,24 @@ def readable_name(name: str) -> str:
 # Opening
 
 
-def opened(path: str, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of a file. A pipe that nobody writes to is opened at once, too. Raises OSError, ValueError."""
-    return os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0), 0o666)
+def opened(path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+    """A descriptor of a file. A pipe that nobody writes to is opened at once, too. mode: of a file that is made. Raises
+    OSError, ValueError."""
+    return os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0), mode)
 
 
-def opened_regular(function: str, path: str, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of a file that is no pipe, device or directory: reading and writing it come to an end."""
+def opened_regular(function: str, path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+    """A descriptor of a file that is no pipe, device or directory: reading and writing it come to an end. mode: of a
+    file that is made."""
     refuse_special(function, path)  # opening a device can have effects
-    descriptor = opened(path, flags)
-    mode = os.fstat(descriptor).st_mode
-    if S_ISREG(mode):
+    descriptor = opened(path, flags, mode)
+    kind = os.fstat(descriptor).st_mode
+    if S_ISREG(kind):
         return descriptor
     os.close(descriptor)
-    if S_ISDIR(mode):
+    if S_ISDIR(kind):
         raise IsADirectoryError(21, "Is a directory", path)
-    raise _special(function, path, mode)
+    raise _special(function, path, kind)
 
 
 def refuse_special(function: str, path: str) -> None:

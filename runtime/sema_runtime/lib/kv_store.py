@@ -37,11 +37,13 @@ stores: dict[str, Store] = {}
 
 
 class Store:
-    """The contents of one file. path: as the program wrote it; target: without symbolic links; entries: JSON by key."""
+    """The contents of one file. path: as the program wrote it; target: without symbolic links; entries: JSON by key.
+    fresh: permissions of a file that wasn't there, before the umask."""
 
-    def __init__(self, path: str, target: str) -> None:
+    def __init__(self, path: str, target: str, fresh: int = 0o666) -> None:
         self.path = path
         self.target = target
+        self.fresh = fresh
         self.lane = Lane()
         self.entries: dict[str, str] = {}
         self.version: Version = None
@@ -114,7 +116,7 @@ class Store:
         if len(data) > MAX_BYTES:
             raise _too_large(function, f"store {self.path}", len(data))
         try:
-            with Replacement(self.target, sync=True) as file:
+            with Replacement(self.target, sync=True, fresh=self.fresh) as file:
                 file.write(data)
             self.version = self.version_on_disk()
         except OSError as error:

@@ -113,8 +113,9 @@ def llm_stream(prompt: Any, *rest: Any) -> str:
     if callback is not None:
         return stream(made, callback).content
     from sema_runtime.lib.output import display, newline
+    from sema_runtime.values.visible import at_terminal
 
-    text = stream(made, display).content
+    text = stream(made, lambda piece: display(at_terminal(piece))).content
     newline()
     return text
 

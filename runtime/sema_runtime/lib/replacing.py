@@ -35,6 +35,7 @@ class Replacement:
     permissions: of the new file; as before, or as usual, when None.
     in_place: where that can't be done (no new file can be made there, the owner can't be kept, other names are linked
     to the file) the file itself is written. Without, the first is an error, the others are not kept.
+    fresh: permissions of a file that was not there, before the umask.
     sync: waits until the disk has it, so that not even a power failure undoes it.
     through: what is no regular file is written to. Without, it is an error: a store that nobody can read back.
     check: called while a pipe has no reader; what it raises ends the wait.
@@ -49,6 +50,7 @@ class Replacement:
         sync: bool = False,
         through: bool = False,
         check: Callable[[], None] | None = None,
+        fresh: int = 0o666,
     ) -> None:
         self.path = path
         self.permissions = permissions
@@ -57,6 +59,7 @@ class Replacement:
         self.through = through
         self.check = check
         self.target = ""
+        self.fresh = fresh
         self.temporary = ""
 
     def __enter__(self) -> BinaryIO:
@@ -92,7 +95,7 @@ class Replacement:
         """A descriptor of the file that takes the name of the old one."""
         name = f".sema-{os.getpid()}-{os.urandom(8).hex()}.tmp"
         temporary = os.path.join(os.path.dirname(self.target), name)
-        at_first = 0o666 if before is None and self.permissions is None else 0o600
+        at_first = self.fresh if before is None and self.permissions is None else 0o600
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, at_first)
         try:
             permissions = self.permissions

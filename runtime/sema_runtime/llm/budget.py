@@ -8,7 +8,6 @@ sets aside what a call may cost at most before it is sent (reserve.py), and is n
 from __future__ import annotations
 
 import os
-import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import ceil, floor, inf
@@ -16,6 +15,8 @@ from threading import RLock
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError
+from sema_runtime.values.money import dollars
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _check(frame: Frame) -> None:
         raise BudgetError(f"token budget exceeded: used {spent} of {limit} tokens", frame, "tokens")
     usd, spent_usd = frame.max_cost_usd, frame.spent_usd
     if usd is not None and spent_usd > usd:
-        raise BudgetError(f"budget exceeded: spent ${spent_usd:.4f} of ${usd:.4f} limit", frame, "usd")
+        raise BudgetError(f"budget exceeded: spent {_amount(spent_usd)} of {_amount(usd)} limit", frame, "usd")
 
 
 def check_stream() -> None:
@@ -158,7 +159,7 @@ def check_stream() -> None:
     blocked = "— streaming call blocked at open"
     usd, spent_usd = frame.max_cost_usd, frame.spent_usd
     if usd is not None and spent_usd >= usd:
-        said = f"budget exceeded: ${spent_usd:.4f} of ${usd:.4f} limit already spent {blocked}"
+        said = f"budget exceeded: {_amount(spent_usd)} of {_amount(usd)} limit already spent {blocked}"
         raise BudgetError(said, frame, "usd")
     limit, spent = frame.max_tokens, frame.spent_tokens
     if limit is not None and spent >= limit:
@@ -166,13 +167,17 @@ def check_stream() -> None:
         raise BudgetError(said, frame, "tokens")
 
 
+def _amount(usd: float) -> str:
+    """As the reference has it, but with more decimals where four would show nothing."""
+    return dollars(usd, 1) if usd >= 0 else f"${usd:.4f}"
+
+
 def warn_unpriced(model: str) -> None:
     """Says, once in a process, that a limit in USD doesn't hold for a model."""
     global _warned
     if not _warned:
         _warned = True
-        print(
+        tell(
             f"warning: no price known for model '{model}'; the cost limit is not enforced for it"
             " (set one with llm/set-pricing, or limit :max-tokens)",
-            file=sys.stderr,
         )

@@ -17,6 +17,7 @@ from sema_runtime import capabilities
 from sema_runtime.home import in_home
 from sema_runtime.json_input import loads
 from sema_runtime.lib.file_access import opened
+from sema_runtime.lib.private_files import make_folders
 from sema_runtime.llm import compact_json, guard, secrets
 from sema_runtime.llm.messages import Message, Reply, Request
 
@@ -127,7 +128,7 @@ def _write(key: str, entry: Entry) -> None:
     )
     path = _path(key)
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_folders(os.path.dirname(path))
         with Replacement(path, 0o600) as file:
             file.write(f"{{{fields}}}".encode("utf-8", "replace"))
     except OSError:

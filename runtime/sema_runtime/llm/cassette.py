@@ -10,7 +10,6 @@ key is made of as well, so a run that replays such an entry asks for the same ke
 from __future__ import annotations
 
 import os
-import sys
 from contextvars import ContextVar
 from dataclasses import replace
 from hashlib import sha256
@@ -21,6 +20,7 @@ from sema_runtime.llm import cache, compact_json, guard, secrets
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
 from sema_runtime.llm.tape import COUNTS, Tape, blank, count
 from sema_runtime.values.errors import IoError, LlmError, SemaError
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Cassette:
         """Once for each text."""
         if text not in self._warned:
             self._warned.add(text)
-            print(f"Warning: cassette {self.path}: {text}", file=sys.stderr)
+            tell(f"Warning: cassette {self.path}: {text}")
 
 
 def _reason(error: Exception) -> str:

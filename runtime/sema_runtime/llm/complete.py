@@ -3,7 +3,6 @@ cache store, recording, usage and budget. Streams pass through the same layers e
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from time import time_ns
 from typing import Any
@@ -15,6 +14,7 @@ from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider, registry
 from sema_runtime.llm.trial import Trial
 from sema_runtime.values.errors import LlmError
+from sema_runtime.values.visible import tell
 
 Attempt = Callable[[Provider, str], Reply]
 OnChunk = Callable[[str], Any]
@@ -101,7 +101,7 @@ def _first_success(request: Request, attempt: Attempt, may_go_on: Callable[[], b
         except LlmError as error:
             if not may_go_on():
                 raise
-            print(f"Provider '{provider.name}' failed: {error.message}, trying next...", file=sys.stderr)
+            tell(f"Provider '{provider.name}' failed: {error.message}, trying next...")
     return attempt(*targets[-1])
 
 

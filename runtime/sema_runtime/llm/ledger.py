@@ -13,6 +13,7 @@ from functools import cache
 from time import strftime
 
 from sema_runtime.home import in_home
+from sema_runtime.lib.private_files import FILE_MODE, make_folders
 from sema_runtime.llm.messages import Usage
 
 TYPE_CHECKING = False
@@ -53,8 +54,8 @@ class Ledger:
         """This month's file, open for appending."""
         path = in_home("usage", strftime("%Y-%m.jsonl"))
         if path != self._path:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            fresh = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            make_folders(os.path.dirname(path))
+            fresh = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
             if self._path:
                 os.close(self._file)
             self._path, self._file = path, fresh

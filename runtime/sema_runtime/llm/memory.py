@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 from sema_runtime import capabilities
 from sema_runtime.home import in_home
@@ -17,11 +16,13 @@ from sema_runtime.json_input import loads
 from sema_runtime.lib.appending import append_line, lock
 from sema_runtime.lib.file_access import READ_LIMIT, failed, opened_regular
 from sema_runtime.lib.kv_store import Store
+from sema_runtime.lib.private_files import FILE_MODE, make_folders
 from sema_runtime.lib.text_args import text_of
 from sema_runtime.llm.messages import Message
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Thread:
 
     def __init__(self, path: str) -> None:
         self.path = f"{path}.jsonl"
-        self.facts = Store(f"{path}.facts.json", os.path.realpath(f"{path}.facts.json"))
+        self.facts = Store(f"{path}.facts.json", os.path.realpath(f"{path}.facts.json"), FILE_MODE)
         self.messages: list[Message] = []
         self.size = 0
 
@@ -65,8 +66,8 @@ class Thread:
 
     def _append(self, function: str, data: bytes) -> None:
         try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            descriptor = opened_regular(function, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            make_folders(os.path.dirname(self.path))
+            descriptor = opened_regular(function, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, FILE_MODE)
             try:
                 append_line(descriptor, data, lock(descriptor))
             finally:
@@ -83,7 +84,7 @@ class Thread:
         text = compact(value)
 
         def change(work: Work) -> None:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            make_folders(os.path.dirname(self.path))
             self.facts.change(function, key, text, work)
 
         try:
@@ -129,7 +130,7 @@ class Thread:
                 return Message("assistant" if turn.get("role") == "assistant" else "user", turn["content"])
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        print(f"warning: a damaged line of {self.path} is left out: {line[:40]!r}", file=sys.stderr)
+        tell(f"warning: a damaged line of {self.path} is left out: {line[:40]!r}")
         return None
 
 

@@ -21,6 +21,7 @@ from sema_runtime.llm import budget, pricing
 from sema_runtime.llm.budget import UNITS, BudgetError, Frame, units
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.values.errors import LlmError
+from sema_runtime.values.money import dollars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -353,7 +354,9 @@ def _too_dear(need: Need, frame: Frame, used: int) -> BudgetError:
     limit = frame.max_cost_usd or 0.0
     left = max(0.0, limit - used / UNITS)
     cost = need.cost_usd or 0.0
-    message = f"budget exceeded: the call may cost ${cost:.4f}, ${left:.4f} of ${limit:.4f} are left — not sent"
+    message = (
+        f"budget exceeded: the call may cost {dollars(cost)}, {dollars(left)} of {dollars(limit)} are left — not sent"
+    )
     return BudgetError(message, frame, "usd", _advice(need, need.tokens_for(left)))
 
 

@@ -6,10 +6,10 @@ What a task waits for here, only that task waits for: requests on one connection
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import Any, NamedTuple
 
 from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -233,4 +233,4 @@ class Connection:
 
 
 def _show(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    tell(text)

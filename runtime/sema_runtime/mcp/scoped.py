@@ -9,14 +9,15 @@ from __future__ import annotations
 import errno
 import json
 import os
-import sys
 from base64 import b64decode, b64encode
 from hashlib import sha256
 from stat import S_ISDIR, S_ISREG
 
 from sema_runtime.json_input import loads
+from sema_runtime.lib.private_files import make_folders
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.tokens import credentials_of
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class ScopedStore:
         """Says once why a login doesn't count."""
         if name not in self._said:
             self._said.add(name)
-            print(f"sema: {os.path.join(self.folder, name)} {what}; it counts as no login", file=sys.stderr, flush=True)
+            tell(f"sema: {os.path.join(self.folder, name)} {what}; it counts as no login")
 
     def _found_key(self) -> bytes | None:
         from sema_runtime.mcp import store_key
@@ -186,7 +187,7 @@ class ScopedStore:
     def _make_folder(self) -> None:
         from contextlib import suppress
 
-        os.makedirs(self.base, exist_ok=True)
+        make_folders(self.base)
         path = self.base
         for part in self.parts:
             path = os.path.join(path, part)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from sema_runtime.json_input import loads
+from sema_runtime.lib.private_files import make_folders
 from sema_runtime.mcp.protocol import Failure
 
 TYPE_CHECKING = False
@@ -255,7 +256,7 @@ class KeychainStore:
 def locked(path: str) -> Iterator[None]:
     """A context in which no other process has the lock file. Raises Failure where there can't be one."""
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_folders(os.path.dirname(path))
         descriptor = _lock_file(path)
     except OSError as error:
         raise Failure(f"failed to write the token store {path}: {error.strerror}") from None
@@ -300,7 +301,7 @@ class Turn:
         import asyncio
 
         try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            make_folders(os.path.dirname(self.path))
             while not self._taken():
                 await asyncio.sleep(0.05)
         except OSError:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections import deque
 
+from sema_runtime.lib.private_files import FILE_MODE
 from sema_runtime.telemetry.spans import Span, warn
 
 PATIENCE = 3.0  # seconds that the end of the program waits for the file
@@ -18,7 +19,7 @@ def opened(path: str, bound: int) -> FileSink | None:
     """A sink for at most bound waiting spans; None, with a warning, when the file can't be written."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)  # a pipe nobody reads fails at once
+        descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), FILE_MODE)  # a pipe nobody reads fails at once
     except (OSError, ValueError) as error:
         from sema_runtime.lib.file_access import reason
 

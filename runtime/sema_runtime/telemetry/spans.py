@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from random import Random
 from time import time_ns
 
+from sema_runtime.values.visible import tell
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,6 +186,6 @@ class Tracer:
 def warn(message: str) -> None:
     """A line on stderr: telemetry never stops a program."""
     try:
-        print(f"warning: telemetry: {message}", file=sys.stderr)
+        tell(f"warning: telemetry: {message}")
     except (OSError, ValueError, AttributeError):
         return  # stderr is closed

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
+from sema_runtime.values.visible import visible
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 def say(text: str) -> None:
     """Writes a line to stderr, if there is one."""
     with suppress(OSError, ValueError, AttributeError, RuntimeError):  # closed, absent, in the middle of a line
-        print(f"{text}\n", end="", file=sys.stderr, flush=True)  # at once: Ctrl-C may come right behind
+        print(f"{visible(text)}\n", end="", file=sys.stderr, flush=True)  # at once: Ctrl-C may come right behind
 
 
 def report_request(scope: Any, error: BaseException) -> None:

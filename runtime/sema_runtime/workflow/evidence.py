@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from hashlib import sha256
 
+from sema_runtime.lib.private_files import make_folders
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow import files
 from sema_runtime.workflow.approvals import deciding
@@ -39,7 +40,7 @@ def export(run: Run, folder: str) -> list[str]:
     made["manifest.json"] = (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
     path = folder
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folders(folder)
         for name, data in made.items():
             path = os.path.join(folder, name)
             files.replace(folder, name, data, "evidence")

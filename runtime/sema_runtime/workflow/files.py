@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 
 from sema_runtime.lib.file_access import write_all
+from sema_runtime.lib.private_files import FILE_MODE
 from sema_runtime.lib.replacing import destination, opened_through, take_place
 from sema_runtime.workflow import faults
 
@@ -25,9 +26,7 @@ def replace(folder: str, name: str, data: bytes, point: str) -> None:
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     try:
-        _write(temporary, data, point)
-        with suppress(FileNotFoundError):
-            os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+        _write(temporary, data, point, _mode_of(target))
         if faults.armed:
             faults.passed(f"{point}.rename.before")
         take_place(temporary, target)
@@ -40,10 +39,20 @@ def replace(folder: str, name: str, data: bytes, point: str) -> None:
     sync_folder(folder, point)
 
 
-def _write(path: str, data: bytes, point: str) -> None:
-    """Writes a new file, to the disk."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+def _mode_of(path: str) -> int | None:
+    """The permissions of a file; None when it isn't there."""
     try:
+        return os.stat(path).st_mode & 0o7777
+    except OSError:
+        return None
+
+
+def _write(path: str, data: bytes, point: str, mode: int | None) -> None:
+    """Writes a new file, to the disk. mode: its permissions; None: for its owner alone."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
+    try:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
         if faults.armed:
             faults.passed(f"{point}.write.before")
         write_all(descriptor, data)
@@ -60,7 +69,7 @@ def _write(path: str, data: bytes, point: str) -> None:
 def open_lines(path: str) -> int:
     """The descriptor of a file of lines, to which lines are added; made if it isn't there. A line in which a process
     died is ended. Raises OSError."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         write_all(descriptor, b"\n")

@@ -136,6 +136,7 @@ class Fold:
 
     def __init__(self) -> None:
         self.clock = Clock()
+        self.earlier_ms = 0.0  # how long the segments before this one took
         self.kinds = Words(*KNOWN)
         self.kind = bytearray()  # of each event
         self.owner = array("i")  # the agent it belongs to, or NOBODY
@@ -173,6 +174,7 @@ class Fold:
                 agents.duration[row] = max(0.0, now - agents.start[row])
         if self.phases and self.phases[-1].status == "running":
             self._close(self.phases[-1], "interrupted")
+        self.earlier_ms = self.elapsed_ms
         self.clock.begin_segment()
         self._fresh_segment()
         self.segments.append({"first": len(self.kind), "at": now, "started": None})
@@ -207,6 +209,12 @@ class Fold:
     def counts(self) -> dict[str, int]:
         """How many events there are of each kind, damaged lines among them."""
         return {name: many for number, name in enumerate(self.kinds.texts) if (many := self.kind.count(number))}
+
+    @property
+    def elapsed_ms(self) -> float:
+        """How long the run was at work in all its segments; one without an end counts as far as its events tell."""
+        part = self.clock.now - self.clock.base if self.duration_ms is None else self.duration_ms
+        return self.earlier_ms + part
 
     @property
     def failed(self) -> int:

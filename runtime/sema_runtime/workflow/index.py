@@ -7,13 +7,18 @@ one file and its cursor are written in one transaction.
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from contextlib import suppress
 
+from sema_runtime.lib.private_files import make_file
+from sema_runtime.workflow import nested
 from sema_runtime.workflow.intake import Intake
-from sema_runtime.workflow.reader import uncollected
+from sema_runtime.workflow.reader import Reader, uncollected
 from sema_runtime.workflow.reading import run_ids
 from sema_runtime.workflow.segments import Segment, segment_files
+from sema_runtime.workflow.totals import Totals, mark_of, together, totals_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +26,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 INDEX_NAME = "index.db"
+MEMORY = ":memory:"  # an index without a file
 BUSY_SECONDS = 3.0
 BUSY_PAUSE = 0.01  # seconds
+NOTHING = Totals("running", 0, 0, 0, 0, 0, None, 0)
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, embedded_run_id TEXT, workflow TEXT, code_version TEXT, started_ts TEXT, ended_ts TEXT,
@@ -48,14 +55,17 @@ CREATE TABLE IF NOT EXISTS usage (
     output_tokens INTEGER, cost_usd REAL, PRIMARY KEY (run_id, seg, seq)
 );
 CREATE TABLE IF NOT EXISTS ingest_cursor (cursor_key TEXT PRIMARY KEY, byte_offset INTEGER);
+CREATE TABLE IF NOT EXISTS totals (
+    run_id TEXT PRIMARY KEY, mark TEXT, status TEXT, agents INTEGER, calls INTEGER, unpriced INTEGER,
+    input_tokens INTEGER, output_tokens INTEGER, cost_usd REAL, elapsed_ms INTEGER
+);
+CREATE TABLE IF NOT EXISTS nested (run_id TEXT, nested_run_id TEXT, PRIMARY KEY (run_id, nested_run_id));
 """
-TABLES = ("runs", "phases", "agents", "tool_calls", "checkpoints", "usage")
-SUMMARY = """
-SELECT r.run_id, r.workflow, COALESCE(r.status, 'running') AS status, r.started_ts, r.ended_ts,
-    (SELECT COUNT(*) FROM agents a WHERE a.run_id = r.run_id) AS agents,
-    (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage u WHERE u.run_id = r.run_id) AS tokens,
-    (SELECT SUM(cost_usd) FROM usage u WHERE u.run_id = r.run_id) AS cost_usd
-FROM runs r ORDER BY r.started_ts DESC, r.run_id
+ROW = ("run_id", "workflow", "status", "started_ts", "ended_ts", "agents", "tokens", "cost_usd")
+TABLES = ("runs", "phases", "agents", "tool_calls", "checkpoints", "usage", "totals", "nested")
+RUNS = """
+SELECT r.run_id, r.workflow, COALESCE(t.status, r.status, 'running') AS status, r.started_ts, r.ended_ts
+FROM runs r LEFT JOIN totals t ON t.run_id = r.run_id ORDER BY r.started_ts DESC, r.run_id
 """
 
 
@@ -80,6 +90,9 @@ def open_index(path: str) -> Connection:
     """The index, with its tables. Raises sqlite3.Error."""
     import sqlite3
 
+    if path != MEMORY:
+        with suppress(OSError):  # SQLite says what is wrong
+            make_file(path)  # files that SQLite makes beside it take its mode
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         _write_ahead(db)
@@ -107,10 +120,37 @@ def _write_ahead(db: Connection) -> None:
 
 
 def summary(db: Connection) -> list[dict[str, Any]]:
-    """One row a run, the latest first. cost_usd: None when no price is known."""
-    found = db.execute(SUMMARY)
-    names = [column[0] for column in found.description]
-    return [dict(zip(names, row, strict=True)) for row in found]
+    """One row a run, the latest first, as other implementations have them. tokens, cost_usd: with those of the runs
+    inside. cost_usd: None when no price is known."""
+    return [{name: row[name] for name in ROW} for row in listing(db)]
+
+
+def listing(db: Connection) -> list[dict[str, Any]]:
+    """The rows of `summary` with {unpriced, duration_ms, elapsed_ms}. duration_ms: None while the run goes on."""
+    own = {run_id: Totals(*rest) for run_id, _, *rest in db.execute("SELECT * FROM totals")}
+    inside: dict[str, list[str]] = {}
+    for run_id, one in db.execute("SELECT run_id, nested_run_id FROM nested"):
+        inside.setdefault(run_id, []).append(one)
+    rows = []
+    for run_id, workflow, status, started, ended in db.execute(RUNS):
+        found = own.get(run_id, NOTHING)
+        used = found.usage().join(together(run_id, own.get, lambda one: inside.get(one, ())).usage)
+        rows.append(
+            {
+                "run_id": run_id,
+                "workflow": workflow,
+                "status": status,
+                "started_ts": started,
+                "ended_ts": None if status == "running" else ended,
+                "agents": found.agents,
+                "tokens": used.tokens,
+                "cost_usd": used.cost_usd,
+                "unpriced": used.unpriced,
+                "duration_ms": found.duration_ms,
+                "elapsed_ms": found.elapsed_ms,
+            }
+        )
+    return rows
 
 
 def sync_all(db: Connection, root: str) -> None:
@@ -128,6 +168,22 @@ def sync_run(db: Connection, root: str, run_id: str) -> None:
     known = run_id.encode("utf-8", "replace").decode()  # a file name may hold what UTF-8 doesn't
     for number in range(len(segment_files(folder))):
         _sync_file(db, known, Segment(folder, number))
+    _sync_totals(db, known, folder)
+
+
+def _sync_totals(db: Connection, run_id: str, folder: str) -> None:
+    """Sums up a run whose journal has changed, and notes which runs it had inside."""
+    mark = json.dumps(mark_of(folder))
+    row = db.execute("SELECT mark FROM totals WHERE run_id = ?", (run_id,)).fetchone()
+    if row is None or row[0] != mark:
+        reader = Reader(folder)
+        reader.refresh()
+        values = (run_id, mark, *totals_of(reader.fold))
+        db.execute(f"INSERT OR REPLACE INTO totals VALUES ({', '.join('?' * len(values))})", values)
+    inside = [(run_id, one.run_id) for one in nested.of(folder).values()]
+    known = db.execute("SELECT COUNT(*) FROM nested WHERE run_id = ?", (run_id,)).fetchone()[0]
+    if known != len(inside):
+        db.executemany("INSERT OR IGNORE INTO nested VALUES (?, ?)", inside)
 
 
 def _sync_file(db: Connection, run_id: str, segment: Segment) -> None:

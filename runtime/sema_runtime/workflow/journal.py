@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import suppress
 from threading import Lock
 
+from sema_runtime.lib.private_files import FILE_MODE, make_folders
 from sema_runtime.values.digits import small
 from sema_runtime.workflow import faults
 from sema_runtime.workflow.events import JournalOverflow, line
@@ -38,7 +39,7 @@ class Journal:
         if faults.armed:
             faults.passed("claim.before")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self.descriptor = os.open(self.path, flags, 0o666)
+        self.descriptor = os.open(self.path, flags, FILE_MODE)
         if faults.armed:
             faults.passed("claim.after")
         self.queue_limit = max(1, setting("SEMA_WORKFLOW_JOURNAL_QUEUE", QUEUE))
@@ -198,7 +199,7 @@ def claim(root: str, run_id: str | None) -> tuple[str, Journal]:
     for _ in range(TRIES if run_id is None else 1):
         name = new_id() if run_id is None else safe_id(run_id)
         folder = os.path.join(root, name)
-        os.makedirs(folder, exist_ok=True)
+        make_folders(folder)
         try:
             journal = Journal(folder)
         except FileExistsError:

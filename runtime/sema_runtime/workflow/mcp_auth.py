@@ -15,6 +15,7 @@ from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.scoped import MemoryStore, ScopedStore, folder_names
 from sema_runtime.mcp.tokens import default_store
 from sema_runtime.values.errors import SemaError
+from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class RunAccess(Access):
     def _say(self, text: str) -> None:
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")  # over the sums that may stand there
-        print(f"{self.alias}: {text}", file=sys.stderr, flush=True)
+        tell(f"{self.alias}: {text}")
 
 
 # From the viewer

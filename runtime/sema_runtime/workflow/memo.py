@@ -13,6 +13,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from sema_runtime.lib.file_access import write_all
+from sema_runtime.lib.private_files import FILE_MODE, make_file, make_folders
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING
 from sema_runtime.workflow import faults, memo_log
@@ -180,7 +181,7 @@ class Memos:
         path = self._path(memo.key)
         try:
             if not self.made:
-                os.makedirs(self.folder, exist_ok=True)
+                make_folders(self.folder)
                 self.made = True
             if faults.armed:
                 faults.passed("memo.write.before")
@@ -209,13 +210,14 @@ class Memos:
         run, keys = os.path.join(root, fork.run_id), fork.keys
         theirs = os.path.join(run, FOLDER)
         with suppress(OSError):
-            os.makedirs(self.folder, exist_ok=True)
+            make_folders(self.folder)
             for name in os.listdir(theirs):
                 key, end = os.path.splitext(name)
                 if end == ".json" and (keys is None or key in keys):
                     try:
                         os.link(os.path.join(theirs, name), self._path(key))
                     except OSError:
+                        make_file(self._path(key))
                         copyfile(os.path.join(theirs, name), self._path(key))
         with suppress(OSError):
             taken = [
@@ -242,10 +244,10 @@ def _new_file(path: str) -> int:
     """The descriptor of a file that is not, as one of another name may be, one file with that of another run."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        return os.open(path, flags, 0o666)
+        return os.open(path, flags, FILE_MODE)
     except FileExistsError:  # damaged
         os.remove(path)
-        return os.open(path, flags, 0o666)
+        return os.open(path, flags, FILE_MODE)
 
 
 def _settle(loop: AbstractEventLoop, waiting: list[Any]) -> None:

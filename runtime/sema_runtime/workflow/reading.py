@@ -21,6 +21,7 @@ from sema_runtime.workflow.journal import safe_id, segment_name
 from sema_runtime.workflow.reader import Reader
 from sema_runtime.workflow.segments import Event, Segment, segment_files
 from sema_runtime.workflow.tables import Agent, Agents, Checkpoints, Others, ToolCalls
+from sema_runtime.workflow.totals import Inside, Totaller, Totals, totals_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,8 +161,23 @@ class Run:
 
     @property
     def duration_ms(self) -> int | None:
-        """Of the last segment; None while it goes on."""
+        """Of the last segment; None while it goes on. `totals` has that of all."""
         return self.fold.duration_ms
+
+    @property
+    def totals(self) -> Totals:
+        """Its agents, what they used, how long it took: without the runs inside."""
+        return totals_of(self.fold)
+
+    @property
+    def inside(self) -> Inside:
+        """How many runs there are inside of this one, those inside of them included, and what they used. Reads them."""
+        return Totaller(os.path.dirname(os.path.normpath(self.folder)) or ".").inside(self.id)
+
+    @property
+    def usage_with_inside(self) -> Usage:
+        """What the run and the runs inside of it used."""
+        return self.usage.join(self.inside.usage)
 
     @property
     def phases(self) -> list[Phase]:

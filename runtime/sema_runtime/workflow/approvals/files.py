@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from stat import S_ISDIR, S_ISREG
 
+from sema_runtime.lib.private_files import make_folders
 from sema_runtime.lib.replacing import take_place
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.approvals.records import Decision, Request, parsed, text_of
@@ -99,7 +100,7 @@ def publish(run_folder: str, record: Request | Decision, *, replacing: bool = Fa
         raise SemaError(f"approval: the {kind} is larger than {LARGEST >> 10} KiB")
     temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_folders(folder)
         _check_folder(folder)
         os.chmod(folder, 0o700)
         return _published(temporary, path, data, replacing)

@@ -6,6 +6,7 @@ import os
 from base64 import b64decode, b64encode
 from contextlib import suppress
 
+from sema_runtime.lib.private_files import make_folders
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -70,7 +71,7 @@ def of_this_user() -> Any:
     path = in_home("approvals", "private-key")
     if not os.path.exists(path):
         try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            make_folders(os.path.dirname(path))
             generate(path, in_home("approvals", "public-key"))
         except OSError as error:
             raise SemaError(f"{path}: {error.strerror}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from sema_runtime.values.visible import visible
 from sema_runtime.workflow.approvals.records import APPROVE, LONGEST, REJECT, Request
 
 QUESTION = "Approve? [y]es, [n]o, anything else: later "
@@ -57,4 +58,4 @@ def _forget_what_was_typed() -> None:
 def indented(text: str) -> str:
     """A text of the program, its later lines set in, without what a terminal would obey: it can't be made to show
     something else, or what looks like a question of ours."""
-    return "".join("\n  " if char == "\n" else char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return visible(text, "\n").replace("\n", "\n  ")

@@ -13,6 +13,7 @@ from sema_runtime.workflow.fold import CHECKPOINT
 from sema_runtime.workflow.journal import segment_name
 from sema_runtime.workflow.lines import fields_of
 from sema_runtime.workflow.segments import about
+from sema_runtime.workflow.totals import Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+NOTHING_INSIDE = Inside(0, Usage())
 STATUS = ("running", "ok", "failed", "interrupted", "failed")  # of an agent; what the format doesn't have is a failure
 LINE_SHOWN = 1 << 20  # bytes of one event that are sent to the page
 PHASES = 2000  # phases of a summary
@@ -35,8 +37,8 @@ NESTED = 20  # runs inside of a run that its head names
 TITLE = 160  # characters of an event's line in the list
 
 
-def summary(journal: Journal, unread: int) -> Row:
-    """The head of the page: status, totals, phases."""
+def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> Row:
+    """The head of the page: status, totals, phases. within: what the runs inside used; it counts for this one."""
     fold = journal.fold
     branches = journal.tree.follow()
     used = [branch.usage for branch in branches[:PHASES]]
@@ -50,7 +52,8 @@ def summary(journal: Journal, unread: int) -> Row:
                 row["status"] = "skipped"
     begun, counts = fold.begun, fold.counts()
     comes_from, inside = origin.of(journal.folder), journal.inside()
-    usage = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
+    own = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
+    usage = Usage().join(own).join(within.usage)
     return {
         "cursor": journal.cursor,
         "generation": journal.generation,
@@ -75,6 +78,13 @@ def summary(journal: Journal, unread: int) -> Row:
         "output_tokens": usage.output_tokens,
         "cost_usd": usage.cost_usd,
         "unpriced": usage.unpriced,
+        "own": {"tokens": own.tokens, "cost_usd": own.cost_usd},
+        "inside": {
+            "runs": within.runs,
+            "tokens": within.usage.tokens,
+            "cost_usd": within.usage.cost_usd,
+            "unpriced": within.usage.unpriced,
+        },
         "token_limit": fold.token_limit,
         "damaged": fold.damaged,
         "overflow": fold.overflow,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
+    from sema_runtime.workflow.totals import Inside
     from sema_runtime.workflow.viewer.journal import Journal
 
     Scope = dict[str, Any]
@@ -202,7 +203,7 @@ class Application:
             case ["auth"]:
                 return self.logins.rows(run, journal)
             case ["summary"]:
-                return answers.summary(journal, unread)
+                return answers.summary(journal, unread, await self._inside(run))
             case ["rows"]:
                 return answers.rows(journal, number(query, "phase", 0), max(0, first), many, wanted)
             case ["counts"]:
@@ -226,6 +227,12 @@ class Application:
         if found is None:
             raise Refused(404, "no such run/file")
         return found
+
+    async def _inside(self, run: str) -> Inside:
+        """What the runs inside of one used by now."""
+        if not self.runs.totals.directly_inside(run):
+            return answers.NOTHING_INSIDE
+        return await asyncio.to_thread(self.runs.totals.inside, run)
 
     # Reading as journals grow
 
@@ -252,7 +259,8 @@ class Application:
             del self.reading[journal]
 
     async def _stream(self, run: str, headers: Any, receive: Receive, send: Send) -> None:
-        """A summary as an event whenever something was added; its id is the cursor, with which a browser comes back."""
+        """A summary as an event whenever something was added, also to what the runs inside used; its id is the
+        cursor, with which a browser comes back."""
         journal = self._journal(run)
         seen = next((value.decode("latin-1") for name, value in headers if name == b"last-event-id"), "")
         await begin(send, 200, "text/event-stream; charset=utf-8")
@@ -263,10 +271,11 @@ class Application:
                 unread = await self._caught_up(journal, PATIENCE if not seen else MUCH)
                 if not self.runs.has(run):
                     break
-                pause = LOOK
-                if journal.cursor != seen:
-                    seen = journal.cursor
-                    data = dumped(answers.summary(journal, unread))
+                pause, within = LOOK, await self._inside(run)
+                mark = f"{journal.cursor}-{within.usage.calls}" if within.runs else journal.cursor
+                if mark != seen:
+                    seen = mark
+                    data = dumped(answers.summary(journal, unread, within))
                     text = b"event: summary\nid: %b\ndata: %b\n\n" % (seen.encode(), data)
                     await send({"type": "http.response.body", "body": text, "more_body": True})
                     quiet, pause = 0.0, NEWS

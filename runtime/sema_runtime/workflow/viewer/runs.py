@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sema_runtime.workflow.journal import segment_name
 from sema_runtime.workflow.segments import first_event, last_event
+from sema_runtime.workflow.totals import Totaller
 from sema_runtime.workflow.viewer.journal import Journal
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ class Runs:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.rows: dict[str, tuple[Any, Row]] = {}  # run: (what its files looked like, its row)
+        self.totals = Totaller(root)
         self.journals: dict[str, Journal] = {}  # the last one used stands last
 
     def names(self) -> list[str]:
@@ -81,6 +83,8 @@ class Runs:
                 return known[1]
             row = row_of(run, folder, path, number)
             row["written"] = found.st_mtime
+            if number and row["dur_ms"] is not None and (totals := self.totals.own(run)) is not None:
+                row["dur_ms"] = totals.duration_ms  # of all parts
         except OSError:
             return {"run": run, "status": "unreadable", "workflow": None}
         self.rows[run] = (mark, row)

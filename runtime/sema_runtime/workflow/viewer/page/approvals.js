@@ -1,5 +1,6 @@
 // What a run wants to have approved, and, where the viewer has a key, the decision.
 
+import { patch } from "./patch.js";
 import { $, el, get, moment, runPath, say } from "./format.js";
 
 const TONES = { pending: "s-needs-approval", approved: "s-ok", rejected: "s-failed" };
@@ -42,13 +43,13 @@ export class Approvals {
     const pending = approvals.filter((one) => one.status === "pending").length;
     $("tab-approvals").hidden = !approvals.length && !error;
     $("tab-approvals").textContent = pending ? `Approvals (${pending})` : "Approvals";
-    $("approvals").replaceChildren(...(error ? [el("p", { class: "notice" }, error)] : []), ...approvals.map((one) => this.card(one)));
+    patch($("approvals"), [error ? el("p", { class: "notice" }, error) : null, ...approvals.map((one) => this.card(one))]);
   }
 
   card(approval) {
     const decision = approval.decision;
     const failed = this.problem && this.problem.of === approval.approval_id ? this.problem.text : null;
-    return el("article", { class: "server" },
+    return el("article", { class: "server", "data-key": approval.approval_id },
       el("h3", {}, el("span", { class: "mono" }, approval.key), el("span", { class: "pill " + (TONES[approval.status] || "s-other") }, approval.status)),
       el("p", {}, approval.reason),
       approval.preview ? el("pre", {}, approval.preview) : null,

@@ -1,5 +1,6 @@
 // The MCP servers that a run declares, and where their logins stand.
 
+import { patch } from "./patch.js";
 import { $, el, get, runPath, say } from "./format.js";
 
 const TEXTS = {
@@ -45,13 +46,13 @@ export class Servers {
     const waiting = this.rows.filter((row) => row.status === "needs-consent" || row.status === "expired").length;
     $("tab-auth").hidden = !this.rows.length;
     $("tab-auth").textContent = waiting ? `Servers (${waiting})` : "Servers";
-    $("auth").replaceChildren(...this.rows.map((row) => this.server(row)));
+    patch($("auth"), this.rows.map((row) => this.server(row)));
   }
 
   server(row) {
     const can = row.url && (row.needs_auth || row.status !== "open");
     const button = (label, action) => el("button", { type: "button", "aria-label": `${label} ${row.alias}`, onclick: () => this.act(row, action) }, label);
-    return el("article", { class: "server" },
+    return el("article", { class: "server", "data-key": row.alias },
       el("h3", {}, el("span", { class: "mono" }, row.alias), el("span", { class: "pill " + (TONES[row.status] || "s-other") }, TEXTS[row.status] || row.status)),
       el("p", { class: "mono soft" }, row.url || row.command || ""),
       row.reason ? el("p", { class: "bad" }, row.reason) : null,

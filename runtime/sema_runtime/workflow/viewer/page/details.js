@@ -1,5 +1,6 @@
 // The panel at the right: one agent, checkpoint, phase, event or file.
 
+import { patch } from "./patch.js";
 import { $, DASH, cost, costTitle, duration, el, get, glyph, moment, plural, runPath, say, tokens, tone } from "./format.js";
 
 export class Details {
@@ -45,14 +46,10 @@ export class Details {
       made = this.frame("Not found", null, el("p", {}, "This part of the run can't be read."));
     }
     if (run !== this.run || what !== this.what) return;
-    const opened = new Set([...this.host.querySelectorAll("details[open]")].map((one) => one.dataset.event));
-    for (const one of made) if (one.querySelectorAll) for (const d of one.querySelectorAll("details")) d.open ||= opened.has(d.dataset.event);
-    const text = made.map((one) => one.textContent).join();
-    if (this.host.hidden || this.shown !== text) {
-      const top = this.host.scrollTop;
+    if (this.shownFor === what) patch(this.host, made);
+    else {
       this.host.replaceChildren(...made);
-      this.host.scrollTop = this.shownFor === what ? top : 0;
-      this.shown = text;
+      this.host.scrollTop = 0;
       this.shownFor = what;
     }
     this.host.hidden = false;
@@ -82,7 +79,7 @@ export class Details {
       ["Cost", cost(agent.cost_usd, agent.unpriced), costTitle(agent.cost_usd, agent.unpriced)],
       ["Duration", duration(agent.duration)], ["Began", `${duration(agent.start)} after the run`],
     ]);
-    const calls = agent.calls.map((call) => el("details", { "data-event": call.event },
+    const calls = agent.calls.map((call) => el("details", { "data-key": call.event },
       el("summary", {}, el("span", { class: "mono" }, call.name ?? "?"), call.done ? el("span", { class: "done" }, "answered") : null),
       call.args && call.args !== "gated" ? el("pre", {}, call.args) : el("p", { class: "soft" }, "Arguments aren't in the journal.")));
     const failed = agent.status === "failed";

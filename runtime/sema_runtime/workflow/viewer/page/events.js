@@ -2,6 +2,7 @@
 
 import { $, el, get, plural, runPath, say } from "./format.js";
 import { Pages, VirtualList } from "./list.js";
+import { patch } from "./patch.js";
 
 export class Events {
   // open({event} | {agent} | {checkpoint})
@@ -10,7 +11,7 @@ export class Events {
     this.reset(null);
     this.list = new VirtualList($("events"), {
       role: "listbox", label: "Events of the journal", rowRole: "option", height: 26,
-      count: () => this.total, fill: (row, index) => this.fill(row, index),
+      count: () => this.total, id: (index) => index, find: (id) => (id < this.total ? id : -1), fill: (row, index) => this.fill(row, index),
       move: (index) => this.moved(index), open: (index) => this.chosen(index),
     });
     let waiting = 0;
@@ -20,7 +21,11 @@ export class Events {
     });
     $("event-kind").addEventListener("change", () => this.filter());
     $("follow").addEventListener("change", () => this.follow());
-    $("events").addEventListener("wheel", (event) => event.deltaY < 0 && ($("follow").checked = false), { passive: true });
+    let place = 0;
+    $("events").addEventListener("scroll", () => { // following only scrolls down
+      if ($("events").scrollTop < place - 1) $("follow").checked = false;
+      place = $("events").scrollTop;
+    }, { passive: true });
   }
 
   reset(run) {
@@ -51,9 +56,9 @@ export class Events {
   offer(kinds, text) {
     this.kinds = text;
     const chosen = $("event-kind").value;
-    const options = kinds.map((kind) => el("option", { value: kind }, kind));
-    $("event-kind").replaceChildren(el("option", { value: "" }, "all events"), ...options);
-    $("event-kind").value = kinds.includes(chosen) ? chosen : "";
+    const options = kinds.map((kind) => el("option", { value: kind, "data-key": kind }, kind));
+    patch($("event-kind"), [el("option", { value: "", "data-key": "" }, "all events"), ...options]);
+    if ($("event-kind").value !== chosen) $("event-kind").value = kinds.includes(chosen) ? chosen : "";
   }
 
   show(visible) {
@@ -92,7 +97,7 @@ export class Events {
   filter() {
     if (!this.run) return;
     this.fresh();
-    this.list.active = -1;
+    this.list.forget();
     this.total = this.filtered ? 0 : this.summary.events;
     $("events").scrollTop = 0;
     this.pages.get(0);
@@ -101,13 +106,13 @@ export class Events {
 
   fill(row, index) {
     const event = this.pages && this.pages.get(index);
-    if (!event) return row.replaceChildren(el("span", { class: "seq" }, "…"));
+    if (!event) return patch(row, [el("span", { class: "seq" }, "…")]);
     row.classList.add("k-" + event.event.split(".")[0].replace(/[^a-z]/g, ""));
     if (event.live && event.event === "agent.started") row.classList.add("pulse");
     const seq = (event.segment ? `r${event.segment}:` : "") + (event.seq ?? "–");
     const time = /T(\d\d:\d\d:\d\d)/.exec(event.ts || "");
-    row.replaceChildren(el("span", { class: "seq" }, seq), el("span", { class: "time" }, time ? time[1] : ""),
-      el("span", { class: "kind" }, event.event), el("span", { class: "what" }, event.title));
+    patch(row, [el("span", { class: "seq" }, seq), el("span", { class: "time" }, time ? time[1] : ""),
+      el("span", { class: "kind" }, event.event), el("span", { class: "what" }, event.title)]);
   }
 
   moved(index) {

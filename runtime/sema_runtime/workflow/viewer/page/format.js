@@ -9,10 +9,10 @@ export function tokens(n) {
   return trimmed(n / 1e6, n < 1e8 ? 1 : 0) + "M";
 }
 
-// A cost in dollars: a dash when it is unknown, a plus when some of it is.
+// A cost in dollars: a dash when it is unknown, a plus when some of it is. Small ones have two digits that say something.
 export function cost(usd, unpriced) {
   if (usd == null) return DASH;
-  const digits = usd === 0 ? 2 : usd < 0.01 ? 5 : usd < 1 ? 4 : 2;
+  const digits = usd === 0 || usd >= 1 ? 2 : usd >= 0.001 ? 4 : Math.min(20, Math.max(4, 1 - Math.floor(Math.log10(usd))));
   return "$" + usd.toFixed(digits) + (unpriced ? "+" : "");
 }
 
@@ -63,7 +63,7 @@ export function el(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (value == null || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    if (key.startsWith("on")) made[key] = value;
     else made.setAttribute(key, value === true ? "" : value);
   }
   made.append(...children.filter((child) => child != null));

@@ -4,6 +4,7 @@ import { $, DASH, ago, cost, costTitle, duration, el, get, glyph, moment, plural
 import { Approvals } from "./approvals.js";
 import { Details } from "./details.js";
 import { Events } from "./events.js";
+import { patch } from "./patch.js";
 import { RunList } from "./runs.js";
 import { Servers } from "./auth.js";
 import { Timeline } from "./timeline.js";
@@ -118,7 +119,11 @@ function update(found) {
     servers.load();
     approvals.load();
   }
-  if (before && details.what && before.cursor !== found.cursor) details.refresh();
+  if (before && details.what && before.cursor !== found.cursor) {
+    const { what } = details;
+    if (what.phase) what.phase = found.phases.find((phase) => phase.number === what.phase.number) || what.phase;
+    details.refresh();
+  }
   if (before && before.status !== found.status) say(`The run is ${found.status}`);
   if (!before && !found.unread) say(`${found.workflow || run}: ${found.status}, ${plural(found.agents, "agent")}`);
 }
@@ -137,7 +142,7 @@ function quiet() {
 
 function head() {
   const s = summary;
-  $("workflow").textContent = s.workflow || run;
+  patch($("workflow"), [s.workflow || run]);
   document.title = `${glyph(s.status)} ${s.workflow || run} – Sema workflows`;
   $("status").className = "pill " + tone(s.status);
   $("status").textContent = `${glyph(s.status)} ${s.status}`;
@@ -146,23 +151,24 @@ function head() {
   const agents = s.agents.toLocaleString();
   const done = s.running ? `${s.finished.toLocaleString()} / ${agents}` : agents;
   const total = s.input_tokens + s.output_tokens;
+  const inside = s.inside.runs && s.inside.tokens ? `${cost(s.inside.cost_usd, s.inside.unpriced)} in ${plural(s.inside.runs, "run")} inside` : "";
   const budget = metadata.meta && metadata.meta.budget ? metadata.meta.budget : {};
   const tokenLimit = s.token_limit ?? (typeof budget.tokens === "number" ? budget.tokens : null);
-  $("totals").replaceChildren(
+  patch($("totals"), [
     fact("Phases", String(started), "r-phases"),
     fact("Agents", done, "r-agents", s.failed ? `${s.failed} failed` : s.running ? `${s.running} running` : ""),
     fact("At once", String(s.parallel || DASH), "r-parallel"),
     fact("Checkpoints", String(s.checkpoints || DASH), "r-checkpoints"),
-    fact("Tokens", total ? tokens(total) : DASH, "r-tokens", total ? `${tokens(s.input_tokens)} in · ${tokens(s.output_tokens)} out` : "", meter(total, tokenLimit, "tokens")),
-    fact("Cost", cost(s.cost_usd, s.unpriced), "r-cost", s.unpriced && s.cost_usd != null ? `${s.unpriced} unpriced` : "",
-      meter(s.cost_usd || 0, typeof budget.usd === "number" ? budget.usd : null, "dollars"), costTitle(s.cost_usd, s.unpriced)),
-  );
+    fact("Tokens", total ? tokens(total) : DASH, "r-tokens", total ? `${tokens(s.input_tokens)} in · ${tokens(s.output_tokens)} out` : "", meter(s.own.tokens, tokenLimit, "tokens")),
+    fact("Cost", cost(s.cost_usd, s.unpriced), "r-cost", [s.unpriced && s.cost_usd != null ? `${s.unpriced} unpriced` : "", inside].filter(Boolean).join(" · "),
+      meter(s.own.cost_usd || 0, typeof budget.usd === "number" ? budget.usd : null, "dollars"), costTitle(s.cost_usd, s.unpriced)),
+  ]);
   const version = s.code_version || metadata.code_version;
-  const meta = el("p", {},
+  patch($("meta"), [
     labelled("run", s.run_id || run), version ? labelled("code", version) : "", labelled("started", moment(s.started_ts)),
     s.segments.length > 1 ? labelled("resumed", `${s.segments.length - 1}×`) : "", s.fork_of ? forkOf(s) : "",
-    s.nested.length ? runsInside(s) : "");
-  if ($("meta").innerHTML !== meta.innerHTML) $("meta").replaceChildren(...meta.childNodes); // else a link keeps the focus
+    s.nested.length ? runsInside(s) : "",
+  ]);
   $("show-args").hidden = !s.args_json;
   $("show-result").hidden = !s.files.includes("result.json");
   notices(warnings(s));
@@ -186,8 +192,7 @@ function warnings(s) {
 }
 
 function notices(texts) {
-  const shown = [...$("notices").children].map((one) => one.textContent).join("\n");
-  if (shown !== texts.join("\n")) $("notices").replaceChildren(...texts.map((text) => el("p", { class: "notice" }, text)));
+  patch($("notices"), texts.map((text) => el("p", { class: "notice" }, text)));
 }
 
 function tick() {
@@ -210,12 +215,11 @@ function meter(used, limit, unit) {
 const labelled = (name, value) => el("span", {}, el("span", { class: "soft" }, name + " "), el("span", { class: "mono" }, value));
 
 function linkTo(name, attributes, text = name) {
-  const link = el("a", { ...attributes, href: `?run=${encodeURIComponent(name)}` }, text);
-  link.addEventListener("click", (event) => {
+  const go = (event) => {
     event.preventDefault();
     openRun(name);
-  });
-  return link;
+  };
+  return el("a", { ...attributes, href: `?run=${encodeURIComponent(name)}`, onclick: go }, text);
 }
 
 function forkOf(s) {

@@ -2,6 +2,7 @@
 
 import { $, ago, duration, el, get, glyph, plural, say, tone } from "./format.js";
 import { VirtualList } from "./list.js";
+import { patch } from "./patch.js";
 
 const LOOK = 3000; // milliseconds between two looks at the folder
 
@@ -13,7 +14,8 @@ export class RunList {
     this.current = null;
     this.list = new VirtualList($("run-list"), {
       role: "listbox", label: "Runs", rowRole: "option", height: 52,
-      count: () => this.shown.length, fill: (row, index) => this.fill(row, index),
+      count: () => this.shown.length, id: (index) => this.shown[index].run,
+      find: (id) => this.shown.findIndex((run) => run.run === id), fill: (row, index) => this.fill(row, index),
       move: (index) => say(`${this.shown[index].workflow || this.shown[index].run}, ${this.shown[index].status}`),
       open: (index) => this.open(this.shown[index].run),
     });
@@ -44,9 +46,7 @@ export class RunList {
   filter() {
     const words = $("run-search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const text = (run) => `${run.run} ${run.workflow || ""} ${run.status} ${run.started || ""}`.toLowerCase();
-    const active = this.shown[this.list.active];
     this.shown = words.length ? this.runs.filter((run) => words.every((word) => text(run).includes(word))) : this.runs;
-    this.list.active = active ? this.shown.findIndex((run) => run.run === active.run) : -1;
     this.list.draw();
     const count = words.length ? `${this.shown.length} of ${plural(this.runs.length, "run")}` : plural(this.runs.length, "run");
     $("folder").textContent = this.runs.length ? `${count} in ${this.root}` : `No runs in ${this.root} yet.`;
@@ -67,10 +67,10 @@ export class RunList {
     row.title = run.run;
     const when = run.written ? ago(Date.now() / 1000 - run.written) : "";
     const how = run.dur_ms != null ? duration(run.dur_ms) : "";
-    row.replaceChildren(
+    patch(row, [
       el("span", { class: "glyph", "aria-hidden": "true" }, glyph(run.status)),
       el("span", { class: "label" }, run.workflow || run.run),
       el("span", { class: "sub" }, [run.status, how, when, run.resumed ? `resumed ${run.resumed}×` : "", run.workflow ? run.run : ""].filter(Boolean).join(" · ")),
-    );
+    ]);
   }
 }

@@ -179,6 +179,11 @@ export class Timeline {
     return this.data.bars.find((bar) => bar[1] === lane && bar[2] - near <= time && time <= bar[3] + near) || null;
   }
 
+  // The bar of an agent as it is drawn now.
+  barOf(agent) {
+    return this.data.bars.find((bar) => bar[0] === agent) || null;
+  }
+
   timeAt(x) {
     return this.data.begin + (x / this.width) * (this.data.end - this.data.begin);
   }
@@ -190,7 +195,7 @@ export class Timeline {
     if (!bar) return void (this.hovered = null);
     this.tip.style.left = Math.min(event.offsetX + 12, this.width - 220) + "px";
     this.tip.style.top = event.offsetY + 16 + "px";
-    if (this.hovered === bar) return;
+    if (this.hovered && this.hovered[0] === bar[0]) return;
     this.hovered = bar;
     this.tip.textContent = "…";
     const found = await this.describe(bar);
@@ -204,7 +209,7 @@ export class Timeline {
 
   click(event) {
     if (this.dragged) return void (this.dragged = false);
-    const bar = this.barAt(event);
+    const bar = event.detail && this.pressed ? this.barOf(this.pressed[0]) : this.barAt(event);
     if (bar) this.choose(bar, true);
   }
 
@@ -224,6 +229,7 @@ export class Timeline {
 
   drag(event) {
     if (!this.data || event.button) return;
+    this.pressed = this.barAt(event); // while a run goes on its bar may have moved before the release
     const from = event.clientX;
     const [begin, end] = [this.data.begin, this.data.end];
     const move = (now) => {
@@ -276,7 +282,7 @@ export class Timeline {
   step(key) {
     const bars = this.data.bars;
     if (!bars.length) return;
-    const from = this.active;
+    const from = this.active && (this.barOf(this.active[0]) || this.active);
     if (!from) return this.choose(bars[0], false);
     const along = key === "ArrowLeft" || key === "ArrowRight";
     const way = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;

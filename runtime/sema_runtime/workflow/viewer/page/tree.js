@@ -2,6 +2,7 @@
 
 import { $, DASH, cost, costTitle, duration, el, get, glyph, plural, runPath, say, tokens, tone } from "./format.js";
 import { Pages, VirtualList } from "./list.js";
+import { patch } from "./patch.js";
 
 const FEW = 60; // rows of a phase that is open from the start
 
@@ -12,9 +13,9 @@ export class Tree {
     this.reset(null);
     this.list = new VirtualList($("tree"), {
       role: "treegrid", label: "Phases and agents", rowRole: "row", height: 32,
-      count: () => this.total, fill: (row, index) => this.fill(row, index),
+      count: () => this.total, id: (index) => this.id(index), find: (id) => this.find(id), fill: (row, index) => this.fill(row, index),
       move: (index) => this.moved(index), open: (index, byKey) => this.chosen(index, byKey),
-      clicked: (event, index) => this.clicked(event, index), key: (event, index) => this.key(event, index),
+      clicked: (element, index) => this.clicked(element, index), key: (event, index) => this.key(event, index),
     });
     let waiting = 0;
     $("tree-search").addEventListener("input", () => {
@@ -30,6 +31,7 @@ export class Tree {
     this.run = run;
     this.summary = null;
     this.expanded = new Map(); // phase: whether somebody opened or closed it
+    this.first = new Map(); // phase: whether it was open when it first had rows
     this.pages = new Map();
     this.counts = null; // rows that a filter leaves
     this.offsets = [];
@@ -55,7 +57,9 @@ export class Tree {
   isOpen(phase) {
     const said = this.expanded.get(phase.number);
     if (said !== undefined) return said;
-    return Boolean(this.counts) || phase.rows <= FEW || phase.status === "running";
+    if (this.counts) return true;
+    if (phase.rows && !this.first.has(phase.number)) this.first.set(phase.number, phase.rows <= FEW || phase.status === "running");
+    return this.first.get(phase.number) ?? true;
   }
 
   rowsOf(phase) {
@@ -90,6 +94,27 @@ export class Tree {
     return { phase: found.phase, child: index - found.at - 1, at: found.at };
   }
 
+  // What a row shows, as a text: rows move while a run goes on, and with a filter also within their phase.
+  id(index) {
+    const { phase, child } = this.at(index);
+    if (child < 0) return `p${phase.number}`;
+    const item = this.counts && this.row(phase, child);
+    return `p${phase.number}:${item ? kindOf(item) : child}`;
+  }
+
+  // Where that row stands now; -1 when it isn't there any more.
+  find(id) {
+    const [name, rest] = id.split(":");
+    const found = this.offsets.find(({ phase }) => `p${phase.number}` === name);
+    if (!found) return -1;
+    if (rest === undefined) return found.at;
+    const rows = this.rowsOf(found.phase);
+    if (!this.isOpen(found.phase)) return -1;
+    let child = Number(rest);
+    if (Number.isNaN(child)) child = this.pages.get(found.phase.number)?.indexOf((item) => kindOf(item) === rest) ?? -1;
+    return child >= 0 && child < rows ? found.at + 1 + child : -1;
+  }
+
   row(phase, child) {
     let pages = this.pages.get(phase.number);
     if (!pages) {
@@ -108,7 +133,7 @@ export class Tree {
     const item = this.row(phase, child);
     if (!item) {
       row.classList.add("waiting");
-      return row.replaceChildren(el("span", { role: "gridcell", class: "name" }, "…"));
+      return patch(row, [el("span", { role: "gridcell", class: "name" }, "…")]);
     }
     if (item.key !== undefined) return this.fillCheckpoint(row, item);
     this.fillAgent(row, item);
@@ -128,8 +153,8 @@ export class Tree {
       el("span", { class: "done", title: phase.agents ? "agents finished" : "checkpoints" }, done),
       phase.failed ? el("span", { class: "bad" }, `${phase.failed} failed`) : null);
     const took = phase.started == null ? null : (phase.ended ?? this.now()) - phase.started;
-    row.replaceChildren(name, cell(phase.status), cell("", "c-model"), cell(phase.tokens ? tokens(phase.tokens) : DASH, "r"),
-      priced(phase.cost_usd, phase.unpriced), cell("", "r c-tools"), cell(duration(took), "r"), this.when(phase.started, took, phase.status));
+    patch(row, [name, cell(phase.status), cell("", "c-model"), cell(phase.tokens ? tokens(phase.tokens) : DASH, "r"),
+      priced(phase.cost_usd, phase.unpriced), cell("", "r c-tools"), cell(duration(took), "r"), this.when(phase.started, took, phase.status)]);
   }
 
   fillAgent(row, agent) {
@@ -140,17 +165,17 @@ export class Tree {
       el("span", { class: "label mono" }, agent.id),
       agent.segment ? el("span", { class: "done" }, `resume ${agent.segment}`) : null);
     const used = agent.input_tokens + agent.output_tokens;
-    row.replaceChildren(name, cell(agent.status), cell(agent.model || DASH, "c-model mono"),
+    patch(row, [name, cell(agent.status), cell(agent.model || DASH, "c-model mono"),
       cell(used ? tokens(used) : DASH, "r", `${agent.input_tokens} in, ${agent.output_tokens} out`),
       priced(agent.cost_usd, agent.unpriced), cell(agent.tools || DASH, "r c-tools"), cell(duration(took), "r"),
-      this.when(agent.start, took, agent.status));
+      this.when(agent.start, took, agent.status)]);
   }
 
   fillCheckpoint(row, item) {
     row.classList.add("checkpoint");
-    row.replaceChildren(el("span", { role: "gridcell", class: "name" },
+    patch(row, [el("span", { role: "gridcell", class: "name" },
       el("span", { class: "glyph", "aria-hidden": "true" }, "◇"),
-      el("span", { class: "label mono" }, item.key), el("span", { class: "done" }, "checkpoint")));
+      el("span", { class: "label mono" }, item.key), el("span", { class: "done" }, "checkpoint"))]);
   }
 
   // A bar that shows when something ran, within the whole run.
@@ -181,9 +206,9 @@ export class Tree {
     this.layout();
   }
 
-  clicked(event, index) {
+  clicked(element, index) {
     const { phase, child } = this.at(index);
-    if (child >= 0 || !event.target.closest(".twisty")) return false;
+    if (child >= 0 || !element.closest(".twisty")) return false;
     this.toggle(phase);
     return true;
   }
@@ -241,5 +266,6 @@ export class Tree {
   }
 }
 
+const kindOf = (item) => (item.key !== undefined ? `c${item.checkpoint}` : `a${item.agent}`);
 const cell = (text, kind = "", title = null) => el("span", { role: "gridcell", class: kind, title }, String(text));
 const priced = (usd, unpriced) => cell(cost(usd, unpriced), "r", costTitle(usd, unpriced) || null);

@@ -1,0 +1,63 @@
+"""Text of models, tools, servers and files as it is shown at a terminal: what a terminal would obey is made visible."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TextIO
+
+JOINERS = "\u200c\u200d"  # between letters and in emoji; they do nothing else
+OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls; formats, those of direction among them; half characters; ends
+
+
+def visible(text: str, kept: str = "\n\t") -> str:
+    """The text with control characters as `\\x1b`, `\\u202e`: it can't move the cursor, change colours, the title or
+    the clipboard, nor show itself in another order. kept: characters that stay."""
+    if text.isprintable():
+        return text
+    return "".join(_escape(char) if char not in kept and _is_obeyed(char) else char for char in text)
+
+
+def _is_obeyed(char: str) -> bool:
+    from unicodedata import category
+
+    return category(char) in OBEYED and char not in JOINERS
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
+class Escaped:
+    """A stream to a terminal that gets nothing that the terminal obeys. unescaped: the stream itself."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unescaped = stream
+
+    def write(self, text: str) -> int:
+        self.unescaped.write(visible(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unescaped, name)
+
+
+def escape_terminal() -> None:
+    """Has stdout and stderr escaped where they are terminals: for commands that show and don't run programs."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and stream.isatty():
+            setattr(sys, name, Escaped(stream))
+
+
+def at_terminal(text: str) -> str:
+    """The text as stdout gets it: as it is where that is a file or a pipe, visible at a terminal."""
+    return visible(text) if sys.stdout.isatty() else text
+
+
+def tell(text: str) -> None:
+    """Writes a line to stderr."""
+    print(visible(text), file=sys.stderr, flush=True)
