@@ -4,14 +4,15 @@ It goes from the error up to the last function that a builtin called back, or to
 leaves in each code object a constant of `Place`s for calls that the reference shows elsewhere (semac/places.py):
 (line, column, shown line or 0, shown column, kind, loop, line of the loop, its column). kind: "tail" for a call that
 hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
-such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail position.
+such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
+position.
 """
 
 from __future__ import annotations
 
 from sema_runtime.values.functions import tail_call
 from sema_runtime.values.naming import ANONYMOUS
-from sema_runtime.values.tracebacks import Frame, builtin_name, is_ours, position, raw_calls, sema_names, shown_name
+from sema_runtime.values.tracebacks import OPERATORS, Frame, builtin_name, is_ours, position, raw_calls, sema_names, shown_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 PLACES = "sema places"  # the first item of the constant
 TAIL_CALL = tail_call.__code__
 TOP_LEVEL = "<module>"
+INSTRUCTION_ARGUMENTS = {"append": 2, "get": 2, "mutable_array_get": 2}  # with more or fewer they are functions
 
 
 def stack_calls(exc: BaseException) -> list[Call]:
@@ -59,11 +61,15 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
     """The frames of calls, innermost first, with the names and places that the reference gives them."""
     found: list[Frame] = []
     builtin: str | None = None
-    called = caller_name = ""  # of a call whose frame came just before: its kind
+    called = ""  # of a call whose frame came just before: its kind
+    caller: tuple[CodeType, int] | None = None
     for code, namespace, lasti, tb_line in calls:
         if is_ours(namespace):
             if code is not TAIL_CALL:
-                builtin = builtin_name(code, namespace) if called else builtin
+                if called:
+                    builtin = builtin_name(code, namespace)
+                    if builtin and caller and builtin not in OPERATORS.values():
+                        builtin = builtin if calls_directly(*caller, code.co_name) else None
                 called = ""
             continue
         table = sema_names(code, namespace)
@@ -71,19 +77,36 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
             continue
         if called == "calls back":
             found.clear()
-        elif called == "tail" or (
-            called and caller_name == TOP_LEVEL and table and table.get(code.co_name) == ANONYMOUS
-        ):
-            found.pop()  # of a top-level form that is compiled into a function of its own, that function is shown
-        caller_name = code.co_name
+        elif called == "tail" or (called and caller and caller[0].co_name == TOP_LEVEL and _is_helper(code, table)):
+            found.pop()
+        caller = (code, lasti)
         line, col = position(code, lasti)
         called = _add(found, code, shown_name(code, table), line or tb_line or 0, col)
         builtin = None
     if builtin is not None:
-        caller = found[-1]
-        found.append(Frame(builtin, caller.file, caller.line, caller.col))
+        found.append(Frame(builtin, found[-1].file, found[-1].line, found[-1].col))
     found.reverse()
     return found
+
+
+def _is_helper(code: CodeType, table: dict[str, str] | None) -> bool:
+    """Whether code is a function that the compiler has made of a top-level form."""
+    return table is not None and table.get(code.co_name) == ANONYMOUS
+
+
+def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
+    """Whether a call in code of the program calls one of the basic builtins by its name.
+
+    The reference has instructions for these, which have messages of their own; as values they are functions like others.
+    """
+    from sema_runtime.values.callee import called_name
+
+    place = _place_of(code, *position(code, lasti))
+    if place is not None and place[4] == "calls back":
+        return False
+    name, count = called_name(code, lasti)
+    plain = name.strip("_")
+    return plain == python_name.strip("_") and count == INSTRUCTION_ARGUMENTS.get(plain, count)
 
 
 def _add(found: list[Frame], code: CodeType, name: str, line: int, col: int) -> str:
