@@ -12,7 +12,16 @@ from __future__ import annotations
 
 from sema_runtime.values.functions import tail_call
 from sema_runtime.values.naming import ANONYMOUS
-from sema_runtime.values.tracebacks import OPERATORS, Frame, builtin_name, is_ours, position, raw_calls, sema_names, shown_name
+from sema_runtime.values.tracebacks import (
+    OPERATORS,
+    Frame,
+    builtin_name,
+    is_ours,
+    position,
+    raw_calls,
+    sema_names,
+    shown_name,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
