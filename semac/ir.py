@@ -70,8 +70,8 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "is_callback", "locals", "name", "owned",
-        "params", "parent", "place", "py", "rest", "returns", "self_tail", "span", "var",
+        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "is_callback", "locals", "name",
+        "owned", "params", "parent", "place", "py", "rest", "returns", "self_tail", "span", "var",
     )  # fmt: skip
 
     def __init__(self, name: str, parent: Function | None) -> None:

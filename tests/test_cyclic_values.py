@@ -33,10 +33,8 @@ RINGS = """
         ("(equal? {:k [a]} {:k [b]})", "#t"),
         ("(equal? (hashmap/new :k a) (hashmap/new :k b))", "#t"),
         ("(list (member a (list b)) (list/index-of (list 1 a) b))", "((<mutable-array 1>) 1)"),
-        (
-            "(map count (list (list/unique (list a b c)) (list/dedupe (list a b)) (list/diff (list a) (list b))))",
-            "(1 1 0)",
-        ),
+        ("(list (count (list/unique (list a b c))) (count (list/dedupe (list a b))))", "(1 1)"),
+        ("(list/diff (list a) (list b))", "()"),
         ("(frequencies (list a b x y))", "{<mutable-array 1> 2 <mutable-cell> 2}"),
         ("(map (fn (m) (mutable-array/get m 1)) (sort (list (tagged 2) (tagged 1))))", "(1 2)"),
         ("(map (fn (m) (mutable-array/get m 1)) (sort-by (fn (m) m) (list (tagged 2) (tagged 1))))", "(1 2)"),

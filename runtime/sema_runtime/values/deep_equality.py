@@ -42,7 +42,7 @@ def equal_deep(a: Any, b: Any) -> bool:
         pairs = _pairs(a, b)
         if pairs is not None:
             todo += pairs
-        elif not a == b:
+        elif a != b:
             return False
     return True
 

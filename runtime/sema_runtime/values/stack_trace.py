@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 PLACES = "sema places"  # the first item of the constant
 TAIL_CALL = tail_call.__code__
 TOP_LEVEL = "<module>"
+# Functions of ours → builtins that are functions of the reference's prelude, which have a frame without a place.
+PRELUDE = {"make_parameter": "make-parameter", "async_with_timeout": "async/with-timeout"}
 INSTRUCTION_ARGUMENTS = {"append": 2, "get": 2, "mutable_array_get": 2}  # with more or fewer they are functions
 
 
@@ -76,6 +78,8 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
         if is_ours(namespace):
             if code is not TAIL_CALL:
                 if called:
+                    if code.co_name in PRELUDE and namespace.get("__name__", "").startswith("sema_runtime.lib."):
+                        found.append(Frame(PRELUDE[code.co_name], "", 0, 0))
                     builtin = builtin_name(code, namespace)
                     if builtin and caller and builtin not in OPERATORS.values():
                         builtin = builtin if calls_directly(*caller, code.co_name) else None
@@ -106,7 +110,7 @@ def _is_helper(code: CodeType, table: dict[str, str] | None) -> bool:
 def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
     """Whether a call in code of the program calls one of the basic builtins by its name.
 
-    The reference has instructions for these, which have messages of their own; as values they are functions like others.
+    The reference has instructions for these, with messages of their own; as values they are functions like others.
     """
     from sema_runtime.values.callee import called_name
 
