@@ -1,10 +1,13 @@
 """Random calls of builtins, for comparing them with the reference.
 
-    python scripts/random_calls.py SEED COUNT [NAME ...] > calls.jsonl      {"id","src"} a line
+    python scripts/random_calls.py SEED COUNT [NAME ...] > calls.jsonl              {"id","src"} a line
+    python scripts/random_calls.py --wrong SEED COUNT [NAME ...] > calls.jsonl      wrong types, as values, in traces
 
 Most arguments have the type that the builtin wants, some don't; many are edge cases (-0.0, NaN, empty, huge, nested,
-beyond ASCII), and sometimes the number of arguments is wrong. The oracle's `--fill` adds the reference's answers to
-such a file, and the conformance tool compares them with ours.
+beyond ASCII), and sometimes the number of arguments is wrong. With --wrong mostly one argument is of a wrong type, and
+the builtin is called directly, as a value, through apply, map and foldl, or with the error caught and shown whole. The
+builtins are those that the table in call_arguments.py knows and those that `../shared/reference` says the oracle has.
+The oracle's `--fill` adds the reference's answers to such a file, and the conformance tool compares them with ours.
 """
 
 from __future__ import annotations
@@ -13,225 +16,36 @@ import json
 import random
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
-# What a builtin wants. s text, c char, i int, n number, k key, a anything, l list or vector, m map, h hashmap, f a
-# function of one, g of two, p predicate, b bytes; capitals are lists of such: S I N C, L of lists, M of maps, K of
-# keys, A of pairs. x pattern, r radix, t timestamp, e date format, j json text, y csv text, o toml text, u patch,
-# v mutable array, w mutable cell, d f64 array, z i64 array, q stream, D document, ? what follows is optional, * any
-# number of the last.
-WANTED = {
-    "+ - * / < > <= >= = max min": "nn*",
-    "abs ceil ceiling floor round truncate sqrt sin cos math/tan math/acos math/asin math/atan math/cosh": "n",
-    "math/sinh math/tanh math/exp math/log10 math/log2 log exact inexact exact->inexact inexact->exact": "n",
-    "numerator denominator real-part imag-part magnitude angle math/sign math/nan? math/infinite?": "n",
-    "math/degrees->radians zero? positive? negative? exact? inexact? integer? math/radians->degrees": "n",
-    "exact-integer-sqrt even? odd? bit/not int float": "n",
-    "expt pow math/pow math/atan2 rationalize make-polar make-rectangular mod modulo math/round-to": "nn",
-    "math/format-fixed": "ni",
-    "gcd lcm math/gcd math/lcm": "ii*",
-    "quotient remainder math/quotient math/remainder bit/and bit/or bit/xor bit/shift-left bit/shift-right": "ii",
-    "math/clamp math/lerp": "nnn",
-    "math/map-range": "nnnnn",
-    "number->string number/to-string": "n?r",
-    "string->number string/to-number": "s?r",
-    "string->float string/to-float string/number? string/length string-length string/upper string/lower": "s",
-    "string/trim string/trim-left string/trim-right string/byte-length string/camel-case string/capitalize": "s",
-    "string/chars string/codepoints string/empty? string/foldcase string/headline string/intern": "s",
-    "string/kebab-case string/lines string/pascal-case string/reverse string/snake-case string/title-case": "s",
-    "string/to-list string/width string/words hash/md5 hash/sha256 hash/digest base64/encode base64/decode": "s",
-    "base64/decode-bytes string->utf8 pii/detect secret/detect secret/redact text/clean-whitespace": "s",
-    "text/normalize-newlines text/split-sentences text/strip-html text/trim-indent text/word-count": "s",
-    "prompt/template read/all read/string sema/check-string stream/from-string path/basename path/dirname": "s",
-    "path/extension path/join": "s",
-    "char->integer char->string char-alphabetic? char-downcase char-lower-case? char-numeric? char-upcase": "c",
-    "char-upper-case? char-whitespace?": "c",
-    "char-ci<=? char-ci<? char-ci=? char-ci>=? char-ci>? char<=? char<? char=? char>=? char>?": "cc",
-    "integer->char": "i",
-    "keyword->string symbol->string string->symbol string->keyword string->char": "k",
-    "str string-append list vector values": "a*",
-    "format": "sa*",
-    "list->string string/from-codepoints": "C",
-    "make-string string/repeat string/take string-ref string/ref string/word-wrap": "si",
-    "string/slice substring": "si?i",
-    "string/pad-left string/pad-right string/truncate-width text/truncate": "si?s",
-    "string/after string/after-last string/before string/before-last string/chop-end string/chop-start": "ss",
-    "string/remove string/contains? string/ends-with? string/starts-with? string/ensure-end": "ss",
-    "string/ensure-start string-ci=? string/last-index-of string/split hash/hmac-sha256": "ss",
-    "text/chunk-by-separator": "ss",
-    "string/index-of diff/unified": "ss?i",
-    "string/between string/replace string/replace-first string/replace-last": "sss",
-    "string/wrap string/unwrap": "ss?s",
-    "string/join": "Ss",
-    "string/map": "fs",
-    "string/normalize": "sk",
-    "text/excerpt": "ss?m",
-    "text/chunk": "s?m",
-    "prompt/render document/create": "sm",
-    "redact/spans": "sM",
-    "regex/match? regex/match regex/find-all regex/split": "xs",
-    "regex/replace regex/replace-all": "xss",
-    "json/decode": "j",
-    "json/encode json/encode-pretty not null? nil? list? vector? map? hash-map? string? symbol? keyword?": "a",
-    "char? bool? number? float? rational? real? complex? exact-integer? pair? fn? procedure? record? promise?": "a",
-    "bytevector? empty? type-of type count format/form stream? channel? f64-array? i64-array? promise-forced?": "a",
-    "prompt? conversation? mutable-cell/new": "a",
-    "csv/parse csv/parse-maps": "y",
-    "csv/encode caar cdar cadar cddar caaar caadr cdaar cdadr": "L",
-    "toml/decode": "o",
-    "toml/encode keys vals map/entries map/sort-keys hashmap/keys hashmap/to-map": "m",
-    "time/format": "te",
-    "time/parse": "se",
-    "time/date-parts": "t",
-    "time/add time/diff": "tn",
-    "diff/apply": "su",
-    "diff/hunks diff/parse diff/stat": "u",
-    "eq? equal?": "aa",
-    "car cdr first rest last length reverse cadr caddr cddr cdddr flatten flatten-deep enumerate frequencies": "l",
-    "list->vector vector->list list/unique list/dedupe list/duplicates list/mode sort": "l",
-    "list/avg list/max list/min list/median list/sum f64-array/from-list": "N",
-    "cons member list/contains? interpose": "al",
-    "append list/interleave zip": "ll*",
-    "apply reduce": "gN",
-    "list/index-of": "la",
-    "assq assv assoc": "kA",
-    "take drop list/chunk": "il",
-    "list/drop-last list/take-last list/split-at nth": "li",
-    "list/sliding": "li?i",
-    "list/page": "lii",
-    "list/pad list/nth-or": "lia",
-    "list/repeat make-list": "ia",
-    "list/times": "if",
-    "list/join": "Ss?s",
-    "list/cross-join list/diff list/intersect": "ll",
-    "list/pluck": "kM",
-    "filter any any? every every? some? take-while drop-while list/reject list/find list/sole list/take-while": "pl",
-    "list/drop-while partition": "pl",
-    "map for-each flat-map map-indexed list/key-by list/group-by sort-by": "fl",
-    "foldl fold foldr": "gaN",
-    "range iota": "i?ii",
-    "tap": "af",
-    "get hash-ref hashmap/get": "mk?a",
-    "contains? hashmap/contains?": "mk",
-    "get-in map/get-in": "mK?a",
-    "assoc-in map/assoc-in": "mKa",
-    "update-in map/update-in": "mKf",
-    "dissoc": "mkk*",
-    "hash-map map/new hashmap/new": "ka*",
-    "hashmap/assoc": "hka",
-    "merge deep-merge map/deep-merge": "mm*",
-    "map/filter": "gm",
-    "map/map-keys map/map-vals": "fm",
-    "map/except map/select-keys": "mK",
-    "map/from-entries": "A",
-    "map/update": "mkf",
-    "map/zip": "Kl",
-    "bytevector i64-array": "i*",
-    "bytevector->list bytevector-length utf8->string base64/encode-bytes stream/from-bytes": "b",
-    "list->bytevector i64-array/from-list": "I",
-    "bytes/->string bytevector-copy bytes/parse-int10": "b?ii",
-    "bytes/slice": "bi?i",
-    "bytes/find": "bb?i",
-    "bytes/ref bytevector-u8-ref": "bi",
-    "bytevector-append": "b*",
-    "bytevector-u8-set!": "bii",
-    "make-bytevector bytevector/new i64-array/make": "i?i",
-    "f64-array": "n*",
-    "f64-array/dot": "dd",
-    "f64-array/fold": "gnd",
-    "i64-array/fold": "giz",
-    "f64-array/length f64-array/sum": "d",
-    "i64-array/length i64-array/sum": "z",
-    "f64-array/make": "i?n",
-    "f64-array/map": "fd",
-    "i64-array/map": "fz",
-    "f64-array/range": "nn?n",
-    "i64-array/range": "ii?i",
-    "f64-array/ref": "di",
-    "i64-array/ref": "zi",
-    "f64-array/set!": "din",
-    "i64-array/set!": "zii",
-    "mutable-array/new": "?ia",
-    "mutable-array/get": "vi?a",
-    "mutable-array/set!": "via",
-    "mutable-array/push!": "va",
-    "mutable-array/->vector mutable-array/length": "v",
-    "mutable-cell/get": "w",
-    "mutable-cell/set!": "wa",
-    "stream/read stream/write-byte": "qi",
-    "stream/read-all stream/read-byte stream/read-line stream/readable? stream/writable? stream/available?": "q",
-    "stream/to-bytes stream/to-string stream/type stream/close stream/flush": "q",
-    "stream/write-string": "qs",
-    "stream/write": "qb",
-    "call-with-values": "fg",
-    "document/text document/metadata": "D",
-    "document/chunk": "D?m",
-    "stream/copy": "qq?i",
-    "context/get context/has? context/remove context/get-hidden context/has-hidden? context/pop context/stack": "k",
-    "context/set context/push context/set-hidden": "ka",
-    "context/merge": "m",
-    "display print println pprint error assert": "a*",
-    "assert=": "aa",
-    "read read-many": "s",
-    "bytes/length": "b",
-}  # fmt: skip
+from call_arguments import (
+    ANY_TYPE,
+    CHARS,
+    COMPLEX,
+    CSV,
+    DATES,
+    EXACT,
+    FAR,
+    FLOATS,
+    INTS,
+    JSON,
+    KEYS,
+    ONES,
+    PATCH,
+    PATTERNS,
+    SKIPPED,
+    SKIPPED_FAMILIES,
+    STAMPS,
+    TESTS,
+    TEXTS,
+    TOML,
+    TWOS,
+    WANTED,
+)
 
-TEXTS = [
-    '""', '"a"', '"abc"', '"hello world"', '"Hello, World!"', '"ünïcödé"', '"日本語"', '"👨‍👩‍👦"', '"a,b,c"',
-    '"  pad  "', r'"line1\nline2\r\nline3"', r'"\t"', '"123"', '"3.14"', '"-42"', '"foo_bar-baz quxQuux"', '"aaa"',
-    '"ß"', '"İ"',
-    '"ﬁx"', '"b"', '"l"', '","', '" "', '"-"', '"b-b-b"', r'"\"q\""', '"a.b*c"', '"XML2Text"', '"mixed Case"', '"é"',
-    r'"One. Two? Three!"', '"<b>hi</b> &amp; <i>x</i>"', r'"  two\n    four\n  two"', '"{{name}} and {{age}}"',
-    '"user@example.com, 555-123-4567"', '"1e3"', '"#t"', '"aGVsbG8="', '"(+ 1 2) foo"', '"2024-02-29 12:30:45"',
-    '"ff"', '"ab12"', r'"\u{41}"', '"1/2"', '"NFC"',
-]  # fmt: skip
-INTS = ["0", "1", "2", "3", "-1", "5", "10", "-7", "64", "255", "256", "65", "1000"]
-FAR = ["9223372036854775807", "-9223372036854775808", "9223372036854775808", "123456789012345678901234567890"]
-FLOATS = ["ZERO", "1.5", "-2.5", "3.0", "0.1", "2.5", "1e10", "1e300", "1e-7", "1e23", "inf", "-inf", "nan", "100.0"]
-EXACT = ["1/2", "-3/4", "7/3", "5/2"]
-COMPLEX = ["1+2i", "3-1i", "+i"]
-CHARS = [r"#\a", r"#\Z", r"#\5", r"#\space", r"#\newline", r"#\é", r"#\ß", r"#\日", r"#\_", r"#\½"]
-KEYS = [":a", ":b", ":c", ":name", '"k"', "1", "'s", r"#\c", ":nope"]
-ONES = [
-    "(fn (x) x)",
-    "(fn (x) (* x 2))",
-    "(fn (x) nil)",
-    "(fn (x) (list x x))",
-    "car",
-    ":a",
-    "str",
-    "not",
-    "string/length",
-]
-TWOS = ["+", "list", "(fn (a b) (+ a b))", "(fn (a b) b)", "max", "cons", "(fn (a b) (str a b))", "<", "equal?"]
-TESTS = ["even?", "number?", "(fn (x) #t)", "(fn (x) #f)", "(fn (x) (> x 2))", "string?", "nil?", "(fn (x) x)"]
-PATTERNS = [r'#"\d+"', '#"a"', '#"[a-c]+"', '#"(a)(b)?"', '#"b*"', '#"^l"', r'#"\w+\s"', '#"(?i)HELLO"', '"["', '","']
-STAMPS = ["0", "1700000000", "-1", "1.5", "1709209845.123", "253402300800", "1e12", "-62135596800"]
-DATES = [
-    '"%Y-%m-%d"',
-    '"%F %T"',
-    '"%Y-%m-%d %H:%M:%S"',
-    '"%A %d %B %Y"',
-    '"%j %U %s"',
-    '"%I:%M %p"',
-    '"%Q"',
-    '""',
-    '"%e/%y"',
-]
-JSON = [
-    '{"a":1,"b":[true,null]}', "[1,2.5,-3e2]", '"x\\u00e9"', "1.0", "", "{", "[1,]", '{"a":{"b":[]}}', "nul", " [ ] ",
-    '{"a":1,"a":2}', "12345678901234567890", '"\\ud83d\\ude00"', '"\\ud800"', "01", "[1 2]", '{"k":tru}',
-]  # fmt: skip
-CSV = ["a,b\n1,2\n", 'x\n"q ""z"""\n', "", "a,b\n1\n", 'a,"b\nc"\r\n1,2', "\n\n", "a;b", '"open', "é,ü\n1,2"]
-TOML = [
-    "a = 1\n",
-    '[t]\nx = "y"\n',
-    "a = [1, 2.5]\n",
-    "d = 2024-01-02\n",
-    "a = ",
-    "[a]\n[a]\n",
-    "b = true\n[c.d]\ne = inf",
-]
-PATCH = r'(diff/unified "a\nb\nc\n" "a\nx\nc\n")'
+from sema_runtime.catalogue_index import INDEX
+
+REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
 
 class Calls:
@@ -265,6 +79,15 @@ class Calls:
     def call(self, name: str, wanted: str) -> str:
         """A program: one call of a builtin."""
         self.zero = self.pick(["0.0", "0.0", "-0.0"])  # one zero a program: the reference confuses the two
+        arguments = [self.of(letter) for letter in self.letters(wanted)]
+        if name.endswith("!") and arguments:  # what changes is shown, too
+            text = f"(let ((x {arguments[0]})) (list ({' '.join([name, 'x', *arguments[1:]])}) x))"
+        else:
+            text = f"({' '.join([name, *arguments])})"
+        return text.replace("ZERO", self.zero)
+
+    def letters(self, wanted: str) -> list[str]:
+        """The kinds of the arguments of one call; now and then one is missing or too many."""
         letters: list[str] = []
         optional = False
         for letter in wanted:
@@ -279,12 +102,15 @@ class Calls:
             letters = letters[:-1]
         elif chance < 0.05:
             letters.append("a")
-        arguments = [self.of(letter) for letter in letters]
-        if name.endswith("!") and arguments:  # what changes is shown, too
-            text = f"(let ((x {arguments[0]})) (list ({' '.join([name, 'x', *arguments[1:]])}) x))"
-        else:
-            text = f"({' '.join([name, *arguments])})"
-        return text.replace("ZERO", self.zero)
+        return letters
+
+    def wrong_call(self, name: str, wanted: str) -> str:
+        """A program: a call of a builtin with mostly one or two wrong arguments, in one of the WAYS."""
+        arguments = [self.makers[letter]().replace("ZERO", "0.0") for letter in self.letters(wanted)]
+        for chance in (0.85, 0.25):
+            if arguments and self.random.random() < chance:
+                arguments[self.random.randrange(len(arguments))] = self.pick(ANY_TYPE)
+        return self.random.choice(WAYS)(name, arguments)
 
     def of(self, letter: str) -> str:
         """An argument: mostly of the type that is wanted."""
@@ -361,13 +187,84 @@ class Calls:
         return self.items(lambda: self.anything(depth - 1))
 
 
+# Ways of calling: (name, argument texts) → program
+
+
+def directly(name: str, arguments: list[str]) -> str:
+    return f"({' '.join([name, *arguments])})"
+
+
+def as_value(name: str, arguments: list[str]) -> str:
+    return f"(let ((g {name})) {directly('g', arguments)})"
+
+
+def through_apply(name: str, arguments: list[str]) -> str:
+    return f"(apply {name} {directly('list', arguments)})"
+
+
+def through_map(name: str, arguments: list[str]) -> str:
+    return directly("map", [name, *(f"(list {one})" for one in arguments)])
+
+
+def through_foldl(name: str, arguments: list[str]) -> str:
+    if len(arguments) != 2:
+        return f"((fn (f) {directly('f', arguments)}) {name})"
+    return f"(foldl {name} {arguments[0]} (list {arguments[1]}))"
+
+
+def caught(way: Callable[[str, list[str]], str]) -> Callable[[str, list[str]], str]:
+    return lambda name, arguments: f"(try {way(name, arguments)} (catch e e))"
+
+
+def in_function(name: str, arguments: list[str]) -> str:
+    if not arguments:
+        return directly(name, arguments)
+    body = directly(name, ["x", *arguments[1:]])
+    return f"(define (h x)\n  (list 1 (str {body})))\n(try (h {arguments[0]}) (catch e e))"
+
+
+def in_lambda(name: str, arguments: list[str]) -> str:
+    if not arguments:
+        return directly(name, arguments)
+    return f"(try (map (fn (x) {directly(name, [*arguments[:-1], 'x'])}) (list {arguments[-1]})) (catch e e))"
+
+
+def many_rounds(name: str, arguments: list[str]) -> str:
+    """An empty list in place of the last argument: what is checked before the first round?"""
+    return directly(name, [*arguments[:-1], "'()"])
+
+
+WAYS = (
+    directly, directly, as_value, through_apply, through_map, through_foldl, many_rounds, in_function, in_lambda,
+    caught(directly), caught(through_map), caught(through_apply),
+)  # fmt: skip
+
+
+def catalogue() -> dict[str, str]:
+    """Name → the arguments it wants: "a" for each of a builtin that only the reference's lists know."""
+    rows = {name: wanted for names, wanted in WANTED.items() for name in names.split()}
+    for file in sorted(REFERENCE.glob("builtins-*.tsv")):
+        for line in file.read_text().splitlines():
+            name, *columns = line.split("\t")
+            entry = INDEX.get(name)
+            if columns[-1] != "yes" or entry is None or name in SKIPPED or name.startswith(SKIPPED_FAMILIES):
+                continue
+            low, high = entry[2], entry[3]
+            more = "a*" if high < 0 else "?" + "a" * (high - low) if high > low else ""
+            rows.setdefault(name, "a" * low + more)
+    return rows
+
+
 def main() -> None:
-    seed, count, *only = sys.argv[1:]
+    arguments = sys.argv[1:]
+    wrong = arguments[0] == "--wrong"
+    seed, count, *only = arguments[wrong:]
     calls = Calls(int(seed))
-    rows = [(name, wanted) for names, wanted in WANTED.items() for name in names.split() if not only or name in only]
+    rows = [(name, wanted) for name, wanted in catalogue().items() if not only or name in only]
     for number in range(int(count)):
-        name, wanted = rows[number % len(rows)] if only else calls.random.choice(rows)
-        print(json.dumps({"id": f"call/{number}", "src": calls.call(name, wanted)}, ensure_ascii=False))
+        name, wanted = rows[number % len(rows)] if only or wrong else calls.random.choice(rows)
+        source = calls.wrong_call(name, wanted) if wrong else calls.call(name, wanted)
+        print(json.dumps({"id": f"call/{number}", "src": source}, ensure_ascii=False))
 
 
 if __name__ == "__main__":

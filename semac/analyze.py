@@ -34,6 +34,7 @@ from semac.ir import (
     Var,
     Vector,
 )  # fmt: skip
+from semac.places import HIGHER_ORDER, Places, unplace
 from semac.scope import Scope
 
 Handler = Callable[["Analyzer", List, Scope], Any]
@@ -106,6 +107,7 @@ class Unit:
         self.optimize = True  # false: as it is written (optimization.py)
         self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it
         self.reassigned: set[str] = set()
+        self.places = Places()
         self.fitting: dict[int, bool] = {}  # ids of sequence patterns → whether the value surely has their length
         self.fixed: set[Any] = set()  # calls of builtins that the text doesn't name: no definition changes them
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
@@ -163,6 +165,7 @@ class Analyzer:
         for index, form in enumerate(items):
             self.span = spans[index] if index < len(spans) else None
             self.top_level = is_top_level(form)
+            unplace(form, self.is_macro_name)
             nodes.append(self.node(form, scope))
         self.unit.tree = TopLevel(nodes)
         if not self.unit.is_open:
@@ -196,13 +199,18 @@ class Analyzer:
         span = form.span
         outer, outer_form = self.span, self.form
         self.form = form
+        function = scope.function
         if span is not None:
             self.span = span
+            if span.is_written:
+                function.place = span
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:
                 raise self.error("expression nested too deeply", hint="split it with define or let")
-            return self._list_form(form, scope)
+            node = self._list_form(form, scope)
+            self.unit.places.note(self.span, function)
+            return node
         except SemaError as error:
             if not hasattr(error, "span") or error.span is None:
                 error.span = self.span  # type: ignore[attr-defined]
@@ -283,18 +291,21 @@ class Analyzer:
 
                     self.warn(template(self.span, items[1:]))
                 made = CallBuiltin(name, self.arguments(items, scope), False, span=self.span)
+                if name in HIGHER_ORDER:
+                    self.unit.places.note_callbacks(made, scope.function)
                 if self.starts_tasks:
                     from semac.forms.tasks import with_turn
 
                     return with_turn(made)
                 return made
+        arguments = self.arguments(items, scope)
         head = self.reference(name, scope)
         if type(head) is Ref and head.var.is_global and name not in self.defined:
             from semac.suspects import BINDING_FORMS, foreign_form
 
             if name in BINDING_FORMS:
                 self.doubts.append(foreign_form(self.span, name))
-        return Call(head, self.arguments(items, scope), False, None, span=self.span)
+        return Call(head, arguments, False, None, span=self.span)
 
     def reference(self, name: str, scope: Scope) -> Any:
         """A name as an expression."""
@@ -326,6 +337,7 @@ class Analyzer:
                 from semac.forms.python import method_value
 
                 return method_value(self, name)
+        self.unit.places.note(self.span, scope.function)
         return Ref(self.global_var(name), span=self.span)
 
     def global_var(self, name: str) -> Var:
@@ -344,6 +356,10 @@ class Analyzer:
         if macro is None or (name in self.defined and name not in self.macros) or scope.find(name) is not None:
             return None
         return macro
+
+    def is_macro_name(self, name: str) -> bool:
+        """Whether a form with that head is surely or probably a macro call in the reference."""
+        return name in self.macros or name in MACRO_LIKE or (name in self.prelude and name not in self.defined)
 
     def is_overridden(self, name: str, scope: Scope) -> bool:
         """Whether a macro of the program hides a special form, or any definition one that is a macro at heart."""

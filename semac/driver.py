@@ -14,6 +14,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac import cache
 from semac.analyze import Analyzer, LateDefinition, Unit
+from semac.places import with_places
 
 if TYPE_CHECKING:
     from semac.shared_names import SharedNames
@@ -48,7 +49,8 @@ class CompiledUnit:
             with warnings.catch_warnings(), no_collection():
                 # Python's view of `(3)`: the program reports it when run
                 warnings.simplefilter("ignore", SyntaxWarning)
-                made: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
+                compiled: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
+                made = with_places(compiled, self.unit.places)
             return next(one for one in made.co_consts if type(one) is CodeType) if self.is_input else made
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):

@@ -265,7 +265,7 @@ def is_stable_head(head: Any) -> bool:
     """Whether looking the function up after the arguments makes no difference."""
     if type(head) is ir.Ref:
         return not head.var.assigned and (not head.var.is_global or head.var.defined <= 1)
-    return type(head) is ir.Const
+    return type(head) is ir.Const and type(head.value) is not float  # of which no plain text says the value
 
 
 def needs_tail_call(node: Any, current: Any) -> bool:

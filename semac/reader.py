@@ -207,6 +207,7 @@ class _Parser:
         self.stack.pop()
         start = frame.span
         place = Span(start.line, start.col, span.end_line, span.end_col, frame.spans)
+        place.is_written = self.fstring_depth == 0 and self.short is None
         form: Any
         if kind == LIST:
             form = List(frame.items)
@@ -418,6 +419,7 @@ class _Parser:
             spans.append(place)
         form = List(items)
         span.children = spans
+        span.is_written = False
         form.span = span
         return form
 

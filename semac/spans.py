@@ -13,9 +13,10 @@ class Span:
 
     children: the places of the elements of a list or vector; for a map those of its keys and values in turn, in the
     order of the map's dict; empty for atoms. Unpacks as (line, col, end_line, end_col).
+    is_written: whether the form itself stands there, and not what a macro or the reader made out of something else.
     """
 
-    __slots__ = ("children", "col", "end_col", "end_line", "line")
+    __slots__ = ("children", "col", "end_col", "end_line", "is_written", "line")
 
     def __init__(self, line: int, col: int, end_line: int, end_col: int, children: Sequence[Span] = ()) -> None:
         self.line = line
@@ -23,6 +24,7 @@ class Span:
         self.end_line = end_line
         self.end_col = end_col
         self.children = children
+        self.is_written = True
 
     def __iter__(self) -> Iterator[int]:
         return iter((self.line, self.col, self.end_line, self.end_col))
@@ -52,5 +54,9 @@ def relocated(items: list[Any], span: Any, children: Sequence[Any] | None = None
 
 
 def moved(span: Any, children: Sequence[Any] = ()) -> Any:
-    """The same place with other places of elements; None stays None."""
-    return None if span is None else Span(span.line, span.col, span.end_line, span.end_col, tuple(children))
+    """The same place for a form that is made, with other places of elements; None stays None."""
+    if span is None:
+        return None
+    made = Span(span.line, span.col, span.end_line, span.end_col, tuple(children))
+    made.is_written = False
+    return made

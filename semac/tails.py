@@ -156,6 +156,8 @@ class Tails:
 
     def visit_call(self, node: Any, tail: bool, fn: Function) -> None:
         node.tail = tail and fn is not self.unit.main
+        if node.tail:
+            self.unit.places.note_tail(node.span)
         if type(node.head) is ir.Ref:
             self.uses.append((node.head.var, fn))
             self.calls.append((node, fn))

@@ -16,8 +16,14 @@ def if_(a: Analyzer, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 3)
     test = a.node(parts[0], scope)
     live = constant_truth(test)
+    before = scope.function.place
     then = a.part(2, scope if live is not False else scope.child())
+    if live is False:
+        scope.function.place = before
+    before = scope.function.place
     otherwise = a.part(3, scope if live is not True else scope.child()) if len(parts) == 3 else Const(None)
+    if live is True:
+        scope.function.place = before
     return folded_if(test, then, otherwise, a.span)
 
 

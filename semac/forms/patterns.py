@@ -99,6 +99,7 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
     value = a.node(subject, scope)
     made: list[tuple[Pattern, Any, Any]] = []
     bare = None
+    before, places = scope.function.place, []
     for clause in clauses:
         if type(clause) is not List and type(clause) is not tuple:
             hint = 'e.g. (match x (1 "one") (_ "other"))'
@@ -119,6 +120,10 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
             guard = a.node(body[1], inner)
             body = body[2:]
         made.append((shape, guard, a.body(body, inner.child(), clause) if body else Const(None)))
+        places.append(scope.function.place)
+        scope.function.place = before
+    # the reference compiles the clauses from the last to the first
+    scope.function.place = next((place for place in places if place is not before), before)
     node = Match(value, made, what == "match*", span=a.span)
     if bare is not None:
         from semac.suspects import pattern_advice

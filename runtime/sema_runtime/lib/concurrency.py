@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, isfinite
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.sequences import INT_LIMIT
 from sema_runtime.tasks.promises import (
     CANCELLED,
     PENDING,
@@ -69,9 +70,11 @@ def items_of(value: Any) -> Sequence[Any]:
 
 
 def milliseconds(value: Any, function: str) -> float:
-    """A duration, checked to be a number that isn't negative."""
-    if type(value) is not int and type(value) is not float:
+    """A duration, checked to be a finite number that isn't negative."""
+    if type(value) is not float and (type(value) is not int or not -INT_LIMIT <= value < INT_LIMIT):
         type_error("number", value)
+    if not isfinite(value):
+        raise SemaError(f"{function}: duration must be a finite number")
     if value < 0:
         raise SemaError(f"{function}: duration must be non-negative")
     return float(value)

@@ -25,6 +25,14 @@ EMPTY_HINT = "empty?: expected a list, vector, map, or string"
 
 # Types
 
+# Builtins that are functions of the reference's prelude.
+LAMBDAS = frozenset(
+    [
+        *("__owned-all", "__parameterize", "__prefill-sem", "__spawn-apply", "__spawn-thunks", "agent/run", "llm/pmap"),
+        *("async/race-owned", "async/with-timeout", "http/serve", "llm/chat", "llm/stream", "make-parameter", "retry"),
+    ]
+)
+
 
 @builtin("type", "type-of", returns="keyword", pure=True)
 def type_(value: Any) -> Keyword:
@@ -35,8 +43,9 @@ def type_(value: Any) -> Keyword:
     """
     if type(value) is FunctionType:
         # Functions of the runtime and those that it makes (record accessors) are native to the program.
-        return keyword("native-fn" if value.__module__.startswith("sema_runtime.") else "lambda")
-    name = type_name(value)
+        native = value.__module__.startswith("sema_runtime.") and value.__dict__.get("__sema_name__") not in LAMBDAS
+        return keyword("native-fn" if native else "lambda")
+    name = getattr(type(value), "type_keyword", None) or type_name(value)
     return keyword(value.tag if name == "record" else name)
 
 

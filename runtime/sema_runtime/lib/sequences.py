@@ -117,9 +117,13 @@ def items_for(function: Any, collection: Any, name: str) -> Sequence[Any]:
 
 
 def used_as_value() -> bool:
-    """Whether the builtin that asks was called by another builtin (`(map car xs)`), not by compiled code.
+    """Whether the builtin that asks was called as a value (`(map car xs)`, `(let ((f car)) (f x))`), not by its name.
 
     The reference words some errors differently for the two.
     """
-    name: str = sys._getframe(2).f_globals.get("__name__", "")
-    return name.startswith("sema_runtime.")
+    from sema_runtime.values.stack_trace import calls_directly
+
+    caller = sys._getframe(2)
+    if str(caller.f_globals.get("__name__", "")).startswith("sema_runtime."):
+        return True
+    return not calls_directly(caller.f_code, caller.f_lasti, sys._getframe(1).f_code.co_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.lib.sequences import used_as_value
 from sema_runtime.lib.text_args import argument_error, is_int, named_strings, strings
 from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import SemaError, type_error
@@ -39,6 +40,8 @@ def string_length(text: Any) -> int:
     """
     if isinstance(text, str):
         return len(text)
+    if used_as_value():
+        named_strings("string-length", text)
     type_error("string", text)
 
 
@@ -63,10 +66,12 @@ def string_ref(text: Any, index: Any) -> Char:
     """
     if isinstance(text, str) and type(index) is int and 0 <= index < len(text):
         return char(text[index])
-    strings(text)
-    if not is_int(index):
-        type_error("int", index)
-    raise _bad_index(text, index)
+    if not used_as_value():
+        strings(text)
+        if not is_int(index):
+            type_error("int", index)
+        raise _bad_index(text, index)
+    return string_slash_ref(text, index)
 
 
 @builtin("string/ref", returns="char", pure=True)
@@ -163,9 +168,9 @@ def string_join(items: Any, separator: Any) -> str:
             return separator.join(values)
         except TypeError:
             return separator.join(map(display, values))
-    if not isinstance(items, (List, tuple, list)):
-        type_error("list or vector", items)
-    type_error("string", separator)
+    if not isinstance(separator, str):
+        type_error("string", separator)
+    type_error("list or vector", items)
 
 
 @builtin("string/lines", "split-lines", returns="list[string]", pure=True)
@@ -260,7 +265,7 @@ def string_map(function: Any, text: Any) -> str:
     (string/map char/upcase "hello") => "HELLO"
     """
     strings(text)
-    if not callable(function):
+    if text and not callable(function):
         type_error("callable", function)
     out = []
     for one in text:

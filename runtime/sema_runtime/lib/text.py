@@ -204,7 +204,7 @@ def text_excerpt(text: Any, query: Any, options: Any = None) -> str | None:
 
 
 def _document(value: Any, key: Keyword) -> Any:
-    if not isinstance(value, Map):
+    if type(value) is not Map:
         type_error("map (document)", value)
     found = value.lookup(key, MISSING)
     if found is MISSING:

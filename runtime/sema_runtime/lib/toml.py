@@ -18,6 +18,7 @@ HINT = "toml/decode expects a TOML document (keys use = not :, strings use doubl
 BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 DEEPEST = 80  # tables and arrays in one another
 LONGEST_KEY = 500  # parts
+CODES = frozenset(map(chr, {*range(32), 127} - {9, 10}))  # what only an escape can say
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
@@ -236,23 +237,55 @@ def _is_table_array(value: Any) -> bool:
 
 
 def _key(text: str) -> str:
-    return text if text and BARE.issuperset(text) else _string(text)
+    if text and BARE.issuperset(text):
+        return text
+    return _on_one_line(text) or _basic(text)
 
 
 def _string(text: str) -> str:
-    if "\n" in text:
-        body = "".join([one if one == "\n" else _escaped(one) for one in text])
-        return f'"""\n{body}"""'
-    if text.isprintable() and ('"' in text or "\\" in text):
-        if "'" not in text:
-            return f"'{text}'"
-        if "\\" not in text:
-            return f'"""{text}"""'
+    """A string in the first of the four notations of TOML that needs no escapes, else in a basic one with escapes."""
+    plain = _on_one_line(text)
+    if plain is not None:
+        return plain
+    start = "\n" if "\n" in text else ""
+    has_codes = not CODES.isdisjoint(text)
+    if not has_codes and "\\" not in text and '"""' not in text:
+        return f'"""{start}{_in_lines(text)}"""'
+    if not has_codes and "'''" not in text:
+        return f"'''{start}{text}'''"
+    return f'"""{start}{_in_lines(text)}"""' if start else _basic(text)
+
+
+def _on_one_line(text: str) -> str | None:
+    """A basic or a literal string that needs no escapes but `\\t`; None when neither can say the text."""
+    if "\n" in text or not CODES.isdisjoint(text):
+        return None
+    if "\\" not in text and '"' not in text:
+        return _basic(text)
+    return f"'{text}'" if "'" not in text else None
+
+
+def _basic(text: str) -> str:
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
+def _in_lines(text: str) -> str:
+    """The inside of a basic string of several lines: quotes are escaped where three would follow each other."""
+    escaped = "".join(one if one in '\n"' else _escaped(one) for one in text)
+    return escaped.replace('"""', '""\\"')
+
+
 def _escaped(one: str) -> str:
-    return ESCAPES.get(one) or (f"\\u{ord(one):04X}" if one < " " or one == "\x7f" else one)
+    return ESCAPES.get(one) or (f"\\u{ord(one):04X}" if one in CODES else one)
+
+
+def _float_text(value: float) -> str:
+    """The shortest digits that are this float, without an exponent."""
+    digits, _, exponent = repr(value).partition("e+")
+    if not exponent:
+        return "nan" if value != value else float_text(value)
+    whole, _, fraction = digits.partition(".")
+    return whole + fraction + "0" * (int(exponent) - len(fraction)) + ".0"
 
 
 def _inline(value: Any) -> str:
@@ -261,7 +294,7 @@ def _inline(value: Any) -> str:
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, float):
-        return "nan" if value != value else float_text(value)
+        return _float_text(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_inline, value))}]"
     if isinstance(value, dict):

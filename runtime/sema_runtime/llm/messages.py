@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ROLES = ("system", "user", "assistant", "tool")
+SHOWN = 40  # characters of a message where it is printed
 MOST_TOKENS = 1 << 53  # that a reply can claim to have used
 
 
@@ -52,7 +53,8 @@ class Message:
     type_name = "message"
 
     def sema_text(self) -> str:
-        return f'<message {self.role} "{self.content}">'
+        text = self.content
+        return f'<message {self.role} "{text if len(text) <= SHOWN else text[:SHOWN] + "..."}">'
 
     def without_images(self) -> Message:
         return Message(self.role, self.content) if self.images else self

@@ -58,7 +58,7 @@ PRESETS: dict[str, Preset] = {
     "perplexity": Preset("openai", "PERPLEXITY_API_KEY", "https://api.perplexity.ai", "sonar-pro"),
     "ollama": Preset("ollama", "OLLAMA_HOST", "http://localhost:11434", "gemma4"),
 }
-BASE_URL_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+BASE_URL_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_HOST"}
 
 
 @dataclass(slots=True)
@@ -186,11 +186,8 @@ def auto_configure(target: Registry, environment: Mapping[str, str]) -> None:
         if not value and name != "ollama":
             continue
         first = first or name
-        base = environment.get(BASE_URL_VARIABLES.get(name, ""), "")
-        if name == "ollama":
-            target.register(preset_provider(name, "", value))
-        else:
-            target.register(preset_provider(name, value, base))
+        key = "" if name == "ollama" else value
+        target.register(preset_provider(name, key, environment.get(BASE_URL_VARIABLES.get(name, ""), "")))
     target.default_name = first
     wanted = environment.get("SEMA_CHAT_PROVIDER", "").strip().lower()
     if wanted:
@@ -279,6 +276,7 @@ def configure_embeddings(
     if preset is not None and preset.variable and not api_key and not base_url:
         hint = f'(llm/configure-embeddings :{name} {{:api-key "..."}}), or set {preset.variable}'
         raise LlmError("missing :api-key", hint=hint)
+    base_url = base_url or _embedding_base(os.environ, name)
     made = embedding.embedder(name, api_key, base_url, model, path)
     target.register_embedder(made, embedding.ranker(name, api_key, base_url))
 
@@ -290,6 +288,7 @@ def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:
             raise LlmError(
                 "missing :api-key", hint=f'(llm/configure :{name} {{:api-key "..."}}), or set {PRESETS[name].variable}'
             )
+        base_url = base_url or os.environ.get(BASE_URL_VARIABLES.get(name, ""), "")
         return preset_provider(name, api_key, base_url, model)
     if not base_url:
         wanted = ":base-url" if api_key else ":api-key and :base-url"

@@ -90,12 +90,16 @@ class Deadlock(BaseException):
         self.sema_condition = SemaError(message)  # what it is shown as
 
 
+VALUE_SHOWN = 40  # characters of a value in the message about it
+
+
 def wrong_value(expected: str, value: Any) -> NoReturn:
-    """Raises `expected EXPECTED, got TYPE (VALUE)`."""
+    """Raises `expected EXPECTED, got TYPE (VALUE)`, of a long value its beginning."""
     from sema_runtime.values.printer import to_text
     from sema_runtime.values.typenames import type_name
 
     error = SemaTypeError(expected, type_name(value))
-    error.fields["value"] = to_text(value)
+    text = to_text(value)
+    error.fields["value"] = text if len(text) <= VALUE_SHOWN else text[: VALUE_SHOWN - 1] + "…"
     error.message += f" ({error.fields['value']})"
     raise error

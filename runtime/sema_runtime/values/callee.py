@@ -7,7 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
     from typing import Any
 
 NOTHING = (False, None)
@@ -26,20 +26,36 @@ def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     Follows the depth of the stack through the code: the function was pushed by the last instruction that filled its
     slot, which must be a plain load of a variable or a constant; the result of another expression is gone by now.
     """
-    bytecode: Any = dis.Bytecode(frame.f_code)  # the stubs know nothing of exception_entries
+    pushed = _pushed(frame.f_code, lasti)
+    return NOTHING if pushed is None else _loaded(pushed[0], frame, pushed[1])
+
+
+def called_name(code: CodeType, lasti: int) -> tuple[str, int]:
+    """(the name of the variable that a call takes its function from, the number of arguments); ("", 0) if unknown."""
+    pushed = _pushed(code, lasti)
+    if pushed is None or not pushed[0].opname.startswith("LOAD_") or type(pushed[0].argval) is not str:
+        return "", 0
+    return pushed[0].argval, pushed[2]
+
+
+def _pushed(code: CodeType, lasti: int) -> tuple[dis.Instruction, int, int] | None:
+    """The instruction that pushed what the call at lasti calls, which of its two values that is, and the number of
+    arguments (1 for `*args`)."""
+    bytecode: Any = dis.Bytecode(code)  # the stubs know nothing of exception_entries
     instructions = list(bytecode)
-    index = next((i for i, one in enumerate(instructions) if one.offset == lasti), -1)
+    # a frame that is waiting for a Python function stands at the last of the caches behind the instruction
+    index = sum(one.offset <= lasti for one in instructions) - 1
     call = instructions[index]
     if index < 0 or call.opname not in ("CALL", "CALL_FUNCTION_EX"):
-        return NOTHING
-    above = call.arg or 0  # values above the function
+        return None
+    above = arguments = call.arg or 0  # values above the function
     if call.opname == "CALL_FUNCTION_EX":
-        above = 1 + (above & 1)
+        above, arguments = 1 + (above & 1), 1
     while index and instructions[index - 1].opname in ("PRECALL", "KW_NAMES", "EXTENDED_ARG"):
         index -= 1  # they count as a part of the call
     depths = _depths(instructions, index, bytecode.exception_entries)
     if depths[index] is None:
-        return NOTHING
+        return None
     slot = depths[index] - above - BELOW_ARGUMENTS
     for here in range(index - 1, -1, -1):
         before, after = depths[here], depths[here + 1]
@@ -47,11 +63,11 @@ def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
         if before is None or after is None or "JUMP" in one.opname:
             continue
         if before <= slot < after and one.opname != "PUSH_NULL":
-            return _loaded(one, frame, slot - before)
+            return one, slot - before, arguments
         leaving = one.opname.startswith(LEAVING) and "_LOAD" not in one.opname
         if before > slot and after == slot + 1 and not leaving:
-            return _loaded(one, frame, -1)  # made of what stood there before
-    return NOTHING
+            return one, -1, arguments  # made of what stood there before
+    return None
 
 
 def _depths(instructions: list[dis.Instruction], last: int, handlers: Any) -> list[Any]:

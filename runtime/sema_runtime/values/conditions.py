@@ -14,14 +14,12 @@ from sema_runtime.values.tracebacks import (
     raw_calls,
     sema_frames,
     sema_names,
-    since_callback,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.values.tracebacks import Call
 
 TYPE = keyword("type")
 MESSAGE = keyword("message")
@@ -98,15 +96,21 @@ def source_place(error: SemaError) -> tuple[int, int] | None:
 
 
 def _trace(exc: BaseException, error: SemaError) -> List:
-    calls = since_callback(raw_calls(exc))
+    from sema_runtime.values.stack_trace import shown_frames, stack_calls
+
+    calls = stack_calls(exc)
     if all(is_ours(call[1]) for call in calls):
         return EMPTY
-    return delayed_list(lambda: [Map({NAME: one.name, LINE: one.line, COL: one.col}) for one in _frames(calls, error)])
+    return delayed_list(lambda: list(map(_entry, _with_operator(shown_frames(calls), error))))
 
 
-def _frames(calls: list[Call], error: SemaError) -> list[Frame]:
+def _entry(frame: Frame) -> Map:
+    """A frame as an item of `:stack-trace`."""
+    return Map({NAME: frame.name, LINE: frame.line, COL: frame.col} if frame.line else {NAME: frame.name})
+
+
+def _with_operator(frames: list[Frame], error: SemaError) -> list[Frame]:
     """The frames of an error; an operator that was compiled into its caller is shown as if it had a frame."""
-    frames = sema_frames(calls)
     operator = "throw" if isinstance(error, Thrown) else getattr(error, "operator", None)
     if operator is not None and frames and frames[0].name != operator:
         caller = frames[0]
@@ -117,7 +121,7 @@ def _frames(calls: list[Call], error: SemaError) -> list[Frame]:
 def describe(exc: BaseException) -> Described:
     """The parts of the message for an error that nobody caught."""
     error = condition_of(exc)
-    frames = _frames(raw_calls(exc), error)
+    frames = _with_operator(sema_frames(raw_calls(exc)), error)
     thrown = rethrown(exc)
     if thrown is not None:
         return Described(thrown.d[MESSAGE], None, None, frames, None)

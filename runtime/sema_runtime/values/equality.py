@@ -19,12 +19,15 @@ def equal(a: Any, b: Any) -> bool:
         return type(a) is not float or a == a  # a container is equal to itself even when a NaN is in it
     kind = type(a)
     if kind is not type(b):
-        return (kind in FOREIGN or type(b) in FOREIGN) and equal(_native(a), _native(b))
-    if kind is tuple:
-        return same_items(a, b)
+        return (kind in FOREIGN or type(b) in FOREIGN) and equal(native(a), native(b))
     if kind in FOREIGN:
-        return equal(_native(a), _native(b))
-    return bool(a == b)
+        return equal(native(a), native(b))
+    try:
+        return same_items(a, b) if kind is tuple else bool(a == b)
+    except RecursionError:
+        from sema_runtime.values.deep_equality import equal_deep
+
+        return equal_deep(a, b)
 
 
 def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
@@ -42,10 +45,10 @@ def strict_hash(values: Any) -> int:
 def _hash_one(value: Any) -> int:
     if type(value) is tuple:
         return strict_hash(value)
-    return hash(_native(value) if type(value) in FOREIGN else value)
+    return hash(native(value) if type(value) in FOREIGN else value)
 
 
-def _native(value: Any) -> Any:
+def native(value: Any) -> Any:
     """A Python list, dict or bytearray as the Sema value it stands for; other values as they are."""
     kind = type(value)
     if kind is list:

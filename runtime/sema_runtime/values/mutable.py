@@ -1,8 +1,9 @@
-"""The mutable containers: arrays and cells. They compare by content, so their hash is that of their kind."""
+"""The mutable containers: arrays and cells. They compare by content, so their hash is that of their kind.
+
+One can hold itself, so nothing here or in what compares them walks their contents by recursion.
+"""
 
 from __future__ import annotations
-
-from sema_runtime.values.equality import equal, same_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class MutableArray:
         self.items = items
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(other) is MutableArray and same_items(self.items, other.items))
+        return self is other or (type(other) is MutableArray and _equal(self, other))
 
     def __hash__(self) -> int:
         return hash(MutableArray)
@@ -53,7 +54,7 @@ class MutableCell:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(other) is MutableCell and equal(self.value, other.value))
+        return self is other or (type(other) is MutableCell and _equal(self, other))
 
     def __hash__(self) -> int:
         return hash(MutableCell)
@@ -66,3 +67,9 @@ class MutableCell:
         return "<mutable-cell>"
 
     __repr__ = sema_text
+
+
+def _equal(a: Any, b: Any) -> bool:
+    from sema_runtime.values.deep_equality import equal_deep
+
+    return equal_deep(a, b)

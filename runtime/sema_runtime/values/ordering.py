@@ -7,14 +7,17 @@ item by item, the shorter first. NaN is the greatest float. Maps have no order a
 
 from __future__ import annotations
 
+from _thread import get_ident
+
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.numbers import Complex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, ClassVar
 
 RANKS: dict[type, int] = {
     type(None): 0,
@@ -40,6 +43,38 @@ RECORD, OTHER, RATIONAL = 12, 14, 20
 INFINITY = float("inf")
 
 
+class ContentsKey:
+    """Orders mutable containers by what they hold. One can hold itself: a pair that is being compared is equal."""
+
+    __slots__ = ("container",)
+    comparing: ClassVar[set[tuple[int, int, int]]] = set()  # two containers and the thread that compares them
+
+    def __init__(self, container: MutableArray | MutableCell) -> None:
+        self.container = container
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ContentsKey) and self._compare(other) == 0
+
+    def __lt__(self, other: ContentsKey) -> bool:
+        return self._compare(other) < 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _compare(self, other: ContentsKey) -> int:
+        pair = (id(self.container), id(other.container), get_ident())
+        if self.container is other.container or pair in self.comparing:
+            return 0
+        self.comparing.add(pair)
+        try:
+            mine, theirs = self.container.sema_contents(), other.container.sema_contents()
+            for a, b in zip(map(order_key, mine), map(order_key, theirs), strict=False):
+                if a != b:
+                    return -1 if a < b else 1
+            return len(mine) - len(theirs)
+        finally:
+            self.comparing.discard(pair)
+
+
 def order_key(value: Any) -> tuple[Any, ...]:
     """A key for `sorted`: two keys compare as their values do in Sema's total order."""
     rank = RANKS.get(type(value))
@@ -60,6 +95,8 @@ def _other(value: Any) -> tuple[Any, ...]:
         return (RATIONAL, value)
     fields = getattr(value, "sema_parts", None)
     if fields is None:
+        if kind is MutableArray or kind is MutableCell:
+            return (OTHER, kind.type_name, ContentsKey(value))
         contents = getattr(value, "sema_contents", None)
         if contents is not None:
             return (OTHER, kind.type_name, *map(order_key, contents()))

@@ -20,7 +20,8 @@ class Parameter:
     """
 
     __slots__ = ("converter", "variable")
-    type_name = "lambda"
+    type_name = "native-fn"
+    type_keyword = "lambda"  # what `type` gives, where messages say something else
 
     def __init__(self, value: Any, converter: Callable[[Any], Any] | None = None) -> None:
         self.converter = converter

@@ -51,14 +51,6 @@ def raw_calls(exc: BaseException) -> list[Call]:
     return calls
 
 
-def since_callback(calls: list[Call]) -> list[Call]:
-    """The calls below the last one that a builtin made: `:stack-trace` goes no further, as in the reference."""
-    for index in range(len(calls) - 1, 0, -1):
-        if is_ours(calls[index - 1][1]) and not is_ours(calls[index][1]):
-            return calls[index:]
-    return calls
-
-
 def sema_frames(calls: list[Call]) -> list[Frame]:
     """The frames below the first one of a compiled program; the machinery's own frames are left out.
 
