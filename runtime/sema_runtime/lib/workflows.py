@@ -80,9 +80,11 @@ def workflow_step(options: Any, thunk: Any) -> Any:
     if not isinstance(options, Map | HashMap):
         return run.leaf(name_of(options) or "step", "", "", thunk)
     name = name_of(options.lookup(keyword("name")))
-    prompt = _text(options, "__prompt") or _text(options, "prompt")
+    asked = _text(options, "__prompt")  # of the macro: all that the answer depends on
+    prompt = asked or _text(options, "prompt")
     rules = options.lookup(keyword("policy"))
-    return run.leaf("step" if name is None else name, prompt, _text(options, "__schema-repr"), thunk, rules)
+    schema = _text(options, "__schema-repr")
+    return run.leaf("step" if name is None else name, prompt, schema, thunk, rules, by_prompt=bool(asked))
 
 
 def _text(options: Map, name: str) -> str:

@@ -13,6 +13,7 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.conditions import condition_of
 from sema_runtime.values.maps import MISSING, HashMap, Map
 from sema_runtime.workflow import events, files, nested, origin, scope, troubles
+from sema_runtime.workflow import keys as keys_of
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
 from sema_runtime.workflow.render import Rendering, error_shown, name_of, pretty_json, prompt_shown
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sema_runtime.tasks.strands import Waiter
     from sema_runtime.workflow.journal import Journal
     from sema_runtime.workflow.scope import Settings
+    from sema_runtime.workflow.unfinished import Unfinished
 
     Thunk = Callable[[], Any]
     Claimed = tuple[str, Journal]
@@ -44,6 +46,7 @@ class Run:
         self, workflow: str, doc: str, meta: Any, settings: Settings, claimed: Claimed, outer: Run | None = None
     ) -> None:
         self.outer = outer
+        self.key_outside = ""  # its key in the run around it
         self.owner: Any = None  # the greenlet in which the body runs
         self.workflow = workflow
         self.doc = doc
@@ -68,6 +71,7 @@ class Run:
         self.hints: dict[str, int] = {}  # of errors of leaves, and how many had them
         self.replayed = 0  # leaves whose value was kept
         self.came_to: set[str] = set()  # content keys of values that were kept
+        self.unfinished: Unfinished | None = None  # what earlier processes have left, in a run that goes on
         self.agents: dict[str, int] = {}  # by label: how many were started
         self.under_way: dict[str, tuple[float, usage.Tally]] = {}  # leaves: when they were started, what they use
         self.step_awaited: Waiter | None = None  # until the next one ends
@@ -130,6 +134,11 @@ class Run:
         """Milliseconds since a moment of the monotonic clock; 0 where time stands still for a test."""
         return 0 if self.fixed_ts is not None else int((time.monotonic() - started) * 1000)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended without what it was run for."""
+        return self.status == "failed" or _is_failure(self.envelope)
+
     # The whole run
 
     def whole(self, body: Thunk) -> Any:
@@ -181,6 +190,11 @@ class Run:
         self._say_started()
         if self.journal.unwritten:
             troubles.give_up(self)
+        if self.resuming:
+            from sema_runtime.workflow import unfinished
+
+            self.unfinished = unfinished.before(self)
+            unfinished.tell_presumed(self, self.unfinished)
 
     def _say_started(self) -> None:
         self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, _phases(self.meta)))
@@ -235,6 +249,10 @@ class Run:
         said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
         for agent_id, (started, tally) in [*self.under_way.items()]:  # in tasks that go on, or were just cancelled
             self._result(agent_id, "failed", said, self.since(started), tally)
+        if self.unfinished is not None and self.unfinished.late:
+            from sema_runtime.workflow import unfinished
+
+            unfinished.tell_rest(self, self.unfinished)
         phase = self.phase
         self.close_phase(status)
         self.phase = phase  # in the keys of steps to which tasks that go on come later
@@ -291,6 +309,7 @@ class Run:
             self.close_phase("success")
             self.phase_seq = self.emit((events.PhaseStarted, label))
             self.phase = label
+            self.keys.opened(label)
 
     def close_phase(self, status: str) -> None:
         with interrupts.held():
@@ -300,42 +319,52 @@ class Run:
 
     # Leaves
 
-    def leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, rules: Any = None) -> Any:
+    def leaf(
+        self, label: str, prompt: str, schema: str, thunk: Thunk, rules: Any = None, by_prompt: bool = False
+    ) -> Any:
         """A step: its kept value, nil when the budget is used up, or the thunk's value, which is kept before the
-        journal says that the leaf is done. rules: the step's :policy. Raises what the thunk raises."""
+        journal says that the leaf is done. rules: the step's :policy. by_prompt: the prompt says what is computed.
+        Raises what the thunk raises."""
+        same = None if by_prompt else thunk
         if rules is None:
-            return self._leaf(label, prompt, schema, thunk)
+            return self._leaf(label, prompt, schema, thunk, same)
         from sema_runtime.workflow import policy
 
         with policy.in_force(policy.compiled(rules, step=True), self.record):
-            return self._leaf(label, prompt, schema, thunk)
+            return self._leaf(label, prompt, schema, thunk, same)
 
-    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
-        key = self._leaf_key(label, prompt, schema)
+    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
+        key = self._leaf_key(label, prompt, schema, same)
         if self.reuses:
-            kept = self.memos.find(key)
+            kept = self._kept(key)
             if kept is not MISSING:
                 self.replayed += 1
-                self.came_to.add(key)
+                if self.unfinished is not None and key in self.unfinished.late:
+                    from sema_runtime.workflow import unfinished
+
+                    unfinished.tell_late(self, self.unfinished, key, kept, (label, prompt))
                 return kept
         if self.spend.over:
             self.spend.refusals += 1
             return None
         with interrupts.held():
-            agent_id = self._new_agent(label)
+            agent_id = self.new_agent(label)
             started, tally = self.under_way[agent_id] = time.monotonic(), usage.Tally()
             self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
-            inside = scope.leaf.set(agent_id), usage.tally.set(tally)
+            within = self.keys.within()
+            before = scope.leaf.set(agent_id), usage.tally.set(tally), keys_of.inside.set(within), scope.key.set(key)
             value, failed = _called(thunk)
-            scope.leaf.reset(inside[0])
-            usage.tally.reset(inside[1])
+            scope.leaf.reset(before[0])
+            usage.tally.reset(before[1])
+            keys_of.inside.reset(before[2])
+            scope.key.reset(before[3])
             took = self.since(started)
             if tally.calls:
                 self.spend.charge(tally.tokens, tally.cost_usd, tally.model)
             if failed is None:
                 rendering = Rendering(value)
                 try:
-                    self._keep(key, rendering, "agent_id", agent_id)
+                    self._keep(key, rendering, within, {"agent_id": agent_id, **_used(tally, took)})
                 finally:
                     self._result(agent_id, "ok", rendering.shown(), took, tally)
                 return value
@@ -343,17 +372,42 @@ class Run:
         if self.spend.refused(failed):
             self.spend.refusals += 1
             return None  # as every leaf from now on
+        self.keys.give_back(key, same)
         if hint := getattr(failed, "hint", None):
             self.hints[hint] = self.hints.get(hint, 0) + 1
         with suppress(AttributeError):
             failed.is_journaled = True  # type: ignore[attr-defined]
         raise failed
 
-    def _leaf_key(self, label: str, prompt: str, schema: str) -> str:
+    def _leaf_key(self, label: str, prompt: str, schema: str, same: Thunk | None) -> str:
         in_force = guard.key().decode()  # of the policies; without any the key is the one that everybody computes
-        return self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()))
+        return self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()), thunk=same)
 
-    def _new_agent(self, label: str) -> str:
+    def _kept(self, key: str) -> Any:
+        """The value that an earlier process kept, after whose thunk everything is as if it had been called. MISSING
+        when there is none."""
+        kept = self.memos.find(key)
+        if kept is not MISSING:
+            self.came_to.add(key)
+            self._make_up(self.memos.logged.inside(key))
+        return kept
+
+    def _make_up(self, inside: dict[str, Any]) -> None:
+        """Does what a thunk did that isn't called: it took keys, opened phases, stored checkpoints."""
+        try:
+            self.keys.take(inside.get("keys") or [])
+            for name, key in inside.get("state") or ():
+                value = self.memos.find(key)
+                if value is not MISSING:
+                    self.state[name] = value
+                    self.keys.stored(name, key)
+            phase = inside.get("phase")
+        except (ValueError, TypeError, AttributeError):  # the log is damaged
+            return
+        if isinstance(phase, str) and phase != self.phase:
+            self.open_phase(phase)
+
+    def new_agent(self, label: str) -> str:
         with self.lock:
             number = self.agents[label] = self.agents.get(label, 0) + 1
         return f"{label}_{number}"
@@ -369,10 +423,13 @@ class Run:
         used = (tally.input_tokens, tally.output_tokens, tally.cost_usd, self.spend.max_tokens)
         self.emit(result, (events.Budget, agent_id, self.phase_seq, *used))
 
-    def _keep(self, key: str, rendering: Rendering, kind: str, name: str) -> None:
+    def _keep(self, key: str, rendering: Rendering, within: keys_of.Inside, where: dict[str, Any]) -> None:
         text = rendering.kept()
         if text is not None:
-            self.memos.keep(key, text, {"segment": self.journal.number, kind: name})
+            inside = within.fields()
+            self.memos.keep(
+                key, text, {"segment": self.journal.number, **where, **({"inside": inside} if inside else {})}
+            )
 
     def tool_call(self, name: str, arguments: str) -> None:
         agent_id = scope.leaf.get()
@@ -392,23 +449,43 @@ class Run:
 
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         """The kept value of a checkpoint, or the thunk's, which is kept. Raises what the thunk raises."""
-        key = self.keys.checkpoint(self.phase, name)
+        key = self.keys.checkpoint(self.phase, name, thunk)
         if self.reuses:
-            kept = self.memos.find(key)
+            kept = self._kept(key)
             if kept is not MISSING:
-                self.came_to.add(key)
                 self.state[name] = kept
+                self.keys.stored(name, key)
                 return kept
-        value = thunk()
+        within = self.keys.within()
+        before = keys_of.inside.set(within), scope.key.set(key)
+        try:
+            value = thunk()
+        except BaseException:
+            keys_of.inside.reset(before[0])
+            self.keys.give_back(key, thunk)
+            raise
+        finally:
+            scope.key.reset(before[1])
+        keys_of.inside.reset(before[0])
         with interrupts.held():
             self.state[name] = value
+            self.keys.stored(name, key)
             rendering = Rendering(value)
             try:
                 if not self.spend.refusals:  # else it may hold nils of steps that a resumed run, with more money, asks
-                    self._keep(key, rendering, "checkpoint", name)
+                    self._keep(key, rendering, within, {"checkpoint": name})
             finally:
                 self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
         return value
+
+
+def _used(tally: usage.Tally, took: int) -> dict[str, Any]:
+    """What a leaf used, for the memo log."""
+    if not tally.calls:
+        return {"dur_ms": took}
+    cost = {} if tally.cost_usd is None else {"cost_usd": tally.cost_usd}
+    counts = {"input_tokens": tally.input_tokens, "output_tokens": tally.output_tokens}
+    return {**counts, **cost, "model": tally.model, "dur_ms": took}
 
 
 def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
