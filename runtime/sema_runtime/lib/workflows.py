@@ -112,6 +112,28 @@ def workflow_checkpoint(key: Any, thunk: Any = MISSING) -> Any:
     return run.checkpoint(name, function_of(thunk))
 
 
+@builtin("workflow/idempotency-key", returns="string")
+def workflow_idempotency_key() -> str:
+    """The key of the step or checkpoint around it: the same each time that the run comes to it, resumed or not, and
+    another one for every other place and run. A service that takes such a key does what it is asked once, although the
+    checkpoint asks again after a crash.
+
+    (define (pay) (checkpoint :paid (workflow/idempotency-key)))
+    (string? (:value (workflow/run "demo" "" {} pay))) => #t
+    ; (http/post "https://pay.example" {:headers {"Idempotency-Key" (workflow/idempotency-key)} :body "order 7"})
+    (workflow/idempotency-key) ! workflow/idempotency-key outside a checkpoint or step
+    """
+    from sema_runtime.workflow import scope
+
+    run, key = scope.current(), scope.key.get()
+    if run is None or not key:
+        raise SemaError(
+            "workflow/idempotency-key outside a checkpoint or step",
+            'ask for it where the effect is: (checkpoint :paid (http/post url {:headers {"Idempotency-Key" …}}))',
+        )
+    return f"{run.run_id}/{key}"
+
+
 @builtin("workflow/tool-call", returns="nil")
 def workflow_tool_call(name: Any, args: Any = MISSING) -> None:
     """Notes in the journal that the present step calls a tool. Outside of a step it does nothing.

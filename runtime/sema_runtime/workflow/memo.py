@@ -170,17 +170,26 @@ class Memos:
             self.close()
 
     def _write(self, batch: list[Memo]) -> bool:
-        """Writes values, and those that wait; whether they are in the log."""
-        batch, self.waiting = [*self.waiting, *batch], []
-        batch = [memo if memo.filed else memo._replace(filed=self._put(memo)) for memo in batch]
-        lines = [memo.logged() for memo in batch]
+        """Writes values, and those that wait; whether they are in the log. The log comes before what a file holds: it
+        alone says what a leaf used. A file that was only made is empty, and read from the log."""
+        waited, self.waiting = self.waiting, []
+        made = [self._made(memo.key) for memo in batch]
+        batch = [memo._replace(filed=file is not None) for memo, file in zip(batch, made, strict=True)]
+        lines = [memo.logged() for memo in (*waited, *batch)]
         try:
             self.log.append(b"".join(lines))
         except OSError as error:
             self.trouble = error.strerror or str(error)
-            self._wait(batch, lines)
-            return False
-        return True
+            is_logged = False
+        else:
+            is_logged = True
+        batch = [
+            memo if file is None or self._fill(file, memo.text) or is_logged else memo._replace(filed=False)
+            for memo, file in zip(batch, made, strict=True)
+        ]
+        if not is_logged:
+            self._wait([*waited, *batch], lines)
+        return is_logged
 
     def _wait(self, memos: list[Memo], lines: list[bytes]) -> None:
         """Has those wait that aren't in the log. (What is in a file only is kept, but without what it used.)"""
@@ -206,28 +215,31 @@ class Memos:
     def unkept(self) -> int:
         return sum(not memo.filed for memo in self.waiting) + self.lost_count
 
-    def _put(self, memo: Memo) -> bool:
-        """Whether a memo's file could be written. What a process that died here left has no end of line."""
-        path = self._path(memo.key)
+    def _made(self, key: str) -> int | None:
+        """The descriptor of a memo's file, which is new and empty. None when there can't be one."""
         try:
             if not self.made:
                 os.makedirs(self.folder, exist_ok=True)
                 self.made = True
             if faults.armed:
                 faults.passed("memo.write.before")
-            descriptor = _new_file(path)
+            file = _new_file(self._path(key))
         except OSError:
-            return False
+            return None
+        if faults.armed:
+            faults.passed("memo.write.made")
+        return file
+
+    def _fill(self, file: int, text: str) -> bool:
+        """Whether a value could be written to its file, which is empty otherwise."""
         try:
-            if faults.armed:
-                faults.passed("memo.write.made")
-            write_all(descriptor, f"{memo.text}\n".encode())
+            write_all(file, f"{text}\n".encode())
         except OSError:
             with suppress(OSError):
-                os.remove(path)
+                os.ftruncate(file, 0)
             return False
         finally:
-            os.close(descriptor)
+            os.close(file)
         if faults.armed:
             faults.passed("memo.write.after")
         return True

@@ -235,6 +235,8 @@ class Run:
             return self._within_budget(body)
 
     def _within_budget(self, body: Thunk) -> Any:
+        left = self.unfinished
+        self.spend.begin(self.directory, self.journal.number, *((0, 0.0) if left is None else (left.tokens, left.usd)))
         if self.spend.frame is None:
             return body()
         from sema_runtime.lib.scoped import within
@@ -260,6 +262,7 @@ class Run:
         self._write_origin(self.came_to)
         self._write("result.json", pretty_json(envelope), "result")
         self.memos.close()
+        self.spend.end()
         self.journal.close()
         return envelope
 

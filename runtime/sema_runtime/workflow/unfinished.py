@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Place = tuple[int, str]
     """A leaf: the number of its journal's file, its agent id."""
 
+MOST_USD = 1e12  # of one leaf: anything else is damage
 USED = ("input_tokens", "output_tokens", "cost_usd", "model", "dur_ms")
 
 
@@ -44,10 +45,13 @@ class Late:
 
 @dataclass(slots=True)
 class Unfinished:
-    """late: by content key. presumed: in the order of the journal, without those that it names already."""
+    """late: by content key. presumed: in the order of the journal, without those that it names already. tokens, usd: of
+    all leaves that have ended, late ones too."""
 
     late: dict[str, Late] = field(default_factory=dict)
     presumed: list[Place] = field(default_factory=list)
+    tokens: int = 0
+    usd: float = 0.0
 
 
 def of(run: Read, live: bool = False) -> Unfinished:
@@ -82,6 +86,9 @@ def of(run: Read, live: bool = False) -> Unfinished:
                 used = {name: fields[name] for name in USED if name in fields}
                 prompt = run.agents[cut[place]].prompt if place in cut else ""
                 found.late[key] = Late(place[1], used, prompt)
+    uses = [late.used for late in found.late.values()]
+    found.tokens = run.usage.tokens + sum(_count(one, "input_tokens") + _count(one, "output_tokens") for one in uses)
+    found.usd = (run.usage.cost_usd or 0.0) + sum(_cost(one) or 0.0 for one in uses)
     known = {_place(event.data) for event in run.others.named(events.AgentPresumed.name)}
     found.presumed = [place for place in cut if place not in logged and place not in known]
     return found
@@ -121,10 +128,8 @@ def tell_late(run: Run, left: Unfinished, key: str, value: Any, asked: tuple[str
     result = (agent_id, "ok", Rendering(value).shown(), _count(used, "dur_ms"), str(used.get("model") or ""))
     written: list[tuple[Any, ...]] = [(events.AgentStarted, agent_id, label, "", prompt), (events.AgentResult, *result)]
     if "input_tokens" in used:
-        cost = used.get("cost_usd")
         counts = _count(used, "input_tokens"), _count(used, "output_tokens")
-        usd = float(cost) if isinstance(cost, int | float) else None
-        written.append((events.Budget, agent_id, run.phase_seq, *counts, usd, run.spend.max_tokens))
+        written.append((events.Budget, agent_id, run.phase_seq, *counts, _cost(used), run.spend.max_tokens))
     run.emit(*written)
 
 
@@ -137,3 +142,8 @@ def tell_rest(run: Run, left: Unfinished) -> None:
 def _count(fields: dict[str, Any], name: str) -> int:
     value = fields.get(name)
     return value if type(value) is int and value >= 0 else 0
+
+
+def _cost(fields: dict[str, Any]) -> float | None:
+    value = fields.get("cost_usd")
+    return float(value) if isinstance(value, int | float) and 0 <= value < MOST_USD else None
