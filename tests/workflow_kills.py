@@ -325,7 +325,6 @@ class Trials:
         """Leaves of which all that there are had been kept aren't asked again."""
         for prompt, times in before.logged.items():
             if times >= self.wanted[name][1][prompt] and billed[prompt] > was_billed[prompt]:
-                self.counts["repeated"] += 1
                 raise Broken(f"{name}: kept, and asked again: {prompt}")
 
     def check(self, name: str, scoped: bool, folder: Path, billed: Counter[str], books: Books) -> None:
@@ -349,7 +348,8 @@ class Trials:
         if scoped:
             spent, total = spend_log.of(str(folder / "runs" / RUN)), CALL_TOKENS * billed.total()
             if not spent.tokens - spent.presumed_tokens <= total <= spent.tokens:
-                raise Broken(f"{name}: {total} tokens were billed, {spent.tokens} counted, {spent.presumed_tokens} of them presumed")
+                counted = f"{spent.tokens} counted, {spent.presumed_tokens} of them presumed"
+                raise Broken(f"{name}: {total} tokens were billed, {counted}")
 
     def run(self, number: int) -> None:
         self.undisturbed()
@@ -372,7 +372,7 @@ def trials(number: int, seed: int, names: list[str]) -> int:
         trying.run(number)
     finally:
         trying.server.stop()
-        print(json.dumps({"seed": seed, "lost": 0, "repeated": 0, **trying.counts}))
+        print(json.dumps({"seed": seed, **trying.counts}))
     return 0
 
 

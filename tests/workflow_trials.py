@@ -167,9 +167,9 @@ class Server:
 
 
 class Books:
-    """What the journals and memo logs of a folder of runs say, by prompts. ended: leaves that ended well. charged: calls
-    of all leaves. presumed: leaves that were under way when a process died. dropped: leaves that ended otherwise than by
-    an answer of the server. logged: leaves that are kept."""
+    """What the journals and memo logs of a folder of runs say, by prompts. ended: leaves that ended well. charged:
+    calls of all leaves. presumed: leaves that were under way when a process died. dropped: leaves that ended otherwise
+    than by an answer of the server. logged: leaves that are kept."""
 
     def __init__(self, root: Path) -> None:
         self.ended: Counter[str] = Counter()

@@ -156,8 +156,9 @@ class Keys:
     def give_back(self, key: str, thunk: Any = None) -> None:
         """Tells that a leaf has failed: nothing is kept under its key."""
         base, _, ordinal = key.rpartition("_")
-        for one in self._around():
-            one.taken.pop(key, None)
+        if thunk is None:  # else nobody but the same computation takes it
+            for one in self._around():
+                one.taken.pop(key, None)
         self.given_back += 1  # so that thunks are never compared
         insort(self.free.setdefault(base, []), (int(ordinal), self.given_back, thunk))
 

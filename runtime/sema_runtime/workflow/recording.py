@@ -159,6 +159,8 @@ class Recording:
         """Takes leaves as asked that stood inside of one that was."""
         for key in keys:
             if leaf := self.by_key.get(key):
+                for attempt in self.others.get((leaf.phase, leaf.label, leaf.prompt), ()):
+                    attempt.asked = attempt.asked or attempt.is_before(leaf)
                 leaf.asked = True
             else:
                 self.nested.pop(key, None)
