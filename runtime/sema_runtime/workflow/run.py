@@ -10,13 +10,12 @@ from threading import RLock
 from sema_runtime.llm import guard, usage
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.conditions import condition_of
-from sema_runtime.values.maps import MISSING, HashMap, Map
-from sema_runtime.workflow import events, files, nested, origin, scope, troubles
+from sema_runtime.values.maps import MISSING, Map
+from sema_runtime.workflow import envelopes, events, files, nested, origin, scope, troubles
 from sema_runtime.workflow import keys as keys_of
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
-from sema_runtime.workflow.render import Rendering, error_shown, name_of, pretty_json, prompt_shown
+from sema_runtime.workflow.render import Rendering, error_shown, pretty_json, prompt_shown
 from sema_runtime.workflow.spend import Spend
 
 TYPE_CHECKING = False
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     Thunk = Callable[[], Any]
     Claimed = tuple[str, Journal]
 
-STATUS, SUCCESS, FAILED = keyword("status"), keyword("success"), keyword("failed")
 BODY_FAILED = "workflow body returned an error"
 OVER_BUDGET = "budget exceeded"
 UNMET = "completion policy not met"
@@ -137,7 +135,7 @@ class Run:
     @property
     def has_failed(self) -> bool:
         """Whether it has ended without what it was run for."""
-        return self.status == "failed" or _is_failure(self.envelope)
+        return self.status == "failed" or envelopes.is_failure(self.envelope)
 
     # The whole run
 
@@ -153,14 +151,18 @@ class Run:
                 self._close_servers()
         except BaseException as error:
             outside = outside or error
-        if self.policies and status == "success" and not _is_failure(envelope):
+        if self.policies and status == "success" and not envelopes.is_failure(envelope):
             from sema_runtime.workflow import policy
 
             missing = policy.missing_events(self.policies, self.emitted, self.directory if self.resuming else "")
             if missing:
-                envelope, status, reason = failure(missing), "failed", UNMET
+                envelope, status, reason = envelopes.failure(missing), "failed", UNMET
         if self.spend.over and outside is None:
-            envelope, status, reason = Map({STATUS: FAILED, keyword("reason"): OVER_BUDGET}), "failed", OVER_BUDGET
+            envelope, status, reason = (
+                Map({envelopes.STATUS: envelopes.FAILED, keyword("reason"): OVER_BUDGET}),
+                "failed",
+                OVER_BUDGET,
+            )
         self._end(envelope, status, reason)
         if outside is not None:
             raise outside
@@ -171,17 +173,17 @@ class Run:
         try:
             self._begin()
             with interrupts.released():
-                return self._connect_servers() or (_success(self._waited(body)), "success", None, None)
+                return self._connect_servers() or (envelopes.success(self._waited(body)), "success", None, None)
         except scope.Stop as stop:
             return stop.envelope, stop.status, stop.reason, None
         except troubles.Unwritable:
             raise
         except Exception as error:
             self.error = error
-            return failure(shown(error)), "failed", BODY_FAILED, None
+            return envelopes.failure(envelopes.shown(error)), "failed", BODY_FAILED, None
         except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
             self.interrupted = isinstance(error, KeyboardInterrupt)
-            return failure(_word(error)), "failed", _word(error), error
+            return envelopes.failure(envelopes.word(error)), "failed", envelopes.word(error), error
 
     def _begin(self) -> None:
         """Writes what stands at the beginning. Raises Unwritable when that can't be done."""
@@ -197,7 +199,9 @@ class Run:
             unfinished.tell_presumed(self, self.unfinished)
 
     def _say_started(self) -> None:
-        self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, _phases(self.meta)))
+        self.emit(
+            (events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, envelopes.phases(self.meta))
+        )
 
     def _waited(self, body: Thunk) -> Any:
         """The body's value. A run that pauses has other tasks end the steps that they have begun: they are paid for,
@@ -274,7 +278,7 @@ class Run:
             "doc": self.doc,
             "run_id": self.run_id,
             "code_version": self.settings.code_version,
-            "meta": _redacted(to_json(self.meta)),
+            "meta": envelopes.redacted(to_json(self.meta)),
         }
         self._write("metadata.json", pretty_json(metadata), "metadata")
 
@@ -371,7 +375,7 @@ class Run:
                 finally:
                     self._result(agent_id, "ok", rendering.shown(), took, tally)
                 return value
-            self._result(agent_id, "failed", error_shown(shown(failed)), took, tally)
+            self._result(agent_id, "failed", error_shown(envelopes.shown(failed)), took, tally)
         if self.spend.refused(failed):
             self.spend.refusals += 1
             return None  # as every leaf from now on
@@ -498,54 +502,3 @@ def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
             return thunk(), None
     except BaseException as error:
         return None, error
-
-
-def _success(value: Any) -> Any:
-    """The envelope of a body that has returned: its own, if it made one."""
-    if isinstance(value, Map | HashMap) and value.lookup(STATUS, MISSING) is not MISSING:
-        return value
-    return Map({STATUS: SUCCESS, keyword("value"): value})
-
-
-def _is_failure(envelope: Any) -> bool:
-    """Whether the body has given an envelope that says so."""
-    return isinstance(envelope, Map | HashMap) and envelope.lookup(STATUS) is FAILED
-
-
-def failure(message: str) -> Map:
-    """The envelope of a run that failed."""
-    return Map({STATUS: FAILED, keyword("error"): message})
-
-
-def shown(error: BaseException) -> str:
-    """An error as people see it."""
-    if not isinstance(error, Exception):
-        return _word(error)
-    condition = condition_of(error)
-    return "cancelled" if condition.kind == "cancelled" else condition.display()
-
-
-def _word(error: BaseException) -> str:
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted"
-    return "the program was ended" if isinstance(error, SystemExit) else "cancelled"
-
-
-def _phases(meta: Any) -> tuple[str, ...]:
-    """The phases that the meta map declares."""
-    from sema_runtime.values.matching import sequence_items
-
-    declared = meta.lookup(keyword("phases")) if isinstance(meta, Map) else None
-    names = map(name_of, sequence_items(declared) or ())
-    return tuple(name for name in names if name is not None)
-
-
-def _redacted(meta: Any) -> Any:
-    """The meta map as JSON, without the headers and the environment of MCP servers, where secrets are."""
-    servers = meta.get("mcp") if isinstance(meta, dict) else None
-    for spec in servers.values() if isinstance(servers, dict) else ():
-        for part in ("headers", "env"):
-            values = spec.get(part) if isinstance(spec, dict) else None
-            if isinstance(values, dict):
-                spec[part] = dict.fromkeys(values, "<redacted>")
-    return meta
