@@ -208,6 +208,7 @@ class Killing:
                     raise Broken("another result")
 
 
+LONGEST_PAUSE = 0.5  # seconds before a kill: a busy machine may have measured more
 STILL_RUNNING = 4  # the exit status of a process that finds another one at work
 
 
@@ -275,7 +276,7 @@ class Trials:
 
     def disturb(self, process: int, folder: Path, name: str, scoped: bool) -> None:
         """Kills a process, or stops it; a stopped one is killed or goes on."""
-        time.sleep(self.dice.uniform(0, 0.9 * self.wanted[name][2]))
+        time.sleep(self.dice.uniform(0, min(LONGEST_PAUSE, 0.9 * self.wanted[name][2])))
         if self.dice.random() < 0.75:
             self.counts["killed"] += 1
             os.kill(process, signal.SIGKILL)
