@@ -45,7 +45,8 @@ NO_APPROVAL_IN = {  # heads of forms that run their parts apart from the body, a
 NO_APPROVAL_IN_PREFIXED = ("async/", "term/with-", "workflow/step", "workflow/run", "workflow/checkpoint")
 APPROVAL_NEEDS = ("reason", "subject")
 STEP_OPTIONS = ("name", "schema", "tools", "agent", "policy")
-BUDGET_OPTIONS = ("tokens", "usd", "reserve")
+BUDGET_OPTIONS = ("tokens", "usd", "reserve", "scope")
+BUDGET_SCOPES = ("run", "process")
 BUDGET_HINT = "{:budget {:tokens 50000 :usd 0.50}}"
 OTHER_OPTIONS = "others go into (workflow/step {:name … :prompt p} (fn () (llm/complete p {:model …})))"
 DEBUG_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
@@ -298,6 +299,10 @@ def _check_budget(meta: Map, span: Any) -> Iterator[Diagnostic]:
         if name not in BUDGET_OPTIONS:
             problem = f":budget has an unknown key{'' if name is None else f' :{name}'}, which limits nothing"
             yield Diagnostic(WARNING, span, "W-BUDGET", problem, BUDGET_HINT)
+        elif name == "scope":
+            if type(value) not in (Symbol, List) and _name(value) not in BUDGET_SCOPES:
+                problem = ":budget :scope must be :run or :process"
+                yield Diagnostic(ERROR, span, "E-BUDGET-SCOPE", problem, "{:budget {:usd 5 :scope :run}}")
         elif name != "reserve" and type(value) not in (int, float, Symbol, List):
             yield Diagnostic(WARNING, span, "W-BUDGET", f":budget limits nothing: :{name} is no number", BUDGET_HINT)
 

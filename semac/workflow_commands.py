@@ -165,15 +165,18 @@ def unreadable(root: str) -> str | None:
 def opened(root: str, run_id: str, read: bool = True) -> Any:
     """The run of an id, or the latest. read: False when only its directory or its events one by one are wanted. Raises
     click.ClickException (status 2)."""
-    from sema_runtime.workflow.reading import RunNotFound, found_run, open_run, run_ids
+    from sema_runtime.workflow import nested
+    from sema_runtime.workflow.reading import RunNotFound, found_run, open_run
 
     if why := unreadable(root):
         raise Problem(f"cannot list {root}: {why}")
-    latest = run_ids(root) if run_id == LATEST else []
-    if run_id == LATEST and not latest:
-        raise Problem(f"no runs in {root}")
+    if run_id == LATEST and not os.path.lexists(os.path.join(root, LATEST)):
+        latest = nested.latest(root)
+        if latest is None:
+            raise Problem(f"no runs in {root}")
+        run_id = latest
     try:
-        return (open_run if read else found_run)(root, run_id if run_id in latest or not latest else latest[0])
+        return (open_run if read else found_run)(root, run_id)
     except (RunNotFound, ValueError) as error:
         raise Problem(str(error)) from None
     except OSError as error:

@@ -35,6 +35,8 @@ def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
     root = settings.root
     run_id = _named(options[kind], root, kind)
     _exists(run_id, root, kind)
+    if kind != "replay":
+        _refuse_inner(run_id, root, kind)
     if options["args_json"] is None:
         settings = replace(settings, args_json=_args_of(run_id, root))
     else:
@@ -48,16 +50,26 @@ def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
 
 
 def _named(run_id: str, root: str, kind: str) -> str:
-    """The id; for `latest`, unless a run is called so, that of the run that was written last."""
-    from sema_runtime.workflow.reading import run_ids
+    """The id; for `latest`, unless a run is called so, that of the run that was written last, and not of one inside of
+    it. Raises Refused."""
+    from sema_runtime.workflow import nested
     from semac.workflow_commands import LATEST
 
     if run_id != LATEST or os.path.lexists(os.path.join(root, LATEST)):
         return run_id
-    try:
-        return run_ids(root)[0]
-    except (OSError, IndexError):
-        raise Refused(f"no prior run to {kind} in {root}") from None
+    latest = nested.latest(root)
+    if latest is None:
+        raise Refused(f"no prior run to {kind} in {root}")
+    return latest
+
+
+def _refuse_inner(run_id: str, root: str, kind: str) -> None:
+    """A run inside of another one goes on, or is forked, with that one: a program begins with the outer workflow."""
+    from sema_runtime.workflow import nested
+
+    outer = nested.outermost(root, run_id)
+    if outer != run_id:
+        raise Refused(f"{run_id} ran inside of {outer}: --{kind} {outer}, and it is taken up with that one")
 
 
 def unlike(settings: Settings, file: str) -> str:

@@ -12,6 +12,7 @@ from sema_runtime.workflow.columns import FAILED
 from sema_runtime.workflow.reading import is_held
 from sema_runtime.workflow.segments import about
 from sema_runtime.workflow.tables import Agent
+from semac import workflow_presumed
 from semac.cli import standalone
 from semac.commands import SETTINGS
 from semac.tables import aligned, cut, one_line
@@ -135,6 +136,7 @@ def run_as_json(run: Any) -> dict[str, Any]:
         "other_events": run.others.counts(),
         "origin": run.origin and {"run_id": run.origin.run_id, "at": run.origin.at},
         "nested": [_nested_as_json(run, one) for one in run.nested],
+        "presumed": workflow_presumed.as_json(run),
         "problems": run.problems(),
         "metadata": run.metadata,
         "result": run.result,
@@ -238,7 +240,7 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     if waiting:
         said += ["", f"{'not started' if run.status == 'running' else 'skipped'}: {one_line(', '.join(waiting))}"]
     said += _nested(run, everything)
-    said += ["", _sums(run)]
+    said += ["", _sums(run), *workflow_presumed.notes(run)]
     result = _result(run)
     said += [f"result: {result}"] if result else []
     said += [f"note: {one_line(problem)}" for problem in run.problems()]

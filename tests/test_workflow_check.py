@@ -210,6 +210,12 @@ def test_forms_in_which_an_approval_may_stand(head: str) -> None:
     assert not [one for one in found(workflow(f'({head} "r" (approval :k options))')) if one[2].startswith("E-APP")]
 
 
+def test_scopes_of_budgets() -> None:
+    for scope, codes in ((":run", []), ('"process"', []), ("given", []), (":forever", ["E-BUDGET-SCOPE"])):
+        found = check_text(workflow("{:status :success}", f"{{:budget {{:usd 5 :scope {scope}}}}}"))
+        assert [one.code for one in found] == codes
+
+
 def test_every_code_has_a_test_and_stands_in_the_docs() -> None:
     root = Path(workflow_check.__file__).parent.parent
     codes = set(re.findall(r'"([EW]-[A-Z-]+)"', Path(workflow_check.__file__).read_text()))

@@ -80,10 +80,44 @@ def test_a_damaged_memo_that_is_nowhere_else(name: str, tmp_path: Path) -> None:
     assert third.prompts() == []  # what was damaged was written anew
 
 
-def test_a_memo_of_another_value_is_taken_as_it_is(tmp_path: Path, run: Path) -> None:
-    """A memo says what its leaf gave; who edits it edits the run."""
+def test_a_memo_of_another_value_is_damaged(tmp_path: Path, run: Path) -> None:
+    """One bit is enough, also where it is still JSON; the log has the value that the leaf gave."""
+    (memo,) = (one for one in (run / "memo").iterdir() if "<one>" in one.read_text())
+    memo.write_text('"<onf>"\n')
+    assert resumed(tmp_path, run).status == 0
+    assert json.loads((run / "result.json").read_text())["value"] == ["<one>", "<two>", 5]
+    assert calls(tmp_path) == ["one", "two"]
+
+
+def test_a_damaged_log_beside_a_good_file(tmp_path: Path, run: Path) -> None:
+    log = run / "memo.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"<one>", b"<onf>"))
+    assert resumed(tmp_path, run).status == 0
+    assert json.loads((run / "result.json").read_text())["value"] == ["<one>", "<two>", 5]
+
+
+@pytest.mark.parametrize("other", ["<onf>", "<ong>"])
+def test_when_both_are_damaged_the_step_is_asked_again_and_it_is_told(other: str, tmp_path: Path, run: Path) -> None:
+    (memo,) = (one for one in (run / "memo").iterdir() if "<one>" in one.read_text())
+    memo.write_text('"<onf>"\n')
+    log = run / "memo.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"<one>", other.encode()))
+    done = resumed(tmp_path, run)
+    if other == "<onf>":  # both have it: the checksum was damaged
+        assert (done.err, calls(tmp_path)) == ("", ["one", "two"])
+        return
+    assert json.loads((run / "result.json").read_text())["value"] == ["<one>", "<two>", 5]
+    assert calls(tmp_path) == ["one", "two", "one"]
+    assert done.err == (
+        f"warning: runs/{run.name}: damaged: 1 kept result could not be read; what they were kept for ran again\n"
+    )
+
+
+def test_without_a_log_a_memo_counts_as_it_is(tmp_path: Path, run: Path) -> None:
+    """As other implementations write them."""
     (memo,) = (one for one in (run / "memo").iterdir() if "<one>" in one.read_text())
     memo.write_text('{"edited": [1]}\n')
+    (run / "memo.jsonl").unlink()
     assert resumed(tmp_path, run).status == 0
     assert json.loads((run / "result.json").read_text())["value"] == [{"edited": [1]}, "<two>", 5]
 

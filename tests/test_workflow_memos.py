@@ -84,10 +84,18 @@ def test_files_that_a_power_failure_took_or_emptied_are_read_from_the_log(tmp_pa
 
 
 @pytest.mark.parametrize("damage", ['"<it', "{]\n", '"<item 0>"', "\x00\n"])
-def test_a_damaged_file_runs_its_leaf_again(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_file_is_read_from_the_log(tmp_path: Path, damage: str) -> None:
+    ran = run(tmp_path, FLOW, run_id="a")
+    memo_of(ran, "<item 0>").write_text(damage)
+    assert again(tmp_path) == []
+
+
+@pytest.mark.parametrize("damage", ['"<it', "{]\n", '"<item 0>"', "\x00\n"])
+def test_a_file_that_is_damaged_without_a_log_runs_its_leaf_again(tmp_path: Path, damage: str) -> None:
     ran = run(tmp_path, FLOW, run_id="a")
     file = memo_of(ran, "<item 0>")
     file.write_text(damage)
+    (tmp_path / "a" / "memo.jsonl").unlink()
     assert again(tmp_path) == ["item 0"]
     assert file.read_text() == '"<item 0>"\n'
 

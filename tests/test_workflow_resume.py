@@ -51,6 +51,16 @@ def test_killed_at_every_point(how: str, slow: str) -> None:
     assert json.loads(done.stdout)["kills"] >= 100
 
 
+def test_killed_and_stopped_at_random() -> None:
+    """SEMA_TRIALS=500 for many; the bill of a server is what the journals are held against."""
+    number = os.environ.get("SEMA_TRIALS", "12")
+    done = subprocess.run(
+        [sys.executable, KILLS, "trials", number], capture_output=True, text=True, timeout=120 + 5 * int(number)
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["trials"] == int(number)
+
+
 def test_killed_while_calls_are_under_way(tmp_path: Path) -> None:
     """Three calls: one answered, two hang when the process is killed. Then the first is not asked again."""
     (tmp_path / "w.sema").write_text(

@@ -13,6 +13,7 @@ from llm_support import llm as llm
 from test_mcp_oauth import Guarded, browser, guarded, mcp, server_url
 from workflow_schema import SCHEMA, check, check_journals
 from workflow_support import run
+from workflow_trouble import PROVIDER, flow
 
 from sema_runtime.workflow import approvals, events
 from sema_runtime.workflow.approvals import files, keys
@@ -134,6 +135,13 @@ def test_journals_that_overflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "journal.overflow" in names(tmp_path)
 
 
+def test_runs_that_are_killed(tmp_path: Path) -> None:
+    text = '(defworkflow w "" {} (step "a"))'
+    assert flow(tmp_path, PROVIDER + text, SEMA_WORKFLOW_FAULT="memo.write.before:1").status == -9
+    assert flow(tmp_path, PROVIDER + text, "--resume", "latest").status == 0
+    assert "agent.presumed" in names(tmp_path / "runs")
+
+
 def test_runs_that_end_early(tmp_path: Path) -> None:
     """By an error, the budget, inside of each other, in another's task, by (exit)."""
     for number, body in enumerate(
@@ -153,7 +161,7 @@ def test_runs_that_end_early(tmp_path: Path) -> None:
 
 def test_these_are_all() -> None:
     """Each kind that we write is caused by one of the tests above, but `memory`, which nothing writes."""
-    caused = PLAIN | TOOLS | {"journal.overflow"}
+    caused = PLAIN | TOOLS | {"journal.overflow", "agent.presumed"}
     caused |= {name for name in events.EVENTS if name.startswith(("policy.", "approval.", "auth."))}
     assert caused == {*events.EVENTS} - {"memory"}
     assert {*SCHEMA["$defs"]} - {"seq", "ts"} == {*events.EVENTS}

@@ -3,6 +3,9 @@
     python tests/workflow_kills.py points [LEAVES]         at every fault point, one after the other
     python tests/workflow_kills.py random N [LEAVES]       N times, after a random time, several times a run
     python tests/workflow_kills.py resumed [LEAVES]        at every fault point, again while it is resumed
+    python tests/workflow_kills.py trials N [SEED] [NAME]  N runs of the programs of workflow_trials.py, killed and
+                                                           stopped (SIGSTOP) at random times, resumed, and held
+                                                           against the bill of the server that they ask
 
 SLOW_DISK=1 in the environment: as on a disk that a thread waits for.
 
@@ -23,7 +26,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sema_runtime.workflow import faults, memo, scope
+from workflow_trials import BUDGET, CALL_TOKENS, HEAD, PROGRAMS, Books, Server
+
+from sema_runtime.values.errors import SemaError
+from sema_runtime.workflow import faults, memo, scope, spend_log
+from sema_runtime.workflow.reading import is_held
 from semac.session import Session
 
 PROGRAM = """
@@ -201,8 +208,180 @@ class Killing:
                     raise Broken("another result")
 
 
+LONGEST_PAUSE = 0.5  # seconds before a kill: a busy machine may have measured more
+STILL_RUNNING = 4  # the exit status of a process that finds another one at work
+
+
+class Trials:
+    """Runs programs again and again, each killed a few times. seed: of what is random here and in the server."""
+
+    def __init__(self, seed: int, names: list[str]) -> None:
+        self.dice = random.Random(seed)
+        self.server = Server(seed)
+        self.units: dict[tuple[str, bool], tuple[Session, Any]] = {}
+        self.wanted: dict[str, tuple[Any, Counter[str], float]] = {}  # result, leaves, seconds
+        self.counts: Counter[str] = Counter()
+        self.names = names
+        for name in names:
+            for scoped in (False, True):
+                session = Session("trial.sema")
+                text = HEAD + PROGRAMS[name].replace("META", BUDGET if scoped else "{}")
+                self.units[name, scoped] = session, session.compile(text, "trial.sema", "program")
+        os.environ["TRIAL_SERVER"] = f"{self.server.url}/v1"
+        for module in NEEDED:
+            import_module(module)
+
+    def child(self, folder: Path, name: str, scoped: bool, resume: bool) -> int:
+        process = os.fork()
+        if process:
+            return process
+        status = 3
+        try:
+            os.chdir(folder)
+            scope.settings.set(scope.Settings(root="runs", run_id=RUN, resume=resume, code_version="v1"))
+            session, unit = self.units[name, scoped]
+            session.execute(unit)
+            (folder / "modules").write_text("\n".join(sys.modules))
+            status = 0
+        except SemaError as error:
+            status = STILL_RUNNING if "is still running" in error.message else 3
+        finally:
+            os._exit(status)
+
+    def undisturbed(self) -> None:
+        for name in self.names:
+            for _ in range(2):  # the second time with everything imported
+                with tempfile.TemporaryDirectory() as directory:
+                    folder = Path(directory)
+                    self.server.fresh()
+                    began = time.monotonic()
+                    if self.status(self.child(folder, name, True, False)) != 0:
+                        raise Broken(f"{name} doesn't run")
+                    took = time.monotonic() - began
+                    for module in (folder / "modules").read_text().splitlines():
+                        if module.startswith("sema_runtime."):
+                            import_module(module)
+                    self.wanted[name] = self.result(folder), Books(folder / "runs").ended, took
+
+    def result(self, folder: Path) -> Any:
+        found = json.loads((folder / "runs" / RUN / "result.json").read_text())
+        if found["status"] != "success":
+            raise Broken(f"{found}")
+        return found
+
+    def status(self, process: int) -> int | None:
+        """The exit status; None when it was killed."""
+        _, status = os.waitpid(process, 0)
+        return None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+    def disturb(self, process: int, folder: Path, name: str, scoped: bool) -> None:
+        """Kills a process, or stops it; a stopped one is killed or goes on."""
+        time.sleep(self.dice.uniform(0, min(LONGEST_PAUSE, 0.9 * self.wanted[name][2])))
+        if self.dice.random() < 0.75:
+            self.counts["killed"] += 1
+            os.kill(process, signal.SIGKILL)
+            return
+        os.kill(process, signal.SIGSTOP)
+        _, status = os.waitpid(process, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            raise Ended(os.WEXITSTATUS(status))
+        self.counts["stopped"] += 1
+        if (folder / "runs" / RUN / FIRST).exists() and is_held(str(folder / "runs" / RUN)):
+            beside = self.status(self.child(folder, name, scoped, True))
+            if beside != STILL_RUNNING:
+                raise Broken(f"{name}: resumed beside a stopped process: {beside}")
+            self.counts["refused beside"] += 1
+        if self.dice.random() < 0.5:
+            os.kill(process, signal.SIGKILL)
+        os.kill(process, signal.SIGCONT)
+
+    def one(self, name: str, scoped: bool) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            folder = Path(directory)
+            self.server.fresh()
+            left, before, was_billed = self.dice.randint(1, 5), Books(folder / "runs"), Counter[str]()
+            status: int | None = None
+            while status is None:
+                resume = (folder / "runs" / RUN / FIRST).exists()
+                process = self.child(folder, name, scoped, resume)
+                try:
+                    if left:
+                        left -= 1
+                        self.disturb(process, folder, name, scoped)
+                    status = self.status(process)
+                except Ended as ended:
+                    status = ended.status
+                self.counts["processes"] += 1
+                billed, books = self.server.billed(), Books(folder / "runs")
+                if name != "timeouts":
+                    self.none_again(name, before, books, was_billed, billed)
+                before, was_billed = books, billed
+            if status != 0:
+                raise Broken(f"{name}: a run ended with status {status}")
+            self.check(name, scoped, folder, billed, books)
+
+    def none_again(
+        self, name: str, before: Books, books: Books, was_billed: Counter[str], billed: Counter[str]
+    ) -> None:
+        """Leaves of which all that there are had been kept aren't asked again."""
+        for prompt, times in before.logged.items():
+            if times >= self.wanted[name][1][prompt] and billed[prompt] > was_billed[prompt]:
+                raise Broken(f"{name}: kept, and asked again: {prompt}")
+
+    def check(self, name: str, scoped: bool, folder: Path, billed: Counter[str], books: Books) -> None:
+        result, leaves, _ = self.wanted[name]
+        if self.result(folder) != result:
+            raise Broken(f"{name}: another result: {self.result(folder)}")
+        for prompt in {*leaves, *books.ended}:
+            most = 2 if name == "timeouts" and prompt.startswith("slow") else leaves[prompt]
+            if not leaves[prompt] <= books.ended[prompt] <= max(most, leaves[prompt]) and name != "timeouts":
+                raise Broken(f"{name}: {prompt} has ended {books.ended[prompt]} times, not {leaves[prompt]}")
+        for prompt in {*billed, *books.charged}:
+            rounds = 2 if prompt.startswith(("agent", "tools")) else 1
+            unknown = billed[prompt] - books.charged[prompt]
+            if not 0 <= unknown <= rounds * books.presumed[prompt] + books.dropped[prompt]:
+                raise Broken(
+                    f"{name}: {prompt}: billed {billed[prompt]} times, charged {books.charged[prompt]}, presumed"
+                    f" {books.presumed[prompt]}, dropped {books.dropped[prompt]}"
+                )
+            self.counts["presumed and billed"] += unknown
+        self.counts["leaves"] += books.ended.total()
+        if scoped:
+            spent, total = spend_log.of(str(folder / "runs" / RUN)), CALL_TOKENS * billed.total()
+            if not spent.tokens - spent.presumed_tokens <= total <= spent.tokens:
+                counted = f"{spent.tokens} counted, {spent.presumed_tokens} of them presumed"
+                raise Broken(f"{name}: {total} tokens were billed, {counted}")
+
+    def run(self, number: int) -> None:
+        self.undisturbed()
+        for index in range(number):
+            self.one(self.names[index % len(self.names)], self.dice.random() < 0.5)
+            self.counts["trials"] += 1
+
+
+class Ended(Exception):
+    """A process had ended before it could be stopped."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def trials(number: int, seed: int, names: list[str]) -> int:
+    trying = Trials(seed, names)
+    try:
+        trying.run(number)
+    finally:
+        trying.server.stop()
+        print(json.dumps({"seed": seed, **trying.counts}))
+    return 0
+
+
 def main(arguments: list[str]) -> int:
     kind = arguments[0]
+    if kind == "trials":
+        seed = int(arguments[2]) if len(arguments) > 2 else 1
+        return trials(int(arguments[1]), seed, arguments[3:] or [*PROGRAMS])
     if os.environ.get("SLOW_DISK"):
         memo.QUICK = 0.0
     numbers = [int(one) for one in arguments[1:]]

@@ -1019,6 +1019,7 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
     'workflow/approval': ('lib.workflow_policies', 'workflow_approval', 2, 2, 'any', '', False),
     'workflow/check': ('lib.workflow_check', 'workflow_check', 1, 1, 'list', '', False),
     'workflow/checkpoint': ('lib.workflows', 'workflow_checkpoint', 1, 2, 'any', '', False),
+    'workflow/idempotency-key': ('lib.workflows', 'workflow_idempotency_key', 0, 0, 'string', '', False),
     'workflow/mcp-handle': ('lib.workflows', 'workflow_mcp_handle', 1, 1, 'string', '', False),
     'workflow/phase': ('lib.workflows', 'workflow_phase', 1, 1, 'nil', '', False),
     'workflow/policy-without': ('lib.workflow_policies', 'workflow_policy_without', 2, 2, 'any', '', False),

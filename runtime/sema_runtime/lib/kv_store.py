@@ -11,11 +11,11 @@ import os
 
 from sema_runtime.capabilities import check_path
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.appending import lock
-from sema_runtime.lib.file_access import failed
+from sema_runtime.lib.file_access import failed, reason
 from sema_runtime.lib.input_files import path_of
 from sema_runtime.lib.replacing import Replacement, remove_leftovers
 from sema_runtime.lib.text_args import text_of
+from sema_runtime.locks import locked
 from sema_runtime.tasks.background import Lane
 from sema_runtime.values.errors import IoError, SemaError
 from sema_runtime.values.lists import List
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 << 20  # of the file
 MAX_ITEMS = 1_000_000
-LOCK_SECONDS = 10.0  # then another program is taken to have stopped in its turn
+LOCK_SECONDS = 10.0  # a turn takes milliseconds
+LOCK_PAUSE = 0.002
 SPLIT_HINT = "split the data across multiple kv stores"
 
 stores: dict[str, Store] = {}
@@ -82,14 +83,35 @@ class Store:
     def change(self, function: str, key: str, text: str | None, work: Work) -> bool:
         """Gives a key that JSON text, or deletes it when there is none. Whether the key was there before."""
         check_path(function, self.path)
-        folder = _opened_folder(self.target)
-        if folder is None:
-            return self._change(function, key, text)
         try:
-            lock(folder, LOCK_SECONDS, work.check)
+            folder = os.open(os.path.dirname(self.target), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise failed(function, self.path, error) from None
+        try:
+            self._wait_for_turn(function, folder, work)
             return self._change(function, key, text)
         finally:
             os.close(folder)
+
+    def _wait_for_turn(self, function: str, folder: int, work: Work) -> None:
+        """Locks the file's folder. Raises IoError when that can't be done: changes of others would be lost."""
+        from time import monotonic, sleep
+
+        until = monotonic() + LOCK_SECONDS
+        try:
+            while not locked(folder):
+                if monotonic() > until:
+                    raise IoError(
+                        f"{function} {self.path}: another program has locked its folder for {LOCK_SECONDS:g} s",
+                        "end or continue that program (it may be stopped), and try again",
+                    )
+                work.check()
+                sleep(LOCK_PAUSE)
+        except OSError as error:
+            raise IoError(
+                f"{function} {self.path}: its folder can't be locked: {reason(error)}",
+                "keep the store on a file system that has locks (flock)",
+            ) from None
 
     def _change(self, function: str, key: str, text: str | None) -> bool:
         if self.version_on_disk() not in (self.version, None):
@@ -121,14 +143,6 @@ class Store:
             self.version = self.version_on_disk()
         except OSError as error:
             raise failed(function, self.path, error) from None
-
-
-def _opened_folder(path: str) -> int | None:
-    """The folder of a file; None where it can't be opened, which writing tells."""
-    try:
-        return os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
 
 
 def _too_large(function: str, what: str, size: int) -> SemaError:

@@ -80,9 +80,11 @@ def workflow_step(options: Any, thunk: Any) -> Any:
     if not isinstance(options, Map | HashMap):
         return run.leaf(name_of(options) or "step", "", "", thunk)
     name = name_of(options.lookup(keyword("name")))
-    prompt = _text(options, "__prompt") or _text(options, "prompt")
+    asked = _text(options, "__prompt")  # of the macro: all that the answer depends on
+    prompt = asked or _text(options, "prompt")
     rules = options.lookup(keyword("policy"))
-    return run.leaf("step" if name is None else name, prompt, _text(options, "__schema-repr"), thunk, rules)
+    schema = _text(options, "__schema-repr")
+    return run.leaf("step" if name is None else name, prompt, schema, thunk, rules, by_prompt=bool(asked))
 
 
 def _text(options: Map, name: str) -> str:
@@ -108,6 +110,28 @@ def workflow_checkpoint(key: Any, thunk: Any = MISSING) -> Any:
     if thunk is MISSING:
         return run.state.get(name)
     return run.checkpoint(name, function_of(thunk))
+
+
+@builtin("workflow/idempotency-key", returns="string")
+def workflow_idempotency_key() -> str:
+    """The key of the step or checkpoint around it: the same each time that the run comes to it, resumed or not, and
+    another one for every other place and run. A service that takes such a key does what it is asked once, although the
+    checkpoint asks again after a crash.
+
+    (define (pay) (checkpoint :paid (workflow/idempotency-key)))
+    (string? (:value (workflow/run "demo" "" {} pay))) => #t
+    ; (http/post "https://pay.example" {:headers {"Idempotency-Key" (workflow/idempotency-key)} :body "order 7"})
+    (workflow/idempotency-key) ! workflow/idempotency-key outside a checkpoint or step
+    """
+    from sema_runtime.workflow import scope
+
+    run, key = scope.current(), scope.key.get()
+    if run is None or not key:
+        raise SemaError(
+            "workflow/idempotency-key outside a checkpoint or step",
+            'ask for it where the effect is: (checkpoint :paid (http/post url {:headers {"Idempotency-Key" …}}))',
+        )
+    return f"{run.run_id}/{key}"
 
 
 @builtin("workflow/tool-call", returns="nil")

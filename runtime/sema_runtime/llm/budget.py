@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.llm.reserve import Hold
+    from sema_runtime.workflow.spend_log import SpendLog
 
 ADVICE = "raise the limit, or ask for less: fewer rounds (:max-turns), a smaller :max-tokens, a cheaper model"
 UNITS = 10**12  # of a dollar: reserving frames count in integers, so that no sum is rounded past its limit
@@ -46,7 +47,8 @@ class BudgetError(LlmError):
 @dataclass(slots=True, eq=False)
 class Frame:
     """Limits (None: not limited) and what was spent under them. pre_gate: refuse to open a stream once spent.
-    reserve: hold back what calls may cost. outer: the reserving frames around this one. held: by calls under way."""
+    reserve: hold back what calls may cost. outer: the reserving frames around this one. held: by calls under way. log:
+    where holds and charges are written down, of a budget that outlives the process."""
 
     max_cost_usd: float | None = None
     max_tokens: int | None = None
@@ -59,6 +61,7 @@ class Frame:
     held_units: int = 0
     held_tokens: int = 0
     queue: Any = None  # reserve.Queue, of an outermost reserving frame
+    log: SpendLog | None = None
 
     def charged(self) -> tuple[Frame, ...]:
         """Every frame that a call made here is charged to."""
@@ -72,7 +75,10 @@ class Frame:
         limit = self.max_cost_usd
         return None if limit is None or limit == inf else floor(limit * UNITS)
 
-    def charge(self, tokens: int, cost_usd: float | None) -> None:
+    def charge(self, tokens: int, cost_usd: float | None, hold: Hold | None = None) -> None:
+        """hold: of the call, if it was held here."""
+        if self.log is not None:
+            self.log.spent(hold, tokens, units(cost_usd or 0.0))
         self.spent_tokens += tokens
         if cost_usd:
             self.spent_units += units(cost_usd)
@@ -131,7 +137,7 @@ def charge(tokens: int, cost_usd: float | None, model: str, hold: Hold | None = 
         for one in frame.charged():
             if hold is not None and one.reserve:
                 if hold.live:  # else it was charged when the stream was abandoned
-                    one.charge(*hold.at_least(tokens, cost_usd))
+                    one.charge(*hold.at_least(tokens, cost_usd), hold)
             else:
                 one.charge(tokens, cost_usd)
                 if cost_usd is None and tokens and one.max_cost_usd is not None:

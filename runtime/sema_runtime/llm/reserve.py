@@ -68,6 +68,8 @@ class Hold:
             for frame in self.frames:
                 frame.held_tokens -= self.tokens
                 frame.held_units -= self.units
+                if frame.log is not None:
+                    frame.log.free(self)
             queue = _queue_of(self.frames)
             queue.holds.discard(self)
             queue.serve()
@@ -88,7 +90,7 @@ class Hold:
         with budget.lock:
             if self.live:
                 for frame in self.frames:
-                    frame.charge(*self.at_least(self.tokens, self.units / UNITS))
+                    frame.charge(*self.at_least(self.tokens, self.units / UNITS), self)
                 self._release()
 
 
@@ -147,7 +149,12 @@ class Queue:
             if one.room.done() or (innermost in full and not one.behalf):
                 continue
             if _fits(one.need, one.frames):
-                self._answer(one, _held(one.need, one.frames, self), None)
+                try:
+                    hold = _held(one.need, one.frames, self)
+                except LlmError as unwritten:
+                    self._answer(one, None, unwritten)
+                else:
+                    self._answer(one, hold, None)
             elif error := _hopeless(one.need, one.frames):
                 self._answer(one, None, error)
             else:
@@ -294,7 +301,19 @@ def _queue_of(frames: tuple[Frame, ...]) -> Queue:
 
 
 def _held(need: Need, frames: tuple[Frame, ...], queue: Queue) -> Hold:
+    """Raises LlmError when a frame can't write it down."""
     hold = Hold(frames, need.tokens, units(need.cost_usd or 0.0))
+    logs = [frame.log for frame in frames if frame.log is not None]
+    try:
+        for log in logs:
+            log.hold(hold, hold.tokens, hold.units)
+    except OSError as error:
+        for log in logs:
+            log.free(hold)
+        why = f"{log.folder}: {error.strerror or error}"
+        raise LlmError(
+            f"the budget of the whole run can't be written down: {why} — not sent", "make room, and resume the run"
+        ) from None
     for frame in frames:
         frame.held_tokens += hold.tokens
         frame.held_units += hold.units

@@ -77,6 +77,15 @@ def start(
     )
 
 
+def latest(root: str | os.PathLike[str] | None = None) -> str | None:
+    """The id of the run that was written last, as `latest` on the command line: of a run inside of another one, that of
+    the outermost. None when there is none. root: as for `start`."""
+    from sema_runtime.workflow import nested
+    from sema_runtime.workflow.scope import Settings
+
+    return nested.latest(Settings.from_environment().root if root is None else os.fspath(root))
+
+
 async def replayed(
     function: Callable[..., Any], /, *arguments: Any, run_id: str, root: str | os.PathLike[str] | None = None
 ) -> Replayed:

@@ -93,6 +93,16 @@ class AgentToolResult(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AgentPresumed(Event):
+    """A leaf that was under way when an earlier process of the run died: its calls may have been charged. agent: its id
+    in the journal's file of that number, segment."""
+
+    name = "agent.presumed"
+    agent: str
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint(Event):
     """phase_seq: the seq of the phase.started before it. content_key: the name of its memo."""
 

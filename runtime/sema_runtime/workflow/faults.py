@@ -11,7 +11,7 @@ import os
 SIDES = ("before", "after")
 WORK = (
     *("claim", "journal.write", "journal.sync"),
-    *("memo.write", "memo.log", "memo.sync", "memo.folder"),
+    *("memo.write", "memo.log", "memo.sync", "memo.folder", "spend.write"),
     *("metadata.write", "metadata.sync", "metadata.rename", "metadata.folder"),
     *("result.write", "result.sync", "result.rename", "result.folder"),
 )

@@ -37,7 +37,7 @@ def finished_at(root: str, run_id: str, at: str) -> frozenset[str]:
     run = found_run(root, run_id)
     agents, keys = _until(run, place(at), at)
     try:
-        for key, fields, _ in memo_log.entries(run.folder):
+        for key, fields in memo_log.headers(run.folder):
             if "from" in fields or (fields.get("segment"), fields.get("agent_id")) in agents:
                 keys.add(key)
     except FileNotFoundError:

@@ -204,7 +204,13 @@ def claim(root: str, run_id: str | None) -> tuple[str, Journal]:
             journal = Journal(folder)
         except FileExistsError:
             continue
-        _locked(journal.descriptor)  # as long as it is open, no other process can resume this run
+        try:
+            _locked(journal.descriptor)  # as long as it is open, no other process can resume this run
+        except OSError as error:
+            journal.abandon()
+            with suppress(OSError):
+                os.rmdir(folder)  # if nothing else was in it
+            raise _no_lock(error, folder) from None
         return name, journal
     if run_id is None:
         raise ValueError("no free run id found")
@@ -222,7 +228,12 @@ def claim_segment(root: str, run_id: str | None) -> tuple[str, Journal]:
     if not os.path.isfile(first):
         raise ValueError(CANNOT_RESUME.format(first))
     held = os.open(first, os.O_RDONLY | os.O_CLOEXEC)
-    if not _locked(held):
+    try:
+        is_ours = _locked(held)
+    except OSError as error:
+        os.close(held)
+        raise _no_lock(error, folder) from None
+    if not is_ours:
         os.close(held)
         raise ValueError(f'workflow run "{run_id}" is still running; resume it when it has ended')
     number = 1
@@ -233,17 +244,14 @@ def claim_segment(root: str, run_id: str | None) -> tuple[str, Journal]:
             number += 1
 
 
+def _no_lock(error: OSError, folder: str) -> OSError:
+    why = f"cannot lock the journal ({error.strerror or error}); keep runs on a file system with locks (flock)"
+    return OSError(error.errno, why, folder)
+
+
 def _locked(descriptor: int) -> bool:
-    """Locks a file for as long as it is open, or its process lives; False when somebody else has. True where the
-    system or the file system knows no such locks."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:
-        return True
-    try:
-        flock(descriptor, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass
-    return True
+    """Locks a file for as long as it is open, or its process lives; False when somebody else has. Raises OSError where
+    the system or the file system can't lock: whether somebody writes this run isn't known then."""
+    from sema_runtime.locks import locked
+
+    return locked(descriptor)

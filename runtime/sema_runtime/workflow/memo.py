@@ -35,11 +35,16 @@ WAITING_BYTES = 64 << 20  # of values that can't be written now: kept in memory 
 
 
 class Memo(NamedTuple):
-    """text: the value's JSON. logged: its line in the log."""
+    """text: the value's JSON. where: what the log says of it. filed: whether it is in its file."""
 
     key: str
     text: str
-    logged: bytes
+    where: dict[str, Any]
+    filed: bool = False
+
+    def logged(self) -> bytes:
+        """Its line in the log."""
+        return memo_log.line(self.key, self.where if self.filed else {**self.where, "file": False}, self.text)
 
 
 class Memos:
@@ -49,7 +54,7 @@ class Memos:
     def __init__(self, folder: str) -> None:
         self.folder = os.path.join(folder, FOLDER)
         self.log = memo_log.MemoLog(folder)
-        self.lost = memo_log.Lost(folder, self.folder)
+        self.logged = memo_log.Logged(folder, self.folder)
         self.most = setting("SEMA_WORKFLOW_MEMO_MAX", MOST)
         self.count = 0
         self.made = False
@@ -66,30 +71,44 @@ class Memos:
 
     def find(self, key: str) -> Any:
         """The value kept under a key. MISSING: there is none, or it can't be read."""
-        missing = False
+        data, why, entry = b"", "", self.logged.entry(key)
         try:
-            with open(self._path(key), encoding="utf-8", newline="") as file:
-                text = file.read()
-            if text.strip("\0"):
-                return self._value(text)
+            with open(self._path(key), "rb") as file:
+                data = file.read()
+            value = self._value(key, data.removesuffix(b"\n"), entry) if data.endswith(b"\n") else MISSING
+            if value is not MISSING:
+                return value
+            why = "damaged" if data.strip(b"\0") else ""
         except FileNotFoundError:
-            missing = True
+            if entry is None or not (self.logged.has_missing or not entry.filed):
+                return MISSING
         except (NotADirectoryError, IsADirectoryError):
             pass  # something is in the way; the log may have it
-        except UnicodeDecodeError:
-            return self._value("")
         except OSError as error:
-            return self._not_read(error.strerror or "unreadable")
-        logged = self.lost.find(key, missing)  # a power failure leaves no file, an empty one, or zeros
-        return MISSING if logged is None else self._value(f"{logged}\n")
+            why = error.strerror or "unreadable"
+        return self._from_log(key, data, entry, why)
 
-    def _value(self, text: str) -> Any:
+    def _from_log(self, key: str, data: bytes, entry: memo_log.Entry | None, why: str) -> Any:
+        """The value as the log has it. data: what is in the file. why: what is wrong with that, "" for what is no
+        damage if the log doesn't have it either."""
+        text = None if entry is None else self.logged.value(entry)
+        if text is not None:
+            value = self._value(
+                key, text, None if data == text + b"\n" else entry
+            )  # the same twice: the sum is damaged
+            if value is not MISSING:
+                return value
+            why = why or "damaged"
+        return self._not_read(why) if why else MISSING
+
+    def _value(self, key: str, text: bytes, entry: memo_log.Entry | None) -> Any:
+        """The value of a JSON text. MISSING: it is damaged."""
+        if entry is not None and entry.sum is not None and entry.sum != memo_log.checksum(key, text):
+            return MISSING
         try:
-            if text.endswith("\n"):  # else its end is missing
-                return from_json(text)
-        except SemaError:
-            pass
-        return self._not_read("damaged")
+            return from_json(text.decode())
+        except (SemaError, UnicodeDecodeError):
+            return MISSING
 
     def _not_read(self, why: str) -> Any:
         self.unread += 1
@@ -106,7 +125,7 @@ class Memos:
         if self.count >= self.most:
             return
         self.count += 1
-        if not self._write([Memo(key, text, memo_log.line(key, where, text))]):
+        if not self._write([Memo(key, text, where)]):
             return
         from sema_runtime.tasks.background import others_may_run
 
@@ -152,52 +171,76 @@ class Memos:
             self.close()
 
     def _write(self, batch: list[Memo]) -> bool:
-        """Writes values, and those that wait; whether they are in the log."""
-        batch, self.waiting = [*self.waiting, *batch], []
-        left = [memo for memo in batch if not self._put(memo)]
+        """Writes values, and those that wait; whether they are in the log. The log comes before what a file holds: it
+        alone says what a leaf used. A file that was only made is empty, and read from the log."""
+        waited, self.waiting = self.waiting, []
+        made = [self._made(memo.key) for memo in batch]
+        batch = [memo._replace(filed=file is not None) for memo, file in zip(batch, made, strict=True)]
+        lines = [memo.logged() for memo in (*waited, *batch)]
         try:
-            self.log.append(b"".join(memo.logged for memo in batch))
+            self.log.append(b"".join(lines))
         except OSError as error:
             self.trouble = error.strerror or str(error)
-            self._wait(left)
-            return False
-        return True
+            is_logged = False
+        else:
+            is_logged = True
+        batch = [
+            memo if file is None or self._fill(file, memo.text) or is_logged else memo._replace(filed=False)
+            for memo, file in zip(batch, made, strict=True)
+        ]
+        if not is_logged:
+            self._wait([*waited, *batch], lines)
+        return is_logged
 
-    def _wait(self, memos: list[Memo]) -> None:
+    def _wait(self, memos: list[Memo], lines: list[bytes]) -> None:
+        """Has those wait that aren't in the log. (What is in a file only is kept, but without what it used.)"""
         size = 0
-        for memo in memos:
-            size += len(memo.logged)
+        for memo, line in zip(memos, lines, strict=True):
+            size += len(line)
             if size <= WAITING_BYTES:
                 self.waiting.append(memo)
-            else:
+            elif not memo.filed:
                 self.lost_count += 1
+
+    def note(self, key: str, where: dict[str, Any]) -> None:
+        """Writes the line of a kept value once more, with other fields. What can't be written is left out."""
+        entry = self.logged.entry(key)
+        text = None if entry is None else self.logged.value(entry)
+        if entry is None or text is None or entry.sum not in (None, memo_log.checksum(key, text)):
+            return
+        fields = {**where, **({"inside": found} if (found := self.logged.inside(key)) else {})}
+        with suppress(OSError, UnicodeDecodeError):
+            self.log.append(Memo(key, text.decode(), fields, entry.filed).logged())
 
     @property
     def unkept(self) -> int:
-        return len(self.waiting) + self.lost_count
+        return sum(not memo.filed for memo in self.waiting) + self.lost_count
 
-    def _put(self, memo: Memo) -> bool:
-        """Whether a memo's file could be written. What a process that died here left has no end of line."""
-        path = self._path(memo.key)
+    def _made(self, key: str) -> int | None:
+        """The descriptor of a memo's file, which is new and empty. None when there can't be one."""
         try:
             if not self.made:
                 make_folders(self.folder)
                 self.made = True
             if faults.armed:
                 faults.passed("memo.write.before")
-            descriptor = _new_file(path)
+            file = _new_file(self._path(key))
         except OSError:
-            return False
+            return None
+        if faults.armed:
+            faults.passed("memo.write.made")
+        return file
+
+    def _fill(self, file: int, text: str) -> bool:
+        """Whether a value could be written to its file, which is empty otherwise."""
         try:
-            if faults.armed:
-                faults.passed("memo.write.made")
-            write_all(descriptor, f"{memo.text}\n".encode())
+            write_all(file, f"{text}\n".encode())
         except OSError:
             with suppress(OSError):
-                os.remove(path)
+                os.ftruncate(file, 0)
             return False
         finally:
-            os.close(descriptor)
+            os.close(file)
         if faults.armed:
             faults.passed("memo.write.after")
         return True
@@ -221,8 +264,8 @@ class Memos:
                         copyfile(os.path.join(theirs, name), self._path(key))
         with suppress(OSError):
             taken = [
-                memo_log.line(key, {"from": fork.run_id}, memo_log.value_of(logged))
-                for key, _, logged in memo_log.entries(run)
+                memo_log.line(key, _of_fork(fork.run_id, fields), memo_log.value_of(logged))
+                for key, fields, logged in memo_log.entries(run)
                 if keys is None or key in keys
             ]
             if taken:
@@ -238,6 +281,11 @@ class Memos:
             if self.working:
                 return  # the thread will close it
         self.log.close()
+
+
+def _of_fork(run_id: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the log of a fork says of a value of the run that it comes from."""
+    return {"from": run_id, **{name: fields[name] for name in ("inside", "file") if name in fields}}
 
 
 def _new_file(path: str) -> int:

@@ -45,9 +45,10 @@ def note(folder: str, one: Nested) -> None:
             os.close(descriptor)
 
 
-def of(folder: str) -> dict[str, Nested]:
-    """The runs inside of a run by their keys, each as it was the last time. Damaged lines are left out."""
-    found = {}
+def all_of(folder: str) -> list[Nested]:
+    """What is noted of the runs inside of a run, line by line: one that went on is there several times. Damaged lines
+    are left out."""
+    found = []
     with suppress(OSError), open(os.path.join(folder, NAME), "rb") as file:
         for line in file:
             try:
@@ -55,8 +56,18 @@ def of(folder: str) -> dict[str, Nested]:
             except (ValueError, TypeError, RecursionError):
                 continue
             if type(one.key) is type(one.run_id) is type(one.workflow) is str:
-                found[one.key] = one
+                found.append(one)
     return found
+
+
+def runs_of(folder: str) -> list[Nested]:
+    """The runs inside of a run, each once, in the order in which they first began."""
+    return list({one.run_id: one for one in all_of(folder)}.values())
+
+
+def of(folder: str) -> dict[str, Nested]:
+    """The runs inside of a run by their keys: of several attempts the last one."""
+    return {one.key: one for one in all_of(folder)}
 
 
 def before(folder: str, settings: Settings) -> dict[str, str]:
@@ -67,3 +78,31 @@ def before(folder: str, settings: Settings) -> dict[str, str]:
     elif not settings.resume:
         return {}
     return {key: one.run_id for key, one in of(folder).items()}
+
+
+def outer_of(root: str) -> dict[str, str]:
+    """For each run of a folder of runs that is inside of another one, that one's id."""
+    found = {}
+    with suppress(OSError):
+        for name in os.listdir(root):
+            for one in all_of(os.path.join(root, name)):
+                if one.run_id != name:
+                    found[one.run_id] = name
+    return found
+
+
+def outermost(root: str, run_id: str) -> str:
+    """The run around a run, and around that one, as far as they are there: what can be gone on with."""
+    around, passed = outer_of(root), {run_id}
+    while (outer := around.get(run_id)) is not None and outer not in passed:
+        passed.add(outer)
+        run_id = outer
+    return run_id
+
+
+def latest(root: str) -> str | None:
+    """The run of a folder that was written last, by itself or by a run inside of it; None when there is none."""
+    from sema_runtime.workflow.reading import run_ids
+
+    ids = run_ids(root)
+    return outermost(root, ids[0]) if ids else None

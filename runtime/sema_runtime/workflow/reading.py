@@ -226,7 +226,7 @@ class Run:
     @property
     def nested(self) -> list[Nested]:
         """The runs inside of this one, in the order in which they first began."""
-        return list(nested.of(self.folder).values())
+        return nested.runs_of(self.folder)
 
     def _json(self, name: str) -> Any:
         try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from sema_runtime.workflow.nested import Nested
     from sema_runtime.workflow.reading import Run
 
 GONE = ("error: cancelled", "error: interrupted", "error: the run ended before this step")
@@ -60,6 +61,10 @@ class Leaf:
     def place(self) -> str:
         return f"event {self.seq} of {segment_name(self.segment)}"
 
+    def is_before(self, other: Leaf) -> bool:
+        """Whether it failed in the process in which the other succeeded, before that one."""
+        return self.status == "failed" and self.segment == other.segment and self.seq < other.seq
+
     def what(self) -> str:
         return f"{'step' if self.agent_id else 'checkpoint'} {self.label}{in_phase(self.phase)}"
 
@@ -89,7 +94,7 @@ class Recording:
         self.names: set[str] = set()  # of all events
         self.result = run.result
         self.problems = run.problems()
-        self.nested = nested.of(run.folder)
+        self.nested = _nested(run.folder)
         self.inside: list[Recording] = []  # those of nested runs that the replay came to
         self.memos = Memos(run.folder)
         self.phases: list[str] = []
@@ -106,9 +111,10 @@ class Recording:
 
     def run_inside(self, key: str) -> Recording | None:
         """The recording of a run inside of this one, if there is one. Raises ValueError when it can't be read."""
-        one = self.nested.pop(key, None)
-        if one is None:
+        attempts = self.nested.get(key)
+        if not attempts:
             return None
+        one = attempts.popleft()
         try:
             found = Recording(self.root, one.run_id)
         except (RunNotFound, ValueError, OSError) as error:
@@ -138,12 +144,26 @@ class Recording:
     def find(self, key: str, phase: str, label: str, prompt: str) -> Leaf | None:
         """The leaf that a replay comes to."""
         leaf = self.by_key.get(key)
-        if leaf is None:
-            same = self.others.get((phase, label, prompt))
-            leaf = same.popleft() if same else None
+        same = self.others.get((phase, label, prompt))
+        if same and (leaf is None or same[0].is_before(leaf)):  # an attempt that failed before this one
+            leaf = same.popleft()
+        if leaf is None:  # an earlier version counted attempts that failed, too
+            leaf = next(
+                (one for one in self.leaves if not one.asked and one.key and _base(one.key) == _base(key)), None
+            )
         if leaf is not None:
             leaf.asked = True
         return leaf
+
+    def pass_over(self, keys: list[str]) -> None:
+        """Takes leaves as asked that stood inside of one that was."""
+        for key in keys:
+            if leaf := self.by_key.get(key):
+                for attempt in self.others.get((leaf.phase, leaf.label, leaf.prompt), ()):
+                    attempt.asked = attempt.asked or attempt.is_before(leaf)
+                leaf.asked = True
+            else:
+                self.nested.pop(key, None)
 
     def value(self, leaf: Leaf) -> Any:
         """What a leaf gave. MISSING when the run doesn't have it any more."""
@@ -168,13 +188,28 @@ class Recording:
         return next((leaf for leaf in named if leaf.phase == phase), named[0] if named else None)
 
 
+def _base(key: str) -> str:
+    return key.rpartition("_")[0]
+
+
 def _keys(folder: str) -> dict[tuple[Any, Any], str]:
     """The content keys of finished steps, by the number of the journal's file and the agent's id."""
     try:
-        entries = memo_log.entries(folder)
-        return {(one.get("segment"), one.get("agent_id")): key for key, one, _ in entries if "agent_id" in one}
+        return {
+            (one.get("segment"), one.get("agent_id")): key for key, one in memo_log.headers(folder) if "agent_id" in one
+        }
     except OSError:
         return {}
+
+
+def _nested(folder: str) -> dict[str, deque[Nested]]:
+    """The runs inside of a run by their keys, as the last process had them: each attempt at one."""
+    found: dict[str, deque[Nested]] = {}
+    for one in nested.all_of(folder):
+        if one.key not in found or found[one.key][-1].segment != one.segment:
+            found[one.key] = deque()
+        found[one.key].append(one)
+    return found
 
 
 class _Fold:

@@ -68,14 +68,16 @@ class Unwritten(Journal):
 class ReplayedRun(Run):
     """The run of a recording once more. Raises Over when the recording was replayed already."""
 
-    def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None) -> None:
+    def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None, body: Thunk) -> None:
         assert settings.recording is not None
         self.top = settings.recording  # where it is noted how the replay ends
         if self.top.verdict is not None:
             raise Over
-        recording = self.recording = self.top if outer is None else _inside(outer, workflow)
+        key, recording = ("", self.top) if outer is None else _inside(outer, workflow, body)
+        self.recording = recording
         self.opened = 0  # phases
         super().__init__(workflow, doc, meta, settings, (recording.run_id, Unwritten(recording.folder)), outer)
+        self.key_outside = key
         self.owner = None if outer is None else outer.owner
         self.strand: Strand | None = None  # in which the body runs
         self.keys = Keys(recording.code_version, args_fingerprint(recording.args_json))
@@ -131,18 +133,19 @@ class ReplayedRun(Run):
             raise Over  # what follows in the program would miss the result
         return envelope
 
-    def run_inside(self, workflow: str) -> Recording:
-        """What a workflow inside of this one is compared with."""
+    def run_inside(self, workflow: str, body: Thunk) -> tuple[str, Recording]:
+        """What a workflow inside of this one is compared with, and its key."""
         self._go_on()
+        key = self.keys.nested(self.phase, workflow, body)
         try:
-            found = self.recording.run_inside(self.keys.nested(self.phase, workflow))
+            found = self.recording.run_inside(key)
         except ValueError as error:
             self.differs(str(error))
         if found is None:
             if not self.recording.ended:
                 self.over()
             self.differs(f"the program comes to workflow {workflow}{in_phase(self.phase)}, the run doesn't")
-        return found
+        return key, found
 
     def open_phase(self, label: str) -> None:
         self._go_on()
@@ -156,9 +159,9 @@ class ReplayedRun(Run):
         self.opened += 1
         super().open_phase(label)
 
-    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
+    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
         self._go_on()
-        shown, key = prompt_shown(prompt), self._leaf_key(label, prompt, schema)
+        shown, key = prompt_shown(prompt), self._leaf_key(label, prompt, schema, same)
         leaf = self.recording.find(key, self.phase, label, shown)
         if leaf is None:
             kept = self.memos.find(key)  # by the run that this one is a fork of
@@ -169,6 +172,7 @@ class ReplayedRun(Run):
         if leaf.charged and leaf.tokens is not None:
             self.spend.charge(leaf.tokens, leaf.cost_usd)
         if leaf.status == "failed":
+            self.keys.give_back(key, same)
             raise SemaError(leaf.shown.removeprefix("error: "))
         return self._value(leaf)
 
@@ -176,6 +180,10 @@ class ReplayedRun(Run):
         if not leaf.status:
             self.over()
         value = self.recording.value(leaf)
+        if leaf.key:
+            inside = self.memos.logged.inside(leaf.key)
+            self.recording.pass_over(inside.get("keys") or [])
+            self._make_up(inside)
         if value is MISSING:
             self.differs(f"{leaf.what()}: {leaf.place()} doesn't have its whole value, and there is no memo of it")
         return value
@@ -194,7 +202,7 @@ class ReplayedRun(Run):
 
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         self._go_on()
-        key = self.keys.checkpoint(self.phase, name)
+        key = self.keys.checkpoint(self.phase, name, thunk)
         leaf = self.recording.find(key, self.phase, name, "")
         kept = MISSING if leaf is not None else self.memos.find(key)
         if kept is not MISSING:
@@ -234,7 +242,7 @@ class ReplayedRun(Run):
             return "the program ends, the run went on" if any(recording.unasked()) else ""
         for leaf in recording.unasked():
             return f"the run came to {leaf.what()}, {leaf.place()}, the program doesn't"
-        for one in recording.nested.values():
+        for one in (attempt for attempts in recording.nested.values() for attempt in attempts):
             if one.segment == recording.last:
                 return f"the run came to workflow {one.workflow}, its run {one.run_id}, the program doesn't"
         if self.opened < len(recording.phases):
@@ -245,9 +253,9 @@ class ReplayedRun(Run):
         return _compared("the result differs", *(json.dumps(one, ensure_ascii=False) for one in (then, now)))
 
 
-def _inside(outer: Run, workflow: str) -> Recording:
+def _inside(outer: Run, workflow: str, body: Thunk) -> tuple[str, Recording]:
     assert isinstance(outer, ReplayedRun)
-    return outer.run_inside(workflow)
+    return outer.run_inside(workflow, body)
 
 
 class NoModel:

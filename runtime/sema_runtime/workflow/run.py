@@ -8,15 +8,14 @@ from contextlib import suppress
 from threading import RLock
 
 from sema_runtime.llm import guard, usage
-from sema_runtime.redaction import hidden, shown_url
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.conditions import condition_of
-from sema_runtime.values.maps import MISSING, HashMap, Map
-from sema_runtime.workflow import events, files, nested, origin, scope, troubles
+from sema_runtime.values.maps import MISSING, Map
+from sema_runtime.workflow import envelopes, events, files, nested, origin, scope, troubles
+from sema_runtime.workflow import keys as keys_of
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
-from sema_runtime.workflow.render import Rendering, error_shown, name_of, pretty_json, prompt_shown
+from sema_runtime.workflow.render import Rendering, error_shown, pretty_json, prompt_shown
 from sema_runtime.workflow.spend import Spend
 
 TYPE_CHECKING = False
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from sema_runtime.tasks.strands import Waiter
     from sema_runtime.workflow.journal import Journal
     from sema_runtime.workflow.scope import Settings
+    from sema_runtime.workflow.unfinished import Unfinished
 
     Thunk = Callable[[], Any]
     Claimed = tuple[str, Journal]
 
-STATUS, SUCCESS, FAILED = keyword("status"), keyword("success"), keyword("failed")
 BODY_FAILED = "workflow body returned an error"
 OVER_BUDGET = "budget exceeded"
 UNMET = "completion policy not met"
@@ -45,6 +44,7 @@ class Run:
         self, workflow: str, doc: str, meta: Any, settings: Settings, claimed: Claimed, outer: Run | None = None
     ) -> None:
         self.outer = outer
+        self.key_outside = ""  # its key in the run around it
         self.owner: Any = None  # the greenlet in which the body runs
         self.workflow = workflow
         self.doc = doc
@@ -69,6 +69,7 @@ class Run:
         self.hints: dict[str, int] = {}  # of errors of leaves, and how many had them
         self.replayed = 0  # leaves whose value was kept
         self.came_to: set[str] = set()  # content keys of values that were kept
+        self.unfinished: Unfinished | None = None  # what earlier processes have left, in a run that goes on
         self.agents: dict[str, int] = {}  # by label: how many were started
         self.under_way: dict[str, tuple[float, usage.Tally]] = {}  # leaves: when they were started, what they use
         self.step_awaited: Waiter | None = None  # until the next one ends
@@ -131,6 +132,11 @@ class Run:
         """Milliseconds since a moment of the monotonic clock; 0 where time stands still for a test."""
         return 0 if self.fixed_ts is not None else int((time.monotonic() - started) * 1000)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended without what it was run for."""
+        return self.status == "failed" or envelopes.is_failure(self.envelope)
+
     # The whole run
 
     def whole(self, body: Thunk) -> Any:
@@ -145,14 +151,18 @@ class Run:
                 self._close_servers()
         except BaseException as error:
             outside = outside or error
-        if self.policies and status == "success" and not _is_failure(envelope):
+        if self.policies and status == "success" and not envelopes.is_failure(envelope):
             from sema_runtime.workflow import policy
 
             missing = policy.missing_events(self.policies, self.emitted, self.directory if self.resuming else "")
             if missing:
-                envelope, status, reason = failure(missing), "failed", UNMET
+                envelope, status, reason = envelopes.failure(missing), "failed", UNMET
         if self.spend.over and outside is None:
-            envelope, status, reason = Map({STATUS: FAILED, keyword("reason"): OVER_BUDGET}), "failed", OVER_BUDGET
+            envelope, status, reason = (
+                Map({envelopes.STATUS: envelopes.FAILED, keyword("reason"): OVER_BUDGET}),
+                "failed",
+                OVER_BUDGET,
+            )
         self._end(envelope, status, reason)
         if outside is not None:
             raise outside
@@ -163,17 +173,17 @@ class Run:
         try:
             self._begin()
             with interrupts.released():
-                return self._connect_servers() or (_success(self._waited(body)), "success", None, None)
+                return self._connect_servers() or (envelopes.success(self._waited(body)), "success", None, None)
         except scope.Stop as stop:
             return stop.envelope, stop.status, stop.reason, None
         except troubles.Unwritable:
             raise
         except Exception as error:
             self.error = error
-            return failure(shown(error)), "failed", BODY_FAILED, None
+            return envelopes.failure(envelopes.shown(error)), "failed", BODY_FAILED, None
         except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
             self.interrupted = isinstance(error, KeyboardInterrupt)
-            return failure(_word(error)), "failed", _word(error), error
+            return envelopes.failure(envelopes.word(error)), "failed", envelopes.word(error), error
 
     def _begin(self) -> None:
         """Writes what stands at the beginning. Raises Unwritable when that can't be done."""
@@ -182,9 +192,16 @@ class Run:
         self._say_started()
         if self.journal.unwritten:
             troubles.give_up(self)
+        if self.resuming:
+            from sema_runtime.workflow import unfinished
+
+            self.unfinished = unfinished.before(self)
+            unfinished.tell_presumed(self, self.unfinished)
 
     def _say_started(self) -> None:
-        self.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, _phases(self.meta)))
+        self.emit(
+            (events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, envelopes.phases(self.meta))
+        )
 
     def _waited(self, body: Thunk) -> Any:
         """The body's value. A run that pauses has other tasks end the steps that they have begun: they are paid for,
@@ -222,6 +239,8 @@ class Run:
             return self._within_budget(body)
 
     def _within_budget(self, body: Thunk) -> Any:
+        left = self.unfinished
+        self.spend.begin(self.directory, self.journal.number, *((0, 0.0) if left is None else (left.tokens, left.usd)))
         if self.spend.frame is None:
             return body()
         from sema_runtime.lib.scoped import within
@@ -236,6 +255,10 @@ class Run:
         said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
         for agent_id, (started, tally) in [*self.under_way.items()]:  # in tasks that go on, or were just cancelled
             self._result(agent_id, "failed", said, self.since(started), tally)
+        if self.unfinished is not None and self.unfinished.late:
+            from sema_runtime.workflow import unfinished
+
+            unfinished.tell_rest(self, self.unfinished)
         phase = self.phase
         self.close_phase(status)
         self.phase = phase  # in the keys of steps to which tasks that go on come later
@@ -243,6 +266,7 @@ class Run:
         self._write_origin(self.came_to)
         self._write("result.json", pretty_json(envelope), "result")
         self.memos.close()
+        self.spend.end()
         self.journal.close()
         return envelope
 
@@ -254,7 +278,7 @@ class Run:
             "doc": self.doc,
             "run_id": self.run_id,
             "code_version": self.settings.code_version,
-            "meta": _redacted(to_json(self.meta)),
+            "meta": envelopes.redacted(to_json(self.meta)),
         }
         self._write("metadata.json", pretty_json(metadata), "metadata")
 
@@ -292,6 +316,7 @@ class Run:
             self.close_phase("success")
             self.phase_seq = self.emit((events.PhaseStarted, label))
             self.phase = label
+            self.keys.opened(label)
 
     def close_phase(self, status: str) -> None:
         with interrupts.held():
@@ -301,60 +326,95 @@ class Run:
 
     # Leaves
 
-    def leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, rules: Any = None) -> Any:
+    def leaf(
+        self, label: str, prompt: str, schema: str, thunk: Thunk, rules: Any = None, by_prompt: bool = False
+    ) -> Any:
         """A step: its kept value, nil when the budget is used up, or the thunk's value, which is kept before the
-        journal says that the leaf is done. rules: the step's :policy. Raises what the thunk raises."""
+        journal says that the leaf is done. rules: the step's :policy. by_prompt: the prompt says what is computed.
+        Raises what the thunk raises."""
+        same = None if by_prompt else thunk
         if rules is None:
-            return self._leaf(label, prompt, schema, thunk)
+            return self._leaf(label, prompt, schema, thunk, same)
         from sema_runtime.workflow import policy
 
         with policy.in_force(policy.compiled(rules, step=True), self.record):
-            return self._leaf(label, prompt, schema, thunk)
+            return self._leaf(label, prompt, schema, thunk, same)
 
-    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk) -> Any:
-        key = self._leaf_key(label, prompt, schema)
+    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
+        key = self._leaf_key(label, prompt, schema, same)
         if self.reuses:
-            kept = self.memos.find(key)
+            kept = self._kept(key)
             if kept is not MISSING:
                 self.replayed += 1
-                self.came_to.add(key)
+                if self.unfinished is not None and key in self.unfinished.late:
+                    from sema_runtime.workflow import unfinished
+
+                    unfinished.tell_late(self, self.unfinished, key, kept, (label, prompt))
                 return kept
         if self.spend.over:
             self.spend.refusals += 1
             return None
         with interrupts.held():
-            agent_id = self._new_agent(label)
+            agent_id = self.new_agent(label)
             started, tally = self.under_way[agent_id] = time.monotonic(), usage.Tally()
             self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
-            inside = scope.leaf.set(agent_id), usage.tally.set(tally)
+            within = self.keys.within()
+            before = scope.leaf.set(agent_id), usage.tally.set(tally), keys_of.inside.set(within), scope.key.set(key)
             value, failed = _called(thunk)
-            scope.leaf.reset(inside[0])
-            usage.tally.reset(inside[1])
+            scope.leaf.reset(before[0])
+            usage.tally.reset(before[1])
+            keys_of.inside.reset(before[2])
+            scope.key.reset(before[3])
             took = self.since(started)
             if tally.calls:
                 self.spend.charge(tally.tokens, tally.cost_usd, tally.model)
             if failed is None:
                 rendering = Rendering(value)
                 try:
-                    self._keep(key, rendering, "agent_id", agent_id)
+                    self._keep(key, rendering, within, {"agent_id": agent_id, **_used(tally, took)})
                 finally:
                     self._result(agent_id, "ok", rendering.shown(), took, tally)
                 return value
-            self._result(agent_id, "failed", error_shown(shown(failed)), took, tally)
+            self._result(agent_id, "failed", error_shown(envelopes.shown(failed)), took, tally)
         if self.spend.refused(failed):
             self.spend.refusals += 1
             return None  # as every leaf from now on
+        self.keys.give_back(key, same)
         if hint := getattr(failed, "hint", None):
             self.hints[hint] = self.hints.get(hint, 0) + 1
         with suppress(AttributeError):
             failed.is_journaled = True  # type: ignore[attr-defined]
         raise failed
 
-    def _leaf_key(self, label: str, prompt: str, schema: str) -> str:
+    def _leaf_key(self, label: str, prompt: str, schema: str, same: Thunk | None) -> str:
         in_force = guard.key().decode()  # of the policies; without any the key is the one that everybody computes
-        return self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()))
+        return self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()), thunk=same)
 
-    def _new_agent(self, label: str) -> str:
+    def _kept(self, key: str) -> Any:
+        """The value that an earlier process kept, after whose thunk everything is as if it had been called. MISSING
+        when there is none."""
+        kept = self.memos.find(key)
+        if kept is not MISSING:
+            self.came_to.add(key)
+            self._make_up(self.memos.logged.inside(key))
+        return kept
+
+    def _make_up(self, inside: dict[str, Any]) -> None:
+        """Does what a thunk did that isn't called: it took keys, opened phases, stored checkpoints."""
+        try:
+            self.keys.take(inside.get("keys") or [])
+            for name, key in inside.get("state") or ():
+                value = self.memos.find(key)
+                if value is not MISSING:
+                    self.state[name] = value
+                    self.keys.stored(name, key)
+            phase = inside.get("phase")
+        except (ValueError, TypeError, AttributeError):  # the log is damaged
+            return
+        if isinstance(phase, str) and phase != self.phase:
+            self.open_phase(phase)
+
+    def new_agent(self, label: str) -> str:
         with self.lock:
             number = self.agents[label] = self.agents.get(label, 0) + 1
         return f"{label}_{number}"
@@ -370,10 +430,13 @@ class Run:
         used = (tally.input_tokens, tally.output_tokens, tally.cost_usd, self.spend.max_tokens)
         self.emit(result, (events.Budget, agent_id, self.phase_seq, *used))
 
-    def _keep(self, key: str, rendering: Rendering, kind: str, name: str) -> None:
+    def _keep(self, key: str, rendering: Rendering, within: keys_of.Inside, where: dict[str, Any]) -> None:
         text = rendering.kept()
         if text is not None:
-            self.memos.keep(key, text, {"segment": self.journal.number, kind: name})
+            inside = within.fields()
+            self.memos.keep(
+                key, text, {"segment": self.journal.number, **where, **({"inside": inside} if inside else {})}
+            )
 
     def tool_call(self, name: str, arguments: str) -> None:
         agent_id = scope.leaf.get()
@@ -393,23 +456,43 @@ class Run:
 
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         """The kept value of a checkpoint, or the thunk's, which is kept. Raises what the thunk raises."""
-        key = self.keys.checkpoint(self.phase, name)
+        key = self.keys.checkpoint(self.phase, name, thunk)
         if self.reuses:
-            kept = self.memos.find(key)
+            kept = self._kept(key)
             if kept is not MISSING:
-                self.came_to.add(key)
                 self.state[name] = kept
+                self.keys.stored(name, key)
                 return kept
-        value = thunk()
+        within = self.keys.within()
+        before = keys_of.inside.set(within), scope.key.set(key)
+        try:
+            value = thunk()
+        except BaseException:
+            keys_of.inside.reset(before[0])
+            self.keys.give_back(key, thunk)
+            raise
+        finally:
+            scope.key.reset(before[1])
+        keys_of.inside.reset(before[0])
         with interrupts.held():
             self.state[name] = value
+            self.keys.stored(name, key)
             rendering = Rendering(value)
             try:
                 if not self.spend.refusals:  # else it may hold nils of steps that a resumed run, with more money, asks
-                    self._keep(key, rendering, "checkpoint", name)
+                    self._keep(key, rendering, within, {"checkpoint": name})
             finally:
                 self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
         return value
+
+
+def _used(tally: usage.Tally, took: int) -> dict[str, Any]:
+    """What a leaf used, for the memo log."""
+    if not tally.calls:
+        return {"dur_ms": took}
+    cost = {} if tally.cost_usd is None else {"cost_usd": tally.cost_usd}
+    counts = {"input_tokens": tally.input_tokens, "output_tokens": tally.output_tokens}
+    return {**counts, **cost, "model": tally.model, "dur_ms": took}
 
 
 def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
@@ -419,58 +502,3 @@ def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
             return thunk(), None
     except BaseException as error:
         return None, error
-
-
-def _success(value: Any) -> Any:
-    """The envelope of a body that has returned: its own, if it made one."""
-    if isinstance(value, Map | HashMap) and value.lookup(STATUS, MISSING) is not MISSING:
-        return value
-    return Map({STATUS: SUCCESS, keyword("value"): value})
-
-
-def _is_failure(envelope: Any) -> bool:
-    """Whether the body has given an envelope that says so."""
-    return isinstance(envelope, Map | HashMap) and envelope.lookup(STATUS) is FAILED
-
-
-def failure(message: str) -> Map:
-    """The envelope of a run that failed."""
-    return Map({STATUS: FAILED, keyword("error"): message})
-
-
-def shown(error: BaseException) -> str:
-    """An error as people see it."""
-    if not isinstance(error, Exception):
-        return _word(error)
-    condition = condition_of(error)
-    if condition.kind == "cancelled":
-        return "cancelled"
-    return hidden(condition.display())
-
-
-def _word(error: BaseException) -> str:
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted"
-    return "the program was ended" if isinstance(error, SystemExit) else "cancelled"
-
-
-def _phases(meta: Any) -> tuple[str, ...]:
-    """The phases that the meta map declares."""
-    from sema_runtime.values.matching import sequence_items
-
-    declared = meta.lookup(keyword("phases")) if isinstance(meta, Map) else None
-    names = map(name_of, sequence_items(declared) or ())
-    return tuple(name for name in names if name is not None)
-
-
-def _redacted(meta: Any) -> Any:
-    """The meta map as JSON, without the headers and the environment of MCP servers, where secrets are."""
-    servers = meta.get("mcp") if isinstance(meta, dict) else None
-    for spec in servers.values() if isinstance(servers, dict) else ():
-        for part in ("headers", "env"):
-            values = spec.get(part) if isinstance(spec, dict) else None
-            if isinstance(values, dict):
-                spec[part] = dict.fromkeys(values, "<redacted>")
-        if isinstance(spec, dict) and isinstance(spec.get("url"), str):
-            spec["url"] = shown_url(spec["url"])
-    return meta

@@ -73,6 +73,8 @@ class Stop(BaseException):
 
 active: ContextVar[Run | None] = ContextVar("workflow_run", default=None)
 leaf: ContextVar[str] = ContextVar("workflow_leaf", default="")
+key: ContextVar[str] = ContextVar("workflow_key", default="")
+"""The content key of the innermost step or checkpoint whose thunk runs, "" outside of one."""
 on_failure: ContextVar[Callable[[Exception], None] | None] = ContextVar("workflow_on_failure", default=None)
 """Told of errors of which `parallel` and its kin make values, unless the journal shows them: those of steps."""
 settings: ContextVar[Settings | None] = ContextVar("workflow_settings", default=None)

@@ -76,6 +76,7 @@ ABOUT = {
     "agent.result": ("agent_id", "status"),
     "agent.tool_call": ("agent_id", "tool_name"),
     "agent.tool_result": ("agent_id", "tool_name"),
+    "agent.presumed": ("agent", "segment"),
     "checkpoint": ("key", "value"),
     "budget": ("agent_id", "input_tokens", "output_tokens"),
     "journal.overflow": ("reason",),

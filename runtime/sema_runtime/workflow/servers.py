@@ -173,7 +173,7 @@ Gate = tuple["Any", str, str]  # an envelope, status and reason of run.ended
 
 def connect(run: Run) -> Gate | None:
     """Connects what a run declares, with an event for each login. Not None: how the run ends before its body."""
-    from sema_runtime.workflow.run import failure
+    from sema_runtime.workflow.envelopes import failure
 
     try:
         servers = declared(run.meta)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.maps import Map
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.workflow import scope
+from sema_runtime.workflow.render import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,14 +14,17 @@ if TYPE_CHECKING:
 
     from sema_runtime.llm.budget import Frame
     from sema_runtime.workflow.scope import Settings
+    from sema_runtime.workflow.spend_log import SpendLog
 
 
 LARGEST = 1 << 63  # a limit of more is none
+SCOPES = ("run", "process")
 
 
 class Spend:
-    """max_tokens, max_usd: limits, None without. refusals: how many leaves would have started. frame: with :reserve #t,
-    the budget that every call in the run is held against before it is sent. outer: of the run around this one, where
+    """max_tokens, max_usd: limits, None without. refusals: how many leaves would have started. frame: with :reserve #t
+    or :scope :run, the budget that every call in the run is held against before it is sent; scoped: with the latter,
+    which counts what earlier processes of the run have spent. outer: of the run around this one, where
     the limits are those of the command line: they are for both together. (Those of a meta map are for its own run.)"""
 
     def __init__(self, meta: Any, settings: Settings) -> None:
@@ -40,11 +45,47 @@ class Spend:
         self.passed = False  # a limit; it stays so, and no leaf starts any more
         self.refusals = 0  # leaves that gave nil for it
         self.frame: Frame | None = None
+        self.log: SpendLog | None = None
+        self.scope = MISSING if given is None else given.lookup(keyword("scope"), MISSING)
+        self.scoped = name_of(self.scope) == "run"
         limited = self.max_tokens is not None or self.max_usd is not None
-        if limited and given is not None and given.lookup(keyword("reserve")) is True:
+        if limited and given is not None and (self.scoped or given.lookup(keyword("reserve")) is True):
             from sema_runtime.llm import budget
 
             self.frame = budget.inner(self.max_usd, self.max_tokens, False, True)
+
+    def begin(self, folder: str, segment: int, tokens: int, usd: float) -> None:
+        """Counts what earlier processes of the run have spent, where the budget is one of the whole run. tokens, usd:
+        what the journal knows of them, which is all that there is of those that had no such budget. Raises SemaError
+        for a :scope that is none, and when it can't be told what was spent."""
+        if self.scope is not MISSING and name_of(self.scope) not in SCOPES:
+            from sema_runtime.values.printer import to_text
+
+            raise SemaError(
+                f":budget :scope must be :run or :process, got {to_text(self.scope)}",
+                ":run counts what earlier processes of the run have spent, :process, the default, doesn't",
+            )
+        if not self.scoped or self.frame is None:
+            return
+        from sema_runtime.llm.budget import UNITS, units
+        from sema_runtime.workflow import spend_log
+
+        try:
+            earlier = spend_log.of(folder)
+        except OSError as error:
+            raise SemaError(
+                f"what earlier processes of the run have spent can't be read: {error.filename}: {error.strerror}",
+                "make the file readable: a budget of the whole run needs it",
+            ) from None
+        self.frame.spent_tokens = max(earlier.tokens, tokens)
+        self.frame.spent_units = max(earlier.units, units(usd))
+        self.frame.spent_usd = self.frame.spent_units / UNITS
+        self.log = self.frame.log = spend_log.SpendLog(folder, segment)
+
+    def end(self) -> None:
+        """When the run has ended."""
+        if self.log is not None:
+            self.log.close()
 
     @property
     def over(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from sema_runtime.llm import usage
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow import nested, scope
-from sema_runtime.workflow.journal import claim, claim_segment
+from sema_runtime.workflow.journal import claim, claim_segment, new_id, segment_name
 from sema_runtime.workflow.origin import Fork
 from sema_runtime.workflow.run import Run
 
@@ -26,23 +27,26 @@ def start(workflow: str, doc: str, meta: Any, body: Thunk) -> Any:
     outer = scope.active.get()
     settings = scope.settings.get() or scope.Settings.from_environment()
     with interrupts.handled(), interrupts.held():
-        run = _made(workflow, doc, meta, settings, outer)
-        inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None)
+        run = _made(workflow, doc, meta, body, settings, outer)
+        inside = scope.active.set(run), scope.leaf.set(""), usage.tally.set(None), scope.key.set("")
         try:
             return run.whole(body)
         finally:
+            if outer is not None and run.has_failed:  # who repeats it shall find the attempt that succeeds
+                outer.keys.give_back(run.key_outside, body)
             scope.active.reset(inside[0])
             scope.leaf.reset(inside[1])
             usage.tally.reset(inside[2])
+            scope.key.reset(inside[3])
 
 
-def _made(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None) -> Run:
+def _made(workflow: str, doc: str, meta: Any, body: Thunk, settings: Settings, outer: Run | None) -> Run:
     if settings.recording is not None:
         from sema_runtime.workflow.replay import ReplayedRun
 
-        return ReplayedRun(workflow, doc, meta, settings, outer)
+        return ReplayedRun(workflow, doc, meta, settings, outer, body)
     if outer is not None:
-        return _made_inside(workflow, doc, meta, settings.inside(), outer)
+        return _made_inside(workflow, doc, meta, body, settings.inside(), outer)
     if settings.resume and not _is_the_one(workflow, settings):
         settings = settings.inside()
     return Run(workflow, doc, meta, settings, _claimed(settings))
@@ -65,22 +69,32 @@ def _is_the_one(workflow: str, settings: Settings) -> bool:
     return True
 
 
-def _made_inside(workflow: str, doc: str, meta: Any, settings: Settings, outer: Run) -> Run:
-    """A run inside of another one: where that goes on or is a fork, the earlier one goes on or is forked, too."""
-    key = outer.keys.nested(outer.phase, workflow)
-    before = outer.nested.get(key)
+def _made_inside(workflow: str, doc: str, meta: Any, body: Thunk, settings: Settings, outer: Run) -> Run:
+    """A run inside of another one: where that goes on or is a fork, the earlier one goes on or is forked, too. It is
+    noted before it is begun: a process that dies in between leaves no run of which nobody knows where it belongs."""
+    key = outer.keys.nested(outer.phase, workflow, body)
+    before = outer.nested.pop(key, None)  # once: a repeated attempt is a new run
     claimed = None
-    if before is not None:
-        earlier = (
-            replace(settings, run_id=before, resume=True) if outer.resuming else replace(settings, fork=Fork(before))
-        )
-        with suppress(SemaError):  # it isn't there any more
-            settings, claimed = earlier, _claimed(earlier)
+    if before is not None and outer.resuming:
+        claimed = _taken_up(resumed := replace(settings, run_id=before, resume=True))
+        if claimed is not None:
+            settings = resumed
+            nested.note(outer.directory, nested.Nested(key, outer.journal.number, before, workflow))
+    elif before is not None and os.path.isdir(os.path.join(settings.root, before)):
+        settings = replace(settings, fork=Fork(before))
     if claimed is None:
-        claimed = _claimed(settings)
+        fresh = replace(settings, run_id=new_id())
+        nested.note(outer.directory, nested.Nested(key, outer.journal.number, str(fresh.run_id), workflow))
+        claimed = _claimed(fresh)
     run = Run(workflow, doc, meta, settings, claimed, outer)
-    nested.note(outer.directory, nested.Nested(key, outer.journal.number, run.run_id, workflow))
+    run.key_outside = key
     return run
+
+
+def _taken_up(settings: Settings) -> Claimed | None:
+    """The next part of a run's journal; None when the run isn't there any more, or had not begun."""
+    first = os.path.join(settings.root, str(settings.run_id), segment_name(0))
+    return _claimed(settings) if os.path.isfile(first) else None
 
 
 def _claimed(settings: Settings) -> Claimed:

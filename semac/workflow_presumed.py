@@ -1,0 +1,60 @@
+"""What `sema workflow show` says of steps that were under way when a process died: they may have been charged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.workflow import spend_log, unfinished
+from sema_runtime.workflow.columns import INTERRUPTED, RUNNING
+from sema_runtime.workflow.events import AgentPresumed
+from sema_runtime.workflow.reading import is_held
+from sema_runtime.workflow.render import many
+from semac.tables import one_line
+from semac.workflow_commands import cost
+
+SHOWN = 5  # ids in a line
+
+
+def left(run: Any) -> unfinished.Unfinished:
+    """What processes of a run have left undone, those leaves that the journal names included."""
+    agents, rows = run.fold.agents, range(len(run.fold.agents))
+    if not agents.statuses(INTERRUPTED, rows) and not agents.statuses(RUNNING, rows):
+        return unfinished.Unfinished()
+    found = unfinished.of(run, live=run.status == "running" and is_held(run.folder) is not False)
+    named = [(event.data.get("segment"), event.data.get("agent")) for event in run.others.named(AgentPresumed.name)]
+    found.presumed = [*named, *found.presumed]
+    return found
+
+
+def notes(run: Any) -> list[str]:
+    """The lines below a run's sums."""
+    found, said = left(run), []
+    if found.presumed:
+        ids = ", ".join(f"{segment}:{agent}" if segment else str(agent) for segment, agent in found.presumed[:SHOWN])
+        more = ", ..." if len(found.presumed) > SHOWN else ""
+        were = "was" if len(found.presumed) == 1 else "were"
+        said.append(
+            f"presumed: {many(len(found.presumed), 'step')} {were} under way when a process died, and may have been"
+            f" charged besides: {one_line(ids)}{more}"
+        )
+    if found.late:
+        said.append(f"note: {many(len(found.late), 'finished step')} not in these sums yet; a resume adds them")
+    try:
+        spent = spend_log.of(run.folder)
+    except OSError:
+        return said
+    if spent.tokens:
+        presumed = f", presumed: {_amount(spent.presumed_tokens, spent.presumed_units)}" if spent.presumed_calls else ""
+        said.append(f"budget of the whole run: {_amount(spent.tokens, spent.units)} used{presumed}")
+    return said
+
+
+def _amount(tokens: int, units: int) -> str:
+    from sema_runtime.llm.budget import UNITS
+
+    return f"{tokens:,} tokens" + (f", {cost(units / UNITS)}" if units else "")
+
+
+def as_json(run: Any) -> list[dict[str, Any]]:
+    """The steps that were under way."""
+    return [{"segment": segment, "agent_id": agent} for segment, agent in left(run).presumed]
