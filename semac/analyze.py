@@ -23,6 +23,7 @@ from semac.ir import (
     Call,
     CallBuiltin,
     Const,
+    Define,
     Function,
     Lambda,
     MapLit,
@@ -142,6 +143,7 @@ class Analyzer:
         self.form: Any = None  # the list form being analyzed
         self.top_level = True
         self.starts_tasks = False  # an `async` has been seen
+        self.before: list[Any] = []  # what is done before the first form
 
     def program(self, forms: List) -> Unit:
         """The unit of all top-level forms."""
@@ -162,7 +164,7 @@ class Analyzer:
             self.span = spans[index] if index < len(spans) else None
             self.top_level = is_top_level(form)
             nodes.append(self.node(form, scope))
-        self.unit.tree = TopLevel(nodes)
+        self.unit.tree = TopLevel([*self.before, *nodes])
         late = {name for name, var in self.unit.globals.items() if var.defined} & self.resolved_builtins
         if late - OPERATORS or self.unit.reassigned != self.reassigned:
             raise LateDefinition(late, self.unit.reassigned)
@@ -371,21 +373,19 @@ class Analyzer:
 
         whole: the list whose last elements the forms are; without it, the form being analyzed.
         """
-        names: list[str] = []
-        for form in forms:
-            names += inner_names(form)
+        fresh = self.declare_inner(forms, scope)
+        nodes = self.located(forms, scope, whole or self.form)
+        inner = nodes[0] if len(nodes) == 1 else Seq(nodes, span=self.span)
+        return Define(fresh, inner, span=self.span) if fresh else inner
+
+    def declare_inner(self, forms: Any, scope: Scope) -> list[Var]:
+        """Declares what the forms of a body define in its scope; those variables that are new."""
         fresh = []
-        for name in dict.fromkeys(names):
+        for name in dict.fromkeys(name for form in forms for name in inner_names(form)):
             if scope.find_in_function(name) is None:
                 fresh.append(scope.declare(name))
                 fresh[-1].inner_define = True
-        nodes = self.located(forms, scope, whole or self.form)
-        inner = nodes[0] if len(nodes) == 1 else Seq(nodes, span=self.span)
-        if not fresh:
-            return inner
-        from semac.ir import Define
-
-        return Define(fresh, inner, span=self.span)
+        return fresh
 
     def sequence(self, forms: Any, scope: Scope, whole: Any = None) -> Any:
         """A sequence of forms that opens no scope. whole: as for `body`."""
@@ -405,7 +405,7 @@ class Analyzer:
     def thunk(self, forms: Any, scope: Scope, name: str = "thunk") -> Any:
         """A Lambda of no parameters over the forms."""
         function, inner = self.function(name, scope)
-        function.anonymous = True
+        function.anonymous = function.is_thunk = True
         function.body = self.body(list(forms), inner)
         return Lambda(function, span=self.span)
 

@@ -51,6 +51,19 @@ def emit_input(unit: Unit, shared: SharedNames) -> ast.Module:
     return ast.Module([ast.FunctionDef("<module>", values, body, [], None, **extra)], [])
 
 
+def defined_late(unit: Unit) -> set[ir.Var]:
+    """Globals whose definition stands below a form that may call a function which needs them."""
+    late: set[ir.Var] = set()
+    seen: set[ir.Var] = set()
+    has_run = False
+    for item in unit.tree.items:
+        new = {here.var for here in ir.walk(item) if type(here) is ir.Set and here.var.is_global} - seen
+        late |= new if has_run else set()
+        seen |= new
+        has_run = has_run or not (type(item) is ir.Set and type(item.value) in (ir.Lambda, ir.Const, ir.Quote))
+    return late
+
+
 class ModuleEmitter:
     """Top-level forms become definitions and statements; a form with variables of its own runs in a small function."""
 
@@ -58,6 +71,7 @@ class ModuleEmitter:
         self.unit = unit
         self.names = ModuleNames(unit, shared)
         self.defined: set[ir.Var] = set()  # globals whose definition stands above the current form
+        self.late = defined_late(unit)
 
     def body(self, result: bool) -> list[ast.stmt]:
         """The statements of the top-level forms."""

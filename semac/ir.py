@@ -70,8 +70,8 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "locals", "name", "owned", "params",
-        "parent", "py", "rest", "returns", "self_tail", "span", "var",
+        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "is_thunk", "locals", "name", "owned",
+        "params", "parent", "py", "rest", "returns", "self_tail", "span", "var",
     )  # fmt: skip
 
     def __init__(self, name: str, parent: Function | None) -> None:
@@ -81,6 +81,7 @@ class Function:
         self.rest: Var | None = None
         self.body: Node = Const(None)
         self.anonymous = False
+        self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
         self.children: list[Function] = []
         self.locals: list[Var] = []
         self.globals_used: set[str] = set()
