@@ -51,17 +51,19 @@ def emit_input(unit: Unit, shared: SharedNames) -> ast.Module:
     return ast.Module([ast.FunctionDef("<module>", values, body, [], None, **extra)], [])
 
 
-def defined_late(unit: Unit) -> set[ir.Var]:
-    """Globals whose definition stands below a form that may call a function which needs them."""
-    late: set[ir.Var] = set()
-    seen: set[ir.Var] = set()
-    has_run = False
-    for item in unit.tree.items:
-        new = {here.var for here in ir.walk(item) if type(here) is ir.Set and here.var.is_global} - seen
-        late |= new if has_run else set()
-        seen |= new
-        has_run = has_run or not (type(item) is ir.Set and type(item.value) in (ir.Lambda, ir.Const, ir.Quote))
-    return late
+def mark_late(unit: Unit) -> None:
+    """Marks globals that a function above may call before they are defined: a form in between can call that function."""
+    first: dict[ir.Var, int] = {}  # called global → the first form with a function that calls it
+    last_run = -1  # the last form that may call functions
+    for index, item in enumerate(unit.tree.items):
+        for node in ir.walk(item):
+            kind = type(node)
+            if kind is ir.Call and type(node.head) is ir.Ref:
+                first.setdefault(node.head.var, index)
+            elif kind is ir.Set and first.get(node.var, index) <= last_run:
+                node.var.late = node.var.is_global
+        if not (type(item) is ir.Set and type(item.value) in (ir.Lambda, ir.Const, ir.Quote)):
+            last_run = index
 
 
 class ModuleEmitter:
@@ -71,7 +73,7 @@ class ModuleEmitter:
         self.unit = unit
         self.names = ModuleNames(unit, shared)
         self.defined: set[ir.Var] = set()  # globals whose definition stands above the current form
-        self.late = defined_late(unit)
+        mark_late(unit)
 
     def body(self, result: bool) -> list[ast.stmt]:
         """The statements of the top-level forms."""

@@ -79,7 +79,7 @@ class Calls:
         tail call, and after them elsewhere; which one shows where it may be undefined, or changed meanwhile."""
         head = node.head
         if type(head) is ir.Ref and head.var.is_global:
-            early = head.var not in self.module.defined and (self.function is None or head.var in self.module.late)
+            early = head.var not in self.module.defined and (self.function is None or head.var.late)
             if early or not head.var.defined or not is_stable_head(head):
                 is_thunk = self.function is not None and self.function.is_thunk
                 return self.early_head(node) if node.tail and not is_thunk else self.late_head(node)

@@ -23,6 +23,7 @@ class Var:
         "inner_define",
         "is_global",
         "is_param",
+        "late",
         "loop",
         "name",
         "owned",
@@ -40,6 +41,7 @@ class Var:
         self.owner = owner
         self.is_global = is_global
         self.is_param = False
+        self.late = False  # a global that functions may call before it is defined
         self.assigned = 0
         self.defined = 0
         self.captured = False  # used by a function nested in the owner
