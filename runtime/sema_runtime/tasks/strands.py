@@ -105,6 +105,7 @@ class Task(Strand):
             promise.resolve(value)
         finally:
             self.greenlet = promise.task = None  # no cycle keeps them in memory
+            self.scheduler.begun.discard(self)
             promise.tell()
             if self.parent is not None:
                 self.parent.children.pop(self, None)
