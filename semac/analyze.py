@@ -142,13 +142,14 @@ class Analyzer:
         self.span: Any = None
         self.form: Any = None  # the list form being analyzed
         self.top_level = True
-        self.starts_tasks = False  # an `async` has been seen
+        self.task_names: frozenset[str] = frozenset()  # what calls may have other tasks run; see forms/tasks.py
         self.before: list[Any] = []  # what is done before the first form
 
     def program(self, forms: List) -> Unit:
         """The unit of all top-level forms."""
         import semac.forms  # noqa: F401  (fills SPECIAL)
         from semac.forms.python import imported_names
+        from semac.forms.tasks import task_names
 
         items = list(forms)
         spans = getattr(forms.span, "children", ()) or ()
@@ -156,6 +157,7 @@ class Analyzer:
             self.own.update(defined_names(form))
             self.unit.python_names.update(imported_names(form))
         self.defined |= self.own
+        self.task_names = task_names(items)
         for name in self.own & self.macros.keys():
             del self.macros[name]
         scope = Scope(self.unit.main, None)
@@ -271,10 +273,10 @@ class Analyzer:
             if name not in self.reassigned or name in INTRINSICS or scope.function is self.unit.main:
                 self.resolved_builtins.add(name)
                 made = CallBuiltin(name, self.arguments(items, scope), False, span=self.span)
-                if self.starts_tasks:
-                    from semac.forms.tasks import with_turn
+                if self.task_names:
+                    from semac.forms.tasks import native_call
 
-                    return with_turn(made)
+                    return native_call(self, made, items[1:], scope)
                 return made
         head = self.reference(name, scope)
         return Call(head, self.arguments(items, scope), False, None, span=self.span)

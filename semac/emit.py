@@ -52,7 +52,7 @@ def emit_input(unit: Unit, shared: SharedNames) -> ast.Module:
 
 
 def mark_late(unit: Unit) -> None:
-    """Marks globals that a function above may call before they are defined: a form in between can call that function."""
+    """Marks globals that a function above may call before they are defined, as a form in between may call it."""
     first: dict[ir.Var, int] = {}  # called global → the first form with a function that calls it
     last_run = -1  # the last form that may call functions
     for index, item in enumerate(unit.tree.items):

@@ -90,4 +90,5 @@ def delay(a: Analyzer, form: List, scope: Scope) -> Any:
 @special("force")
 def force(a: Analyzer, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
-    return Runtime("sema_runtime.values.promises:force", [a.node(value, scope)], span=a.span)
+    path = "sema_runtime.tasks.callbacks:force_promise" if a.task_names else "sema_runtime.values.promises:force"
+    return Runtime(path, [a.node(value, scope)], span=a.span)

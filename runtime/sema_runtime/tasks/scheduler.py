@@ -2,8 +2,9 @@
 
 A *strand* is whoever can wait: a task (a greenlet) or the root, the program's main line, which drives the queue while
 it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that need
-not wait. Timers fire in the order of a virtual clock that only timers advance, but never before their real time:
-two tasks that sleep 1 ms and 2 ms wake in that order however busy the machine is.
+not wait; even that does where it is the first task builtin that a callback calls (`tasks/callbacks.py`). Timers fire
+in the order of a virtual clock that only timers advance, but never before their real time: two tasks that sleep 1 ms
+and 2 ms wake in that order however busy the machine is.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Scheduler:
         self.numbers = 0
         self.external = 0  # awaitables that asyncio is working on
         self.root = Strand()
+        self.natives = 0  # builtins that are calling back, with `tasks/callbacks.py` looking on
         self.hub: greenlet | None = None  # the greenlet that drives the queue
         self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
         self.private_loop: asyncio.AbstractEventLoop | None = None
@@ -65,7 +67,10 @@ class Scheduler:
 
     def waiter(self) -> Waiter:
         """A wait of the running strand, to be handed to whoever will end it."""
-        return Waiter(self.current(), self.ready)
+        strand = self.current()
+        if self.natives:
+            strand.note_use()
+        return Waiter(strand, self.ready)
 
     def wait(self, waiter: Waiter) -> Any:
         """Lets the others run until the waiter is woken. Gives its value or raises its error."""
@@ -88,6 +93,8 @@ class Scheduler:
         """Goes to the end of the queue."""
         if self.ready:
             self.turn(bool)
+        elif self.natives:
+            self.current().note_use()
 
     def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
         """Gives the others a turn around an effect; whoever it wakes comes after the running strand. Its result."""
@@ -148,6 +155,8 @@ class Scheduler:
         """A new task behind those in the queue; the running strand keeps its place before it."""
         task = Task(self, function)
         parent = self.current()
+        if self.natives:
+            parent.note_use()
         if type(parent) is Task:
             parent.children[task] = None
             task.parent = parent
@@ -192,8 +201,8 @@ class Scheduler:
         self.wait(waiter)
 
     def drain(self, seconds: float = LEFTOVER_TIME) -> None:
-        """Lets unfinished tasks go on for that long, at the end of a program. Those that then still wait, like losers of
-        a race, are dropped when the process ends."""
+        """Runs unfinished tasks for that long, at the end of a program. Those that still wait then, like losers of a
+        race, are dropped when the process ends."""
         end = time.monotonic() + seconds
         self._run_until(end)
         if self.begun and not self.drops_at_exit:
