@@ -14,7 +14,8 @@ import sys
 
 BEGINNING = (
     "(define log '()) (define (note x) (set! log (cons x log)) x) "
-    "(define c (channel/new {})) (define d (channel/new {}))"
+    "(define c (channel/new {})) (define d (channel/new {})) "
+    "(define (produce ch x) (channel/send ch x) (note (list :produced x)) (channel/send ch (* 10 x)))"
 )
 CAUGHT = "(catch e (note (list :err (:message e))))"
 
@@ -58,10 +59,36 @@ class Programs:
             lambda: f"(async/sleep {self.pick('0', '20', '45', '70')})",
             lambda: f"(try (channel/close {self.pick('c', 'd', 'd')}) {CAUGHT})",
             lambda: f"(try {self.wait(known)} {CAUGHT})",
+            lambda: self.loop(label),
+            lambda: self.loop(label),
             lambda: f"(try {self.group(task, index)} {CAUGHT})",
             lambda: self.pick('(error "oops")', '(throw :ball)', "(car 5)", "(note (channel/full? c))"),
         ]  # fmt: skip
         return self.random.choice(makers)()
+
+    def loop(self, label: str) -> str:
+        """Channel operations in a loop or in the callbacks of a builtin."""
+        channel = self.pick("c", "d")
+        step = self.pick(
+            f"(channel/send {channel} (list {label} x)) (note (list :sent x))",
+            f"(note (list {label} (channel/recv {channel})))",
+            f"(note (list {label} (channel/try-recv {channel}))) (channel/send {channel} x)",
+            f"(produce {channel} x)",
+            "(await (async (note x)))",
+            "(note x)",
+        )
+        shape = self.pick(
+            "(for-each (fn (x) STEP) '(1 2 3))",
+            "(map (fn (x) STEP) '(1 2))",
+            "(foldl (fn (acc x) STEP acc) 0 '(1 2 3))",
+            "(dotimes (x 3) STEP)",
+            "(let loop ((x 0)) (when (< x 3) STEP (loop (+ x 1))))",
+            "(sort-by (fn (x) STEP x) '(2 1))",
+            "(apply (fn (x) STEP x) '(1))",
+            "(for-each (fn (y) (map (fn (x) STEP) (list y))) '(1 2))",
+            "(for-each (fn (x) STEP STEP) '(1 2))",
+        )
+        return f"(try {shape.replace('STEP', step)} {CAUGHT})"
 
     def wait(self, known: int) -> str:
         """An expression that waits for earlier tasks."""
@@ -105,6 +132,7 @@ class Programs:
             "(async/run)",
             "(channel/send c :main)",
             "(note (channel/recv c))",
+            self.loop(":main"),
             "(async/sleep 100)",
             self.group(9, 0),
         )

@@ -23,6 +23,7 @@ from semac.ir import (
     Call,
     CallBuiltin,
     Const,
+    Define,
     Function,
     Lambda,
     MapLit,
@@ -145,12 +146,14 @@ class Analyzer:
         self.form: Any = None  # the list form being analyzed
         self.top_level = True
         self.doubts: list[Any] = []  # warnings that hold unless the rest of the program defines their name
-        self.starts_tasks = False  # an `async` has been seen
+        self.task_names: frozenset[str] = frozenset()  # what calls may have other tasks run; see forms/tasks.py
+        self.before: list[Any] = []  # what is done before the first form
 
     def program(self, forms: List) -> Unit:
         """The unit of all top-level forms."""
         import semac.forms  # noqa: F401  (fills SPECIAL)
         from semac.forms.python import imported_names
+        from semac.forms.tasks import task_names
 
         items = list(forms)
         spans = getattr(forms.span, "children", ()) or ()
@@ -158,6 +161,7 @@ class Analyzer:
             self.own.update(defined_names(form))
             self.unit.python_names.update(imported_names(form))
         self.defined |= self.own
+        self.task_names = task_names(items)
         for name in self.own & self.macros.keys():
             del self.macros[name]
         scope = Scope(self.unit.main, None)
@@ -167,7 +171,7 @@ class Analyzer:
             self.top_level = is_top_level(form)
             unplace(form, self.is_macro_name)
             nodes.append(self.node(form, scope))
-        self.unit.tree = TopLevel(nodes)
+        self.unit.tree = TopLevel([*self.before, *nodes])
         if not self.unit.is_open:
             bound = self.defined | self.macros.keys()
             self.unit.warnings += [doubt for doubt in self.doubts if doubt.unbound not in bound]
@@ -293,10 +297,10 @@ class Analyzer:
                 made = CallBuiltin(name, self.arguments(items, scope), False, span=self.span)
                 if name in HIGHER_ORDER:
                     self.unit.places.note_callbacks(made, scope.function)
-                if self.starts_tasks:
-                    from semac.forms.tasks import with_turn
+                if self.task_names:
+                    from semac.forms.tasks import native_call
 
-                    return with_turn(made)
+                    return native_call(self, made, items[1:], scope)
                 return made
         arguments = self.arguments(items, scope)
         head = self.reference(name, scope)
@@ -406,21 +410,19 @@ class Analyzer:
 
         whole: the list whose last elements the forms are; without it, the form being analyzed.
         """
-        names: list[str] = []
-        for form in forms:
-            names += inner_names(form)
+        fresh = self.declare_inner(forms, scope)
+        nodes = self.located(forms, scope, whole or self.form)
+        inner = nodes[0] if len(nodes) == 1 else Seq(nodes, span=self.span)
+        return Define(fresh, inner, span=self.span) if fresh else inner
+
+    def declare_inner(self, forms: Any, scope: Scope) -> list[Var]:
+        """Declares what the forms of a body define in its scope; those variables that are new."""
         fresh = []
-        for name in dict.fromkeys(names):
+        for name in dict.fromkeys(name for form in forms for name in inner_names(form)):
             if scope.find_in_function(name) is None:
                 fresh.append(scope.declare(name))
                 fresh[-1].inner_define = True
-        nodes = self.located(forms, scope, whole or self.form)
-        inner = nodes[0] if len(nodes) == 1 else Seq(nodes, span=self.span)
-        if not fresh:
-            return inner
-        from semac.ir import Define
-
-        return Define(fresh, inner, span=self.span)
+        return fresh
 
     def sequence(self, forms: Any, scope: Scope, whole: Any = None) -> Any:
         """A sequence of forms that opens no scope. whole: as for `body`."""
@@ -440,7 +442,7 @@ class Analyzer:
     def thunk(self, forms: Any, scope: Scope, name: str = "thunk") -> Any:
         """A Lambda of no parameters over the forms."""
         function, inner = self.function(name, scope)
-        function.anonymous = True
+        function.anonymous = function.is_thunk = True
         function.body = self.body(list(forms), inner)
         return Lambda(function, span=self.span)
 

@@ -56,6 +56,10 @@ Examples:
 def main(args: Sequence[str]) -> int:
     """Runs `sema ARGS`; the exit status."""
     before, script = split_script(list(args))
+    if len(before) < len(args):
+        from sema_runtime import command_line
+
+        command_line.has_dashes = True
     at = word_at(before)
     if at is None:
         return standalone(top, before, script)

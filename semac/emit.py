@@ -51,6 +51,21 @@ def emit_input(unit: Unit, shared: SharedNames) -> ast.Module:
     return ast.Module([ast.FunctionDef("<module>", values, body, [], None, **extra)], [])
 
 
+def mark_late(unit: Unit) -> None:
+    """Marks globals that a function above may call before they are defined, as a form in between may call it."""
+    first: dict[ir.Var, int] = {}  # called global → the first form with a function that calls it
+    last_run = -1  # the last form that may call functions
+    for index, item in enumerate(unit.tree.items):
+        for node in ir.walk(item):
+            kind = type(node)
+            if kind is ir.Call and type(node.head) is ir.Ref:
+                first.setdefault(node.head.var, index)
+            elif kind is ir.Set and first.get(node.var, index) <= last_run:
+                node.var.late = node.var.is_global
+        if not (type(item) is ir.Set and type(item.value) in (ir.Lambda, ir.Const, ir.Quote)):
+            last_run = index
+
+
 class ModuleEmitter:
     """Top-level forms become definitions and statements; a form with variables of its own runs in a small function."""
 
@@ -58,6 +73,7 @@ class ModuleEmitter:
         self.unit = unit
         self.names = ModuleNames(unit, shared)
         self.defined: set[ir.Var] = set()  # globals whose definition stands above the current form
+        mark_late(unit)
 
     def body(self, result: bool) -> list[ast.stmt]:
         """The statements of the top-level forms."""

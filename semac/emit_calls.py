@@ -71,18 +71,24 @@ class Calls:
         return call(head, args, self.loc(node))
 
     def call_parts(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
-        """(function, arguments). A global that nothing here defines is looked up after its arguments."""
+        """(function, arguments). As in the reference, a global is looked up before its arguments where the call is a
+        tail call, and after them elsewhere; which one shows where it may be undefined, or changed meanwhile."""
         head = node.head
         if type(head) is ir.Ref and head.var.is_global:
-            early = self.function is None and head.var not in self.module.defined
+            early = head.var not in self.module.defined and (self.function is None or head.var.late)
             if early or not head.var.defined or not is_stable_head(head):
-                return self.late_head(node)
+                is_thunk = self.function is not None and self.function.is_thunk
+                return self.early_head(node) if node.tail and not is_thunk else self.late_head(node)
         if is_stable_head(head):
             args = self.exprs(node.args)
             return self.expr(head), args
         made = self.exprs([head, *node.args])
         if not isinstance(made[0], ast.Name):
             made[0] = self.save(made[0], "function", self.current)  # so that an error can show what was no function
+        return made[0], made[1:]
+
+    def early_head(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
+        made = self.exprs([node.head, *node.args])
         return made[0], made[1:]
 
     def late_head(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]

@@ -100,8 +100,16 @@ class Matches:
                 self.append(ast.Expr(value, **self.current))
         elif part[0] == "var":
             self.append(assign(self.bind(part[1]), value, self.current))
+        elif part[0] == "malformed":
+            self.append(ast.Expr(self.malformed(part), **self.current))
         else:
             self.take_apart(part, value)
+
+    def malformed(self: Emitter, pattern: Any) -> ast.expr:  # type: ignore[misc]
+        """A call that raises what is wrong with a pattern."""
+        loc = self.current
+        texts: list[ast.expr] = [const(text, loc) for text in pattern[1:] if text is not None]
+        return call(self.runtime(MATCHING + "malformed", loc), texts, loc)
 
     def take_apart(self: Emitter, pattern: Any, value: ast.expr) -> None:  # type: ignore[misc]
         loc = self.current
@@ -299,6 +307,8 @@ class Clauses:
             self.sequence(pattern, value, tests, binds, top)
         elif kind == "map":
             self.map(pattern, value, tests, binds, top)
+        elif kind == "malformed":
+            tests.append(self.e.malformed(pattern))
 
     def literal(self, value: ast.expr, wanted: Any) -> ast.expr:
         e, loc = self.e, self.e.current

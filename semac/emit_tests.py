@@ -48,7 +48,8 @@ def is_expression(node: Any, budget: int = 80) -> bool:
         if kind is ir.Call and here.recur is not None:
             return False
         if kind is ir.Call and type(here.head) is ir.Ref and here.head.var.is_global and here.args:
-            if not here.head.var.defined or here.head.var.defined > 1 or here.head.var.assigned:
+            var = here.head.var
+            if not var.defined or var.defined > 1 or var.assigned or var.late:
                 return False  # such a function is looked up after its arguments
         if kind is ir.Call and type(here.head) not in (ir.Ref, ir.Const, ir.Builtin):
             return False  # a computed function is saved first

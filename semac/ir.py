@@ -23,6 +23,7 @@ class Var:
         "inner_define",
         "is_global",
         "is_param",
+        "late",
         "loop",
         "name",
         "owned",
@@ -40,6 +41,7 @@ class Var:
         self.owner = owner
         self.is_global = is_global
         self.is_param = False
+        self.late = False  # a global that functions may call before it is defined
         self.assigned = 0
         self.defined = 0
         self.captured = False  # used by a function nested in the owner
@@ -70,8 +72,8 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "is_callback", "locals", "name",
-        "params", "parent", "place", "py", "rest", "returns", "self_tail", "span", "var",
+        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "is_callback", "is_thunk", "locals",
+        "name", "params", "parent", "place", "py", "rest", "returns", "self_tail", "span", "var",
     )  # fmt: skip
 
     def __init__(self, name: str, parent: Function | None) -> None:
@@ -82,6 +84,7 @@ class Function:
         self.body: Node = Const(None)
         self.anonymous = False
         self.is_callback = False  # stands as the argument of a higher-order builtin
+        self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
         self.place: Any = None  # the span of the last list form in the body that was analyzed (places.py)
         self.children: list[Function] = []
         self.locals: list[Var] = []

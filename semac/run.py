@@ -65,7 +65,7 @@ def look_beside(path: str) -> None:
 
 
 def drain() -> None:
-    """Lets tasks that are still running finish."""
+    """Gives tasks that are still running a moment to finish."""
     if "sema_runtime.tasks.scheduler" in sys.modules:
         from sema_runtime.tasks import drain as finish
 

@@ -31,7 +31,8 @@ class Session:
         self.python_names: set[str] = set()  # those that hold things imported from Python
 
     def run(self, text: str, filename: str | None = None, drain: bool = True) -> Any:
-        """Runs source text; gives the value of the last form. drain: only after all tasks it started have ended."""
+        """Runs source text; gives the value of the last form. drain: whether the
+        tasks that are left have a moment to finish."""
         name = filename or self.filename
         mode = "program" if self.closed else "module"
         return self.execute(self.compile(text, name, mode), drain)
@@ -89,7 +90,7 @@ class Session:
 
 
 def drain_tasks() -> None:
-    """Lets tasks that are still running finish."""
+    """Gives tasks that are still running a moment to finish."""
     if "sema_runtime.tasks.scheduler" in sys.modules:
         from sema_runtime.tasks import drain
 

@@ -7,7 +7,7 @@ fresh names for each expansion, wherever they stand in the template; all other n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.equality import equal
@@ -28,10 +28,18 @@ class Repeated(list[Any]):
     """What a variable under an ellipsis matched, one entry a repetition."""
 
 
-def make_syntax_rules(form: List) -> Macro:
-    """The macro that `(define-syntax name (syntax-rules (literal ...) (pattern template) ...))` defines.
+class Special(NamedTuple):
+    """The symbols that are no pattern variables: the literals, and what stands for "any number of these"."""
 
-    Raises SemaError for a malformed definition. The macro raises SemaError when no rule fits its call.
+    literals: frozenset[Symbol]
+    ellipsis: Symbol
+
+
+def make_syntax_rules(form: List) -> Macro:
+    """The macro that `(define-syntax name (syntax-rules [ellipsis] (literal ...) (pattern template) ...))` defines.
+
+    ellipsis: a symbol that stands for `...`, which is an ordinary symbol then. Raises SemaError for a malformed
+    definition. The macro raises SemaError when no rule fits its call.
     """
     items = form.items
     if len(items) != 3:
@@ -41,31 +49,36 @@ def make_syntax_rules(form: List) -> Macro:
         raise SemaError("define-syntax: name must be a symbol")
     if type(rules) is not List or not rules.items or rules.items[0] is not RULES:
         raise SemaError("define-syntax: transformer must be a (syntax-rules ...) form")
-    literals = _literals(rules.items)
-    clauses = [_clause(rule) for rule in rules.items[2:]]
+    parts = rules.items[1:]
+    ellipsis = ELLIPSIS
+    if len(parts) > 1 and type(parts[0]) is Symbol:
+        ellipsis, *parts = parts
+    special = Special(_literals(parts), ellipsis)
+    clauses = [_clause(rule) for rule in parts[1:]]
 
     def transformer(*forms: Any) -> Any:
         for pattern, template in clauses:
             if type(pattern) is not List:
                 raise SemaError(f"syntax-rules: pattern in '{name.name}' must be a list")
             bindings: Bindings = {}
-            if _match_items(pattern.items[1:], forms, literals, bindings):
-                return _filled(template, bindings | _fresh_names(template, literals | bindings.keys()))
+            if _match_items(pattern.items[1:], forms, special, bindings):
+                kept = {*special.literals, *bindings, DOT, WILDCARD, ellipsis}
+                return _filled(template, bindings | _fresh_names(template, kept), ellipsis)
         raise SemaError(f"no matching syntax-rules clause for macro '{name.name}'")
 
     return Macro(name.name, transformer)
 
 
-def _literals(items: Sequence[Any]) -> frozenset[Symbol]:
-    if len(items) < 2:
+def _literals(parts: Sequence[Any]) -> frozenset[Symbol]:
+    if not parts:
         raise SemaError("syntax-rules: malformed — expected (syntax-rules (literals...) rules...)")
-    if type(items[1]) is Symbol:
+    if type(parts[0]) is Symbol:
         raise SemaError("syntax-rules: malformed — missing literals list")
-    if type(items[1]) is not List:
+    if type(parts[0]) is not List:
         raise SemaError("syntax-rules: literals must be a list")
-    if not all(type(literal) is Symbol for literal in items[1].items):
+    if not all(type(literal) is Symbol for literal in parts[0].items):
         raise SemaError("syntax-rules: each literal must be a symbol")
-    return frozenset(items[1].items)
+    return frozenset(parts[0].items)
 
 
 def _clause(rule: Any) -> tuple[Any, Any]:
@@ -79,65 +92,65 @@ def _clause(rule: Any) -> tuple[Any, Any]:
 # Matching
 
 
-def _match(pattern: Any, form: Any, literals: frozenset[Symbol], bindings: Bindings) -> bool:
+def _match(pattern: Any, form: Any, special: Special, bindings: Bindings) -> bool:
     kind = type(pattern)
     if kind is Symbol:
         if pattern is WILDCARD:
             return True
-        if pattern in literals:
+        if pattern in special.literals:
             return form is pattern
-        if pattern is ELLIPSIS:  # a second one in the same list fits nothing
+        if pattern is special.ellipsis:  # a second one in the same list fits nothing
             return False
         bindings[pattern] = form
         return True
     if kind is List:
-        return type(form) is List and _match_items(pattern.items, form.items, literals, bindings)
+        return type(form) is List and _match_items(pattern.items, form.items, special, bindings)
     if kind is tuple:
-        return type(form) is tuple and _match_items(pattern, form, literals, bindings)
+        return type(form) is tuple and _match_items(pattern, form, special, bindings)
     return equal(pattern, form)
 
 
-def _match_items(patterns: Sequence[Any], forms: Sequence[Any], literals: frozenset[Symbol], into: Bindings) -> bool:
+def _match_items(patterns: Sequence[Any], forms: Sequence[Any], special: Special, into: Bindings) -> bool:
     """Matches elements against patterns, of which one may be followed by an ellipsis with more patterns behind it.
 
     A dot in a pattern is an element like any other, as in the reference, where `(a . b)` reads as three elements.
     """
-    at = next((index for index, pattern in enumerate(patterns) if pattern is ELLIPSIS), None)
+    at = next((index for index, pattern in enumerate(patterns) if pattern is special.ellipsis), None)
     if at is None:
-        return len(patterns) == len(forms) and _match_each(patterns, forms, literals, into)
+        return len(patterns) == len(forms) and _match_each(patterns, forms, special, into)
     if at == 0:
         raise SemaError("syntax-rules: ellipsis with no preceding subpattern")
     before, repeated, after = patterns[: at - 1], patterns[at - 1], patterns[at + 1 :]
     end = len(forms) - len(after)
-    if end < len(before) or not _match_each(before, forms, literals, into):
+    if end < len(before) or not _match_each(before, forms, special, into):
         return False
     rounds = []
     for form in forms[len(before) : end]:
         one: Bindings = {}
-        if not _match(repeated, form, literals, one):
+        if not _match(repeated, form, special, one):
             return False
         rounds.append(one)
-    for variable in _variables(repeated, literals):
+    for variable in _variables(repeated, special):
         into[variable] = Repeated(one[variable] for one in rounds)
-    return _match_each(after, forms[end:], literals, into)
+    return _match_each(after, forms[end:], special, into)
 
 
-def _match_each(patterns: Sequence[Any], forms: Sequence[Any], literals: frozenset[Symbol], into: Bindings) -> bool:
-    return all(_match(pattern, form, literals, into) for pattern, form in zip(patterns, forms, strict=False))
+def _match_each(patterns: Sequence[Any], forms: Sequence[Any], special: Special, into: Bindings) -> bool:
+    return all(_match(pattern, form, special, into) for pattern, form in zip(patterns, forms, strict=False))
 
 
-def _variables(pattern: Any, literals: frozenset[Symbol]) -> list[Symbol]:
+def _variables(pattern: Any, special: Special) -> list[Symbol]:
     if type(pattern) is Symbol:
-        return [] if pattern in literals or pattern in (WILDCARD, ELLIPSIS) else [pattern]
+        return [] if pattern in special.literals or pattern in (WILDCARD, special.ellipsis) else [pattern]
     if type(pattern) is List or type(pattern) is tuple:
-        return [variable for part in pattern for variable in _variables(part, literals)]
+        return [variable for part in pattern for variable in _variables(part, special)]
     return []
 
 
 # Filling the template
 
 
-def _filled(template: Any, bindings: Bindings) -> Any:
+def _filled(template: Any, bindings: Bindings, ellipsis: Symbol) -> Any:
     kind = type(template)
     if kind is Symbol:
         value = bindings.get(template, template)
@@ -145,27 +158,29 @@ def _filled(template: Any, bindings: Bindings) -> Any:
             raise SemaError(f"syntax-rules: pattern variable '{template.name}' used without ellipsis")
         return value
     if kind is List:
-        return List(_filled_items(template.items, bindings))
+        return List(_filled_items(template.items, bindings, ellipsis))
     if kind is tuple:
-        return tuple(_filled_items(template, bindings))
+        return tuple(_filled_items(template, bindings, ellipsis))
     if kind is Map:
-        return Map.of((_filled(key, bindings), _filled(value, bindings)) for key, value in template.pairs())
+        return Map.of(
+            (_filled(key, bindings, ellipsis), _filled(value, bindings, ellipsis)) for key, value in template.pairs()
+        )
     return template
 
 
-def _filled_items(items: Sequence[Any], bindings: Bindings) -> list[Any]:
+def _filled_items(items: Sequence[Any], bindings: Bindings, ellipsis: Symbol) -> list[Any]:
     made: list[Any] = []
     index = 0
     while index < len(items):
         item = items[index]
         index += 1
-        if index == len(items) or items[index] is not ELLIPSIS:
-            made.append(_filled(item, bindings))
+        if index == len(items) or items[index] is not ellipsis:
+            made.append(_filled(item, bindings, ellipsis))
             continue
         index += 1
-        if index < len(items) and items[index] is ELLIPSIS:
+        if index < len(items) and items[index] is ellipsis:
             raise SemaError("syntax-rules: unsupported nested ellipsis depth in template")
-        made.extend(_filled(item, one) for one in _rounds(item, bindings))
+        made.extend(_filled(item, one, ellipsis) for one in _rounds(item, bindings))
     return made
 
 
@@ -194,11 +209,11 @@ def _symbols(form: Any) -> list[Symbol]:
 # Names the template binds
 
 
-def _fresh_names(template: Any, kept: frozenset[Symbol]) -> Bindings:
-    """New names for the binders in a template, in the order they are met; kept: pattern variables and literals."""
+def _fresh_names(template: Any, kept: set[Symbol]) -> Bindings:
+    """New names for the binders in a template, in the order they are met; kept: names that stay as they are."""
     found: dict[Symbol, None] = {}
     _collect(template, found)
-    return {name: gensym(name.name) for name in found if name not in kept and name not in (DOT, ELLIPSIS, WILDCARD)}
+    return {name: gensym(name.name) for name in found if name not in kept}
 
 
 def _collect(form: Any, found: dict[Symbol, None]) -> None:

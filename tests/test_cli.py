@@ -34,7 +34,7 @@ def test_a_file_prints_what_it_prints_and_not_its_value(program: Path) -> None:
 
 
 def test_arguments_of_the_program_stand_behind_two_dashes(program: Path) -> None:
-    assert sema("prog.sema", "--", "a", "-b", cwd=program.parent).stdout == '3 ("a" "-b")\n'
+    assert sema("prog.sema", "--", "a", "-b", cwd=program.parent).stdout == '3 ("--" "a" "-b")\n'
     assert sema("prog.sema", "a", cwd=program.parent).returncode == 2
 
 

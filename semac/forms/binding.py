@@ -12,7 +12,7 @@ from sema_runtime.values.typenames import type_name
 from semac.analyze import Analyzer, special
 from semac.forms.functions import make_function
 from semac.forms.patterns import bind_pattern, pattern
-from semac.ir import Const, Define, Lambda, Let, NamedLet, Runtime, Seq, Set, With
+from semac.ir import Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
 from semac.scope import Scope
 
 
@@ -43,7 +43,25 @@ def let(a: Analyzer, form: List, scope: Scope) -> Any:
         note_siblings(a, pairs, known)
     inner = scope.child()
     targets = [let_target(a, target, inner, "let") for target, _ in pairs]
-    return nest(a, targets, values, lambda: a.body(parts[1:], inner))
+    early = values_first(targets, values, inner)
+    made = nest(a, targets, values, lambda: a.body(parts[1:], inner))
+    return Let(early, made, span=a.span) if early else made
+
+
+def values_first(targets: list[Any], values: list[Any], scope: Scope) -> list[tuple[Any, Any]]:
+    """Variables for the values of a `let`, where a pattern would be matched before a later value is computed; the
+    values become references to them."""
+    inert = (Const, Quote, Lambda, Ref)
+    last = max((index for index, value in enumerate(values) if type(value) not in inert), default=0)
+    if all(target[0] == "var" for target in targets[:last]):
+        return []
+    early = []
+    for index in range(last + 1):
+        var = scope.declare("value")
+        del scope.vars[var.name]
+        early.append((var, values[index]))
+        values[index] = Ref(var, span=values[index].span)
+    return early
 
 
 def note_siblings(a: Analyzer, pairs: list[tuple[Any, Any]], known: int) -> None:
@@ -118,6 +136,7 @@ def letrec(a: Analyzer, form: List, scope: Scope) -> Any:
     targets = [let_target(a, target, inner, "letrec") for target, _ in pairs]
     items: list[Any] = []
     fresh = [target[1] for target in targets if target[0] == "var"]
+    fresh += a.declare_inner(parts[1:], inner)  # the functions bound here see what the body defines
     for target, (_, value) in zip(targets, pairs, strict=True):
         node = a.node(value, inner)
         if target[0] == "var":
@@ -125,7 +144,7 @@ def letrec(a: Analyzer, form: List, scope: Scope) -> Any:
             items.append(Set(target[1], node, "local", span=a.span))
         else:
             items.append((target, node))
-    body = a.body(parts[1:], inner.child())
+    body = a.sequence(parts[1:], inner)
     for item in reversed(items):
         if type(item) is tuple:
             body = bind_pattern(a, item[0], item[1], always(body))

@@ -7,7 +7,7 @@ from typing import Any
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
 from semac.analyze import Analyzer, special
-from semac.ir import And, Call, CallBuiltin, Const, If, Let, Or, Ref, Var
+from semac.ir import And, Call, CallBuiltin, Const, Define, If, Let, Or, Ref, Var
 from semac.scope import Scope
 
 
@@ -68,16 +68,19 @@ def case(a: Analyzer, form: List, scope: Scope) -> Any:
     subject, *clauses = a.expect(form, 2)
     inner = scope.child()
     var = inner.declare("subject")
+    del inner.vars[var.name]  # the program can't name it
     value = a.node(subject, scope)
     result: Any = Const(None)
     made: list[tuple[Any, Any]] = []
+    bodies = [form for clause in clauses if type(clause) is List for form in clause.items[1:]]
+    fresh = a.declare_inner(bodies, inner)  # one scope for the bodies of all clauses
     for clause in clauses:
         if type(clause) is not List:
             raise a.error("case: expected a list")
         if not clause.items:
             raise a.error("case: clause must not be empty")
         keys, body = clause.items[0], clause.items[1:]
-        node = a.body(body, inner.child(), clause) if body else Const(None)
+        node = a.sequence(body, inner, clause) if body else Const(None)
         if type(keys) is Symbol and keys.name == "else":
             result = node
             break
@@ -87,6 +90,8 @@ def case(a: Analyzer, form: List, scope: Scope) -> Any:
         made.append((tests[0] if len(tests) == 1 else Or(tests) if tests else Const(False), node))
     for test, node in reversed(made):
         result = folded_if(test, node, result, a.span)
+    if fresh:
+        result = Define(fresh, result, span=a.span)
     return Let([(var, value)], result, span=a.span)
 
 

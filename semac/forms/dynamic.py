@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze import Analyzer, special
@@ -26,20 +27,36 @@ def defmacro(a: Analyzer, form: List, scope: Scope) -> Any:
 def define_syntax(a: Analyzer, form: List, scope: Scope) -> Any:
     from semac.syntax_rules import make_syntax_rules
 
-    return define_macro(a, make_syntax_rules(form), scope)
+    try:
+        macro = make_syntax_rules(form)
+    except SemaError as error:
+        if serves_below(a, scope):
+            raise
+        return Runtime("sema_runtime.values.matching:malformed", [Const(error.message), Const(error.hint)], span=a.span)
+    return define_macro(a, macro, scope)
 
 
 def define_macro(a: Analyzer, macro: Macro, scope: Scope) -> Any:
-    """At top level the macro serves the forms below. Elsewhere, and for forms above that have used its name as that of
-    a variable, it only becomes a value that can't be called."""
-    if scope.parent is None and scope.function is a.unit.main and a.top_level:
+    """At top level the macro serves the forms below. Forms above that use its name as that of a variable see a value
+    that can't be called, as the program is expanded before it runs; elsewhere the name becomes such a value there."""
+    is_served = serves_below(a, scope)
+    if is_served:
         if macro.name not in a.own:
             a.macros[macro.name] = macro
         if macro.name not in a.unit.globals or macro.name in a.own:
             return Const(None)
     var = define_global(a, macro.name)
     var.defined += 2
-    return Set(var, Const(macro), "global", span=a.span)
+    binding = Set(var, Const(macro), "global", span=a.span)
+    if not is_served:
+        return binding
+    a.before.append(binding)
+    return Const(None)
+
+
+def serves_below(a: Analyzer, scope: Scope) -> bool:
+    """Whether a macro that is defined here serves the forms below."""
+    return scope.parent is None and scope.function is a.unit.main and a.top_level
 
 
 @special("quasiquote")
@@ -76,4 +93,5 @@ def delay(a: Analyzer, form: List, scope: Scope) -> Any:
 @special("force")
 def force(a: Analyzer, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
-    return Runtime("sema_runtime.values.promises:force", [a.node(value, scope)], span=a.span)
+    path = "sema_runtime.tasks.callbacks:force_promise" if a.task_names else "sema_runtime.values.promises:force"
+    return Runtime(path, [a.node(value, scope)], span=a.span)

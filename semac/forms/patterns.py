@@ -1,7 +1,8 @@
 """Destructuring patterns and match.
 
 A pattern is a small tuple: ("any",) ("var", Var) ("literal", value) ("sequence", patterns, rest pattern or None)
-("map", [(key, pattern, required)]) .
+("map", [(key, pattern, required)]) ("malformed", message, hint): as in the reference, a pattern that is malformed is
+an error of the run, raised when a value gets as far as the malformed part.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
     if type(form) is Map:
         return map_pattern(a, form, scope, pattern, required=False)
     hint = "use [a b c] for sequential destructuring or {:keys [a b]} for map destructuring"
-    raise a.error(f"destructure: invalid pattern, expected symbol, vector, or map, got {type_name(form)}", hint=hint)
+    expected = "destructure: invalid pattern, expected symbol, vector, or map"
+    return ("malformed", f"{expected}, got {type_name(form)}", hint)
 
 
 def match_pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
@@ -54,9 +56,9 @@ def sequence_pattern(a: Analyzer, items: list[Any], scope: Scope, sub: Callable[
         if type(item) is Symbol and item.name == "&":
             what = form_name(sub)
             if index == len(items) - 1:
-                raise a.error(f"{what}: `&` must be followed by a rest pattern")
+                return ("sequence", [], ("malformed", f"{what}: `&` must be followed by a rest pattern", None))
             if index != len(items) - 2 and sub is pattern:
-                raise a.error(f"{what}: only one pattern allowed after `&`")
+                return ("sequence", [], ("malformed", f"{what}: only one pattern allowed after `&`", None))
             for extra in items[index + 2 :]:  # ignored, as in the reference: their names are nil
                 sub(a, extra, scope)
             before = [sub(a, one, scope) for one in items[:index]]
@@ -75,10 +77,14 @@ def map_pattern(a: Analyzer, form: Map, scope: Scope, sub: Callable[..., Pattern
     for key, value in form.pairs():
         if key is KEYS:
             if type(value) not in (tuple, List):
-                raise a.error(f"{form_name(sub)}: :keys must be followed by a vector or list of symbols")
+                message = f"{form_name(sub)}: :keys must be followed by a vector or list of symbols"
+                entries.append((key, ("malformed", message, None), False))
+                continue
             for name in value:
                 if type(name) is not Symbol:
-                    raise a.error(f"{form_name(sub)}: :keys entries must be symbols")
+                    message = f"{form_name(sub)}: :keys entries must be symbols"
+                    entries.append((key, ("malformed", message, None), False))
+                    break
                 entries.append((keyword(name.name), ("var", scope.declare(name.name)), False))
         else:
             entries.append((key, sub(a, value, scope), required))

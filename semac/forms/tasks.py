@@ -1,23 +1,35 @@
-"""async and await."""
+"""async and await; calls of builtins that call back, in programs with tasks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
 from semac.analyze import Analyzer, special
-from semac.ir import Call, Lambda, Ref, Runtime, children
+from semac.defined import defined_names
+from semac.ir import Builtin, Call, Const, Ref, Runtime
 from semac.scope import Scope
 
 SPAWN = "sema_runtime.lib.concurrency:async_spawn"
-TASK_MODULES = ("lib.concurrency", "lib.channels")
+CALL_NATIVE = "sema_runtime.tasks.callbacks:call_native"
+INLINE = {"map": 2, "filter": 2, "for-each": 2, "foldl": 3, "fold": 3, "reduce": 2}
+"""Builtins that the reference's machine runs itself when they are called with that many arguments."""
+NATIVE = frozenset(
+    (
+        "any", "any?", "apply", "call-with-values", "context/with", "drop-while", "every", "every?", "flat-map",
+        "foldr", "list/drop-while", "list/find", "list/group-by", "list/reject", "list/take-while", "map-indexed",
+        "map/filter", "map/map-keys", "map/map-vals", "map/update", "partition", "sort", "sort-by", "string/map",
+        "take-while", "tap", "update-in",
+    )
+)  # fmt: skip
+"""Builtins that call back, and that it has to leave its machine for."""
 
 
 @special("async")
 def async_(a: Analyzer, form: List, scope: Scope) -> Any:
     body = a.expect(form, 1)
-    a.starts_tasks = True
     thunk = a.thunk(body, scope, "task")
     head = a.reference("async/spawn", scope)
     if type(head) is Ref:
@@ -31,21 +43,56 @@ def await_(a: Analyzer, form: List, scope: Scope) -> Any:
     return Runtime("sema_runtime.lib.concurrency:await_", [a.node(promise, scope)], span=a.span)
 
 
-def with_turn(call: Any) -> Any:
-    """The call of a builtin; one whose callback started tasks gives them a turn at its end, as in the reference."""
-    if INDEX[call.name][0] in TASK_MODULES or not any(type(one) is Lambda and starts_task(one) for one in call.args):
+def native_call(a: Analyzer, call: Any, forms: Any, scope: Scope) -> Any:
+    """The call of a builtin in a program with tasks; where its callbacks may call task builtins, one that looks after
+    the turns of the other tasks."""
+    is_inline = call.name in INLINE and len(call.args) == INLINE[call.name]
+    if not is_inline and call.name not in NATIVE and call.name not in INLINE:
         return call
-    before = Runtime("sema_runtime.lib.concurrency:tasks_started", [], span=call.span)
-    return Runtime("sema_runtime.lib.concurrency:after_turn", [before, call], span=call.span)
+    if is_inline and not any(may_use_tasks(a, form, scope) for form in forms):
+        return call
+    return Runtime(CALL_NATIVE, [Builtin(call.name), Const(is_inline), *call.args], span=call.span)
 
 
-def starts_task(function: Any) -> bool:
-    """Whether the body of a function, without the functions inside it, has an `async`."""
-    stack = [function.function.body]
+def may_use_tasks(a: Analyzer, form: Any, scope: Scope) -> bool:
+    """Whether calling what a form gives may call a task builtin: a function value that is not known here may."""
+    if type(form) is Symbol:
+        return scope.find(form.name) is not None or form.name in a.task_names
+    return type(form) is List and not a.task_names.isdisjoint(symbols_in(form))
+
+
+def task_names(forms: Any) -> frozenset[str]:
+    """Names of builtins that may have other tasks run, and of functions of the program whose definitions mention such
+    names; empty for a program without tasks."""
+    mentioned = [(defined_names(form)[:1], symbols_in(form)) for form in forms]
+    found = {name for _, names in mentioned for name in names if is_task_name(name)}
+    if not found:
+        return frozenset()
+    found |= NATIVE
+    grown = True
+    while grown:
+        new = {name for defined, names in mentioned for name in defined if name not in found and names & found}
+        found |= new
+        grown = bool(new)
+    return frozenset(found)
+
+
+def is_task_name(name: str) -> bool:
+    return name.startswith(("async", "channel/")) or name in ("await", "parallel", "parallel-settled", "pipeline")
+
+
+def symbols_in(form: Any) -> set[str]:
+    """The names of all symbols in a form."""
+    found: set[str] = set()
+    stack = [form]
     while stack:
         here = stack.pop()
-        if type(here) is Runtime and here.path == SPAWN:
-            return True
-        if type(here) is not Lambda:
-            stack.extend(children(here))
-    return False
+        if type(here) is Symbol:
+            found.add(here.name)
+        elif type(here) is List:
+            stack.extend(here.items)
+        elif type(here) is tuple:
+            stack.extend(here)
+        elif type(here) is Map:
+            stack.extend(part for pair in here.pairs() for part in pair)
+    return found

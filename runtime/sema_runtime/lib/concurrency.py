@@ -26,25 +26,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_started = 0
-
 
 def await_(value: Any) -> Any:
     """`(await value)`: the value of a promise, or its error raised; any other value is given back."""
     if type(value) is AsyncPromise:
         return scheduler().await_promise(value)
-    return value
-
-
-def tasks_started() -> int:
-    """How many tasks were started so far by async/spawn."""
-    return _started
-
-
-def after_turn(before: int, value: Any) -> Any:
-    """The value, after the tasks in the queue had a turn if more than `before` tasks were started by now."""
-    if _started != before:
-        scheduler().pause()
+    callback = scheduler().current().callback
+    if callback is not None:
+        callback.is_used = True
     return value
 
 
@@ -91,8 +80,6 @@ def async_spawn(function: Any) -> AsyncPromise:
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount > len(function.__defaults__ or ()):
         function()  # raises the arity error here instead of in the task
-    global _started
-    _started += 1
     return scheduler().spawn(function)
 
 

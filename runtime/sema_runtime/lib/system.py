@@ -190,11 +190,15 @@ def sys_user() -> str | None:
 
 @builtin("sys/args", returns="list[string]", cap="process")
 def sys_args() -> List:
-    """The command line arguments, beginning with the program.
+    """The command line arguments: the program, then `--` and what stands behind it.
 
     (list? (sys/args)) => #t
+    ; (list/reject #(= % "--") (rest (sys/args)))
     """
-    return List(list(map(readable_name, sys.argv)))
+    from sema_runtime.command_line import has_dashes
+
+    dashes = ["--"] if has_dashes else []
+    return List([readable_name(arg) for arg in (*sys.argv[:1], *dashes, *sys.argv[1:])])
 
 
 @builtin("sys/pid", returns="int", cap="process")

@@ -2,7 +2,7 @@
 
 `suspend(awaitable)` waits for a Python awaitable from Sema code: only the current task stops, and outside a task the
 others run meanwhile; `finish(awaitable)` does too, for cleaning up. `await call(function, *args)` runs a Sema function
-from a Python coroutine. `drain()` lets unfinished tasks finish; it costs nothing when no program has made one.
+from a Python coroutine. `drain()` gives unfinished tasks a moment to finish; it costs nothing when there are none.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def call(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> 
 
 
 def drain() -> None:
-    """Runs the tasks that are still unfinished. Returns when none of them can go on."""
+    """Runs the tasks that are still unfinished, for a moment at most, and drops them when the process ends."""
     module = sys.modules.get("sema_runtime.tasks.scheduler")
     if module is not None:
         module.scheduler().drain()

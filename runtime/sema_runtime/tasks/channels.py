@@ -33,21 +33,35 @@ class Channel:
 
     def send(self, scheduler: Scheduler, value: Any) -> None:
         """Hands the value to a waiting receiver or the buffer; waits for room. Raises SemaError when closed."""
+        if scheduler.natives and (self.closed or len(self.buffer) < self.capacity):
+            if scheduler.current().note_use():
+                if self.closed:
+                    scheduler.pause()
+                    raise dropped(value)
+                scheduler.turn(self._put, value)
+                return
+        if not self._put(value):
+            waiter = scheduler.waiter()
+            self.senders.append((waiter, value))
+            scheduler.wait(waiter)
+
+    def _put(self, value: Any) -> bool:
+        """Hands the value on where nothing has to be waited for."""
         if self.closed:
             raise dropped(value)
         receivers = self.receivers
         while receivers:
             if receivers.popleft().wake(value):
-                return
+                return True
         if len(self.buffer) < self.capacity:
             self.buffer.append(value)
-            return
-        waiter = scheduler.waiter()
-        self.senders.append((waiter, value))
-        scheduler.wait(waiter)
+            return True
+        return False
 
     def receive(self, scheduler: Scheduler) -> Any:
         """The next value; waits for one. nil when the channel is closed and empty."""
+        if scheduler.natives and (self.buffer or self.closed) and scheduler.current().note_use():
+            return scheduler.turn(self.take)
         if self.buffer:
             return self.take()
         if self.closed:

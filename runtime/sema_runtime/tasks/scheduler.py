@@ -2,8 +2,9 @@
 
 A *strand* is whoever can wait: a task (a greenlet) or the root, the program's main line, which drives the queue while
 it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that need
-not wait. Timers fire in the order of a virtual clock that only timers advance, but never before their real time:
-two tasks that sleep 1 ms and 2 ms wake in that order however busy the machine is.
+not wait; even that does where it is the first task builtin that a callback calls (`tasks/callbacks.py`). Timers fire
+in the order of a virtual clock that only timers advance, but never before their real time: two tasks that sleep 1 ms
+and 2 ms wake in that order however busy the machine is.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from sema_runtime.tasks.loops import Hiding
 
 BATCH = 64  # turns of tasks between two rounds of the asyncio loop
+LEFTOVER_TIME = 0.4  # seconds that the end of a program waits for unfinished tasks
+CLEANUP_TIME = 0.2  # seconds for what dropped tasks still do
 MAX_LAG = 0.1  # seconds by which the virtual clock may fall behind the real one before it is set right
 
 
@@ -42,10 +45,13 @@ class Scheduler:
         self.numbers = 0
         self.external = 0  # awaitables that asyncio is working on
         self.root = Strand()
+        self.natives = 0  # builtins that are calling back, with `tasks/callbacks.py` looking on
         self.hub: greenlet | None = None  # the greenlet that drives the queue
         self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
         self.private_loop: asyncio.AbstractEventLoop | None = None
         self.idle_greenlets: list[TaskGreenlet] = []
+        self.begun: set[Task] = set()  # tasks between their first turn and their end
+        self.drops_at_exit = False
         self.hiding: Hiding  # of the loop, around tasks that run in it
         self.in_loop = False  # whether the loop is running, on behalf of the root
         self.turns = 0  # since the loop had one
@@ -61,7 +67,10 @@ class Scheduler:
 
     def waiter(self) -> Waiter:
         """A wait of the running strand, to be handed to whoever will end it."""
-        return Waiter(self.current(), self.ready)
+        strand = self.current()
+        if self.natives:
+            strand.note_use()
+        return Waiter(strand, self.ready)
 
     def wait(self, waiter: Waiter) -> Any:
         """Lets the others run until the waiter is woken. Gives its value or raises its error."""
@@ -84,6 +93,8 @@ class Scheduler:
         """Goes to the end of the queue."""
         if self.ready:
             self.turn(bool)
+        elif self.natives:
+            self.current().note_use()
 
     def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
         """Gives the others a turn around an effect; whoever it wakes comes after the running strand. Its result."""
@@ -144,6 +155,8 @@ class Scheduler:
         """A new task behind those in the queue; the running strand keeps its place before it."""
         task = Task(self, function)
         parent = self.current()
+        if self.natives:
+            parent.note_use()
         if type(parent) is Task:
             parent.children[task] = None
             task.parent = parent
@@ -187,10 +200,50 @@ class Scheduler:
         self.idle_runners.append(waiter)
         self.wait(waiter)
 
-    def drain(self) -> None:
-        """As run_others, at the end of a program: tasks that wait for each other for ever are left alone."""
-        if self.ready or self.timers or self.external:
-            self.run_others()
+    def drain(self, seconds: float = LEFTOVER_TIME) -> None:
+        """Runs unfinished tasks for that long, at the end of a program. Those that still wait then, like losers of a
+        race, are dropped when the process ends."""
+        end = time.monotonic() + seconds
+        self._run_until(end)
+        if self.begun and not self.drops_at_exit:
+            import atexit
+
+            self.drops_at_exit = True
+            atexit.register(self.drop)
+
+    def drop(self) -> None:
+        """Ends the tasks that have begun: what they hold is closed, their handlers of errors don't run."""
+        end = time.monotonic() + CLEANUP_TIME
+        self.hub = getcurrent()
+        for task in list(self.begun):
+            if task.greenlet is not None:
+                task.greenlet.parent = self.hub
+                task.greenlet.throw(GreenletExit)
+        self._run_until(end)  # for clean-up that waits
+
+    def _run_until(self, end: float) -> None:
+        """Runs tasks on behalf of the root until none can go on, at most until that moment of the monotonic clock."""
+        self.hub = getcurrent()
+        while time.monotonic() < end:
+            if self.ready:
+                strand = self.ready.popleft()
+                if strand is not self.root:
+                    self.resume(strand)
+                if self.external:
+                    self._look_at_loop()
+            elif self.external or (self.private_loop is not None and self._next_timer()):
+                loop = self.loop()
+                stop = loop.call_later(max(0.0, end - time.monotonic()), loop.stop)
+                self._run_loop()
+                stop.cancel()
+            elif not self._fire():
+                delay = self._next_timer()
+                if delay is None:
+                    if not self.idle_runners:
+                        return
+                    self.idle_runners.popleft().wake()
+                else:
+                    time.sleep(max(0.0, min(delay, end - time.monotonic())))
 
     # Driving
 
@@ -254,6 +307,7 @@ class Scheduler:
         inner.gr_context = context
         task.greenlet = inner
         task.context = None
+        self.begun.add(task)
         return inner
 
     def _idle(self) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sema_runtime.tasks.callbacks import Callbacks
     from sema_runtime.tasks.scheduler import Scheduler
 
 NO_CONTEXT = Context()
@@ -57,10 +58,20 @@ class Waiter:
 class Strand:
     """Whoever can wait. `waiter` is set while it does. This class is the root; tasks are the subclass."""
 
-    __slots__ = ("waiter",)
+    __slots__ = ("callback", "waiter")
 
     def __init__(self) -> None:
         self.waiter: Waiter | None = None
+        self.callback: Callbacks | None = None  # those of the builtin that is calling back
+
+    def note_use(self) -> bool:
+        """Says that a task builtin is called; whether it is the first one in its callback."""
+        callback = self.callback
+        if callback is None:
+            return False
+        is_first, callback.is_fresh = callback.is_fresh, False
+        callback.is_used = True
+        return is_first
 
 
 class Task(Strand):
@@ -80,6 +91,7 @@ class Task(Strand):
 
     def __init__(self, scheduler: Scheduler, function: Callable[[], Any], context: Context | None = None) -> None:
         self.waiter = None
+        self.callback = None
         self.scheduler = scheduler
         self.function = function
         self.context: Context | None = copy_context() if context is None else context  # until it begins
@@ -105,6 +117,7 @@ class Task(Strand):
             promise.resolve(value)
         finally:
             self.greenlet = promise.task = None  # no cycle keeps them in memory
+            self.scheduler.begun.discard(self)
             promise.tell()
             if self.parent is not None:
                 self.parent.children.pop(self, None)

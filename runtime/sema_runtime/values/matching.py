@@ -74,6 +74,11 @@ def _items_or_error(value: Any) -> Any:
     return seq(value)
 
 
+def malformed(message: str, hint: str | None = None) -> NoReturn:
+    """Raises the error of a pattern that no value can be bound to; called where a value reaches its malformed part."""
+    raise SemaError(message, hint)
+
+
 def no_match(value: Any, advice: str = "") -> SemaError:
     """The error of a `match` without a matching clause. advice: what the compiler found wrong with its patterns."""
     from sema_runtime.values.printer import to_text
