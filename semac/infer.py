@@ -54,6 +54,7 @@ from semac.types import (
     sequence_of,
 )  # fmt: skip
 
+Variables = set[ir.Var]
 VISITS = 20  # for each top-level form, before facts that still grow become ANY
 CONSTANT_TYPES: dict[type, int] = {
     int: INT, float: FLOAT, str: STR, bool: BOOL, type(None): NIL, Keyword: KEYWORD, Symbol: SYMBOL, Char: CHAR,
@@ -85,11 +86,12 @@ class Inference:
         self.current = 0  # the one that is being visited
         self.readers: dict[Any, dict[int, None]] = {}  # variable, function or row → the forms that have read its fact
         self.is_widening = False
-        self.noted: set[ir.Var] = set()  # parameters of lambdas whose caller is known
+        self.noted: Variables = set()  # parameters of lambdas whose caller is known
         self.started: set[Any] = set()
         self.rows: dict[Any, int] = {}  # vectors written out, numbered
         self.columns: list[list[int]] = []  # the types of their items
         self.limits: dict[ir.Var, int] = {}  # what a test around the current node says of a variable
+        self.filled: Variables = set()  # variables whose lists are surely not empty at the current node
         for var in unit.globals.values():
             if (not closed and (var.assigned or var.known_function is None)) or (not var.defined and not var.assigned):
                 var.type = ANY
@@ -184,8 +186,27 @@ class Inference:
     def if_(self, node: Any) -> int:
         self.visit(node.test)
         var, then, otherwise = tested(node.test)
-        with_then = self.narrowed(var, then, node.then)
-        return with_then | self.narrowed(var, otherwise, node.otherwise)
+        filled = filled_by(node.test)
+        with_then = self.after(filled[True], lambda: self.narrowed(var, then, node.then))
+        return with_then | self.after(filled[False], lambda: self.narrowed(var, otherwise, node.otherwise))
+
+    def after(self, filled: Variables, visit: Callable[[], int]) -> int:
+        """Visits what is evaluated only where some lists turned out not to be empty."""
+        before = self.filled
+        self.filled = before | filled
+        try:
+            return visit()
+        finally:
+            self.filled = before
+
+    def in_turn(self, items: list[Any], outcome: bool) -> list[int]:
+        """The types of the items of an `and` or `or`: each is evaluated where those before it had the outcome."""
+        masks = []
+        filled: Variables = set()
+        for item in items:
+            masks.append(self.after(filled, lambda item=item: self.visit(item)))  # type: ignore[misc]
+            filled = filled | filled_by(item)[outcome]
+        return masks
 
     def narrowed(self, var: ir.Var | None, allowed: int, node: Any) -> int:
         """Visits a branch in which a variable surely has one of the allowed tags."""
@@ -199,14 +220,14 @@ class Inference:
             self.limits[var] = before
 
     def and_(self, node: Any) -> int:
-        masks = [self.visit(item) for item in node.items]
+        masks = self.in_turn(node.items, True)
         result = masks[-1]
         for mask in masks[:-1]:
             result |= mask & (NIL | BOOL)
         return result
 
     def or_(self, node: Any) -> int:
-        masks = [self.visit(item) for item in node.items]
+        masks = self.in_turn(node.items, False)
         result = masks[-1]
         for mask in masks[:-1]:
             result |= mask & ~NIL
@@ -424,6 +445,27 @@ def tested(test: Any) -> tuple[ir.Var | None, int, int]:
     if test.name == "nil?":
         return test.args[0].var, NIL, TAGS & ~NIL
     return test.args[0].var, NARROWING.get(test.name, TAGS), TAGS
+
+
+NOTHING: dict[bool, Variables] = {True: set(), False: set()}
+
+
+def filled_by(test: Any) -> dict[bool, Variables]:
+    """The variables whose lists have an item where a test holds (True), and where it doesn't (False).
+
+    Lists never change, so that stays so for a variable that is never assigned.
+    """
+    if type(test) is not ir.CallBuiltin or len(test.args) != 1:
+        return NOTHING
+    if test.name == "not":
+        inner = filled_by(test.args[0])
+        return {True: inner[False], False: inner[True]}
+    subject = test.args[0]
+    if test.name not in ("null?", "empty?", "pair?") or type(subject) is not ir.Ref:
+        return NOTHING
+    if subject.var.assigned or subject.var.is_global:
+        return NOTHING
+    return {True: set(), False: {subject.var}} if test.name != "pair?" else {True: {subject.var}, False: set()}
 
 
 RULES: dict[type, Callable[[Inference, Any], int]] = {

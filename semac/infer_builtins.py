@@ -132,7 +132,9 @@ def _car(i: Inference, node: Any) -> int:
     if len(masks) == 1 and not masks[0] & TAGS:
         return 0
     if len(masks) == 1 and only(masks[0], LIST):
-        return element(masks[0]) | NIL  # of an empty list
+        source = node.args[0]
+        is_filled = type(source) is ir.Ref and source.var in i.filled
+        return element(masks[0]) if is_filled else element(masks[0]) | NIL
     return ANY
 
 

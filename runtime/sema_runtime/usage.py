@@ -21,6 +21,7 @@ ADVICE = {
 ENTRIES = "the entries of a map, lists of a key and a value, are (map/entries m)"
 KEYWORD = "(:key m) takes a map; (get-in m [:key]) gives nil where m is nil; of a list of maps: (map :key rows)"
 NIL = "nil came in: (or x 0) gives a default; get and keywords give nil for a missing key"
+TEXTS = "as a value, an operator takes numbers only; texts: (sort xs), (fn (a b) (< a b)), (apply str xs)"
 FUNCTION_FIRST = "the function comes first: "
 VARARGS = 0x04
 
@@ -39,6 +40,8 @@ def usage_hint(error: SemaError, exc: BaseException) -> str | None:
             advice = ENTRIES
         elif got.startswith(("native-fn in ", "lambda in ")):
             advice = FUNCTION_FIRST + (usage(name) or name)
+        elif (error.fields["expected"], got) == ("number", "string") and _is_operator(exc):
+            advice = TEXTS
     if error.hint is not None:
         return f"{error.hint}; {advice}" if advice else error.hint
     if advice is not None:
@@ -57,6 +60,15 @@ def _operand_hint(error: SemaError) -> str | None:
     if "nil" in got.split() and expected in ("number", "number or string", "comparable values"):
         return NIL
     return None
+
+
+def _is_operator(exc: BaseException) -> bool:
+    """Whether an error came up in `<`, `+` or another operator that was handed to a builtin."""
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    modules = [] if trace is None else [trace.tb_frame, trace.tb_frame.f_back]
+    return any(frame and frame.f_globals.get("__name__") == "sema_runtime.lib.arithmetic" for frame in modules)
 
 
 def usage(name: str) -> str | None:
