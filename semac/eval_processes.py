@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from semac.run import PIPE_CLOSED
+
 PARENT_DEATH_SIGNAL, CHILD_SUBREAPER = 1, 36  # of prctl(2)
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 END_SECONDS = 10.0  # after which processes that SIGKILL doesn't end are left alone: the system holds them
@@ -80,7 +82,7 @@ def _supervise(action: Callable[[], int], parent: int) -> NoReturn:
             signal.signal(stopped.number, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.number)
     except BrokenPipeError:
-        pass
+        status = PIPE_CLOSED
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

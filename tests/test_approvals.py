@@ -192,7 +192,7 @@ def test_the_terminal_is_not_obeyed(
     approvals.configure("prompt")
     asked(r'(defworkflow w "" {} (approval :a {:reason "rm \x1b[2K\rharmless" :subject 1}))'.replace(r"\x1b", "\x1b"))
     shown = capsys.readouterr().err
-    assert r"rm \x1b[2K\rharmless" in shown and "\x1b" not in shown
+    assert r"rm \x1b[2K\x0dharmless" in shown and "\x1b" not in shown
 
 
 def test_without_a_key_nobody_can_decide_until_there_is_one(

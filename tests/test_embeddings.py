@@ -451,7 +451,7 @@ def test_the_sandbox_keeps_away_from_internal_hosts(monkeypatch: pytest.MonkeyPa
         (Answer(body=openai_reply([1.0], [1.0, 2.0])), "Parse error: embedding 1 has 2 dimensions, the first one 1"),
         (Answer(body=openai_reply([1.0], ["x"])), 'Parse error: embedding 1 holds "x", which is no finite number'),
         (Answer(body=openai_reply([1.0], [None])), "Parse error: embedding 1 holds null, which is no finite number"),
-        (Answer(body='{"data": [{"embedding": [1]}, {"embedding": [NaN]}]}'), "holds NaN, which is no finite number"),
+        (Answer(body='{"data": [{"embedding": [1]}, {"embedding": [NaN]}]}'), "holds null, which is no finite number"),
         (Answer(body=openai_reply([1.0], "AAAA")), 'Parse error: embedding 1 is no list of numbers: "AAAA"'),
         (Answer(body=openai_reply([1.0], [])), "Parse error: embedding 1 is no list of numbers: []"),
         (Answer(body={"data": [None, 3]}), "Parse error: embedding 0 is no list of numbers: null"),

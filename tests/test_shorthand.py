@@ -41,7 +41,7 @@ WRONG = {
     "(sum-by 5 '(1))": "expected callable, got int",
     "(avg-by abs '())": "avg-by: empty list",
     '(max-by (fn (x) x) \'(1 "a"))': "expected comparable values, got int and string",
-    "(join 1 2)": "expected list or vector, got int",
+    "(join 1 2)": "expected string, got int",
     '(split 1 ",")': "got int",
     "(blank? 1)": "expected string, got int",
     '(contains? "abc" 1)': "expected map or hashmap, got string",

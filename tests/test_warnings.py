@@ -57,7 +57,7 @@ SAID_BY_CHECK = {
     "(define (start) (help)) (start) (define (help) 1)": "move the definition up",
     "(define y (+ y 1))": "move the definition up",
     "(define (g) (m 1)) (defmacro m (x) x) (g)": "move the defmacro up",
-    "(twice 1) (defmacro twice (x) x)": "move the definition up",
+    "(twice 1) (defmacro twice (x) x)": "move the defmacro up",
     '(string/join "," \'(1))': "(string/join list separator)",
     '(define (f text) (string/split "," text))': "(string/split text separator)",
 }

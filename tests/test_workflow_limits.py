@@ -51,7 +51,6 @@ ODD = {
     "a character": "#\\a",
     "bytes": "(bytevector 1 2 255)",
     "an integer of 500,000 digits": "(expt 10 500000)",
-    "10,000 lists in each other": "(let loop ((i 0) (v (list))) (if (= i 10000) v (loop (+ i 1) (list v))))",
     "10,000 maps in each other": "(let loop ((i 0) (v 1)) (if (= i 10000) v (loop (+ i 1) {:a v})))",
     "20 MB": '(string/repeat "x" 20000000)',
     "200,000 numbers": "(range 200000)",

@@ -1,8 +1,9 @@
 """Turns of tasks around builtins that call back (`map`, `sort`, `apply`), as the reference's machine takes them.
 
 A builtin whose callback has called a task builtin gives the other tasks a turn when it ends. Those that the reference's
-machine does not run itself, which are all but `map`, `filter`, `for-each` and the folds, always do, unless they are
-called in a callback. In each callback, the first channel operation gives a turn even where it need not wait.
+machine does not run itself, which are all but `map`, `filter`, `for-each` and the folds, do so after any callback,
+unless they are called in a callback themselves. In each callback, the first channel operation gives a turn even where
+it need not wait.
 
 The compiler has `call_native` make such calls, in programs with tasks only.
 """
@@ -18,18 +19,20 @@ if TYPE_CHECKING:
 
 
 class Callbacks:
-    """The callbacks of one call of a builtin. is_used: one has called a task builtin; is_fresh: the current has not."""
+    """The callbacks of one call of a builtin. has_begun: there was one; is_used: one has called a task builtin;
+    is_fresh: the current has not."""
 
-    __slots__ = ("is_fresh", "is_used")
+    __slots__ = ("has_begun", "is_fresh", "is_used")
 
-    def __init__(self) -> None:
+    def __init__(self, has_begun: bool) -> None:
+        self.has_begun = has_begun
         self.is_used = self.is_fresh = False
 
     def begin(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, each call of which is a callback."""
 
         def callback(*args: Any) -> Any:
-            self.is_fresh = True
+            self.has_begun = self.is_fresh = True
             return function(*args)
 
         return callback
@@ -40,14 +43,14 @@ def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> A
     here = scheduler()
     strand = here.current()
     outer = strand.callback
-    callbacks = strand.callback = Callbacks()
+    callbacks = strand.callback = Callbacks(calls_builtin(native, args))
     here.natives += 1
     try:
         return native(*[callbacks.begin(arg) if is_program_function(arg) else arg for arg in args])
     finally:
         here.natives -= 1
         strand.callback = outer
-        if callbacks.is_used or (outer is None and not is_inline):
+        if callbacks.is_used or (outer is None and callbacks.has_begun and not is_inline):
             here.pause()
 
 
@@ -64,6 +67,15 @@ def force_promise(promise: Any) -> Any:
 
 def _call(function: Callable[[], Any]) -> Any:
     return function()
+
+
+def calls_builtin(native: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether a call certainly calls back a builtin, which `begin` leaves as it is."""
+    if not any(callable(arg) and not is_program_function(arg) for arg in args):
+        return False
+    least = 2 if native.__name__ == "sort" else 1
+    sizes = [len(arg) for arg in args if hasattr(arg, "__len__")]  # the collection comes last
+    return native.__name__ == "apply" or (bool(sizes) and sizes[-1] >= least)
 
 
 def is_program_function(value: Any) -> bool:

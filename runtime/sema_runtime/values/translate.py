@@ -340,7 +340,9 @@ def _attribute(exc: AttributeError) -> SemaError | None:
         expected = "string"
     else:
         place = innermost(exc)
-        return InternalError(str(exc)) if place is not None and is_ours(place[0].f_globals) else None
+        ours = place is not None and is_ours(place[0].f_globals)
+        asked = place is not None and place[0].f_code.co_name == "__getattr__"  # by the program
+        return InternalError(str(exc)) if ours and not asked else None
     if got in expected.split(" or "):
         raw = type(exc.obj) in (dict, list)  # a representation that stays within compiled code
         return InternalError(f"a {got} is a raw {type(exc.obj).__name__} without {exc.name!r}") if raw else None
