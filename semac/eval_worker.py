@@ -95,6 +95,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error comes of memory that could not be had, wherever that was noticed."""
     chain: BaseException | None = error
     while chain is not None and not isinstance(chain, MemoryError):
+        if isinstance(chain, RuntimeError) and str(chain) == "can't start new thread":  # its stack finds no room
+            return True
         chain = chain.__cause__
     return chain is not None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 
+from sema_runtime.tasks.callbacks import Callbacks
 from sema_runtime.tasks.promises import AsyncPromise
 from sema_runtime.tasks.scheduler import scheduler
 
@@ -24,6 +25,7 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -
     promised = [promise for _, promise in waiting]
 
     def work() -> None:
+        here.current().callback = Callbacks(has_begun=True)  # what the program is asked for here is a callback
         while waiting:
             item, promise = waiting.popleft()
             try:
