@@ -58,6 +58,23 @@ def at_terminal(text: str) -> str:
     return visible(text) if sys.stdout.isatty() else text
 
 
+def at_error_terminal(text: str) -> str:
+    """The same for stderr."""
+    return visible(text) if sys.stderr is not None and sys.stderr.isatty() else text
+
+
+def json_at_terminal(text: str) -> str:
+    """A JSON text as stdout gets it: at a terminal with the escapes of JSON where `visible` has its own."""
+    if text.isprintable() or not sys.stdout.isatty():
+        return text
+    return "".join(_json_escape(char) if char != "\n" and _is_obeyed(char) else char for char in text)
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
 def tell(text: str) -> None:
     """Writes a line to stderr."""
     print(visible(text), file=sys.stderr, flush=True)
