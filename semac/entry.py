@@ -41,7 +41,7 @@ def _main() -> int:
         from semac.run import guarded
         from semac.workflow_check import main as check
 
-        escape_terminal()
+        escape_terminal("--json" in args)
 
         status = 0
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import workflow_journals as journals
@@ -176,6 +177,19 @@ def test_runs_whose_journals_and_names_are_hostile(tmp_path: Path) -> None:
     ):
         harmless(shown(tmp_path, "workflow", *args), "\\x1b")
     harmless(shown(tmp_path, "workflow", "diff", "other", "latest", "--full"), "")
+    for args in (["show", "other", "--json"], ["list", "--json"], ["diff", "other", "other", "--json"]):
+        text = shown(tmp_path, "workflow", *args)
+        harmless(text, "\\u001b[2J")
+        assert any(EVIL in found for found in _texts(json.loads(text)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All the texts in JSON data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def test_doctor_usage_mcp_and_cassettes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TextIO
 
 JOINERS = "\u200c\u200d"  # between letters and in emoji; they do nothing else
@@ -34,23 +35,25 @@ def _escape(char: str) -> str:
 class Escaped:
     """A stream to a terminal that gets nothing that the terminal obeys. unescaped: the stream itself."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, escape: Callable[[str], str] = visible) -> None:
         self.unescaped = stream
+        self.escape = escape
 
     def write(self, text: str) -> int:
-        self.unescaped.write(visible(text))
+        self.unescaped.write(self.escape(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unescaped, name)
 
 
-def escape_terminal() -> None:
-    """Has stdout and stderr escaped where they are terminals: for commands that show and don't run programs."""
+def escape_terminal(as_json: bool = False) -> None:
+    """Has stdout and stderr escaped where they are terminals: for commands that show and don't run programs.
+    as_json: stdout gets JSON, which stays so."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and stream.isatty():
-            setattr(sys, name, Escaped(stream))
+            setattr(sys, name, Escaped(stream, visible_json if as_json and name == "stdout" else visible))
 
 
 def at_terminal(text: str) -> str:
@@ -64,10 +67,15 @@ def at_error_terminal(text: str) -> str:
 
 
 def json_at_terminal(text: str) -> str:
-    """A JSON text as stdout gets it: at a terminal with the escapes of JSON where `visible` has its own."""
-    if text.isprintable() or not sys.stdout.isatty():
+    """A JSON text as stdout gets it."""
+    return visible_json(text) if sys.stdout.isatty() else text
+
+
+def visible_json(text: str) -> str:
+    """What `visible` gives, for a JSON text: with the escapes of JSON, so that it still says the same."""
+    if text.isprintable():
         return text
-    return "".join(_json_escape(char) if char != "\n" and _is_obeyed(char) else char for char in text)
+    return "".join(_json_escape(char) if char not in "\n\t" and _is_obeyed(char) else char for char in text)
 
 
 def _json_escape(char: str) -> str:
