@@ -83,7 +83,9 @@ def _supervise(action: Callable[[], int], parent: int) -> NoReturn:
             signal.signal(stopped.number, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.number)
     except BrokenPipeError:
-        pass
+        from semac.run import pipe_closed
+
+        status = pipe_closed()
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

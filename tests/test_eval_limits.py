@@ -270,7 +270,7 @@ def test_a_stream_that_nobody_reads_ends_quietly() -> None:
         process.stdout.close()
         process.stdin.write(b'{"id": 1, "src": "1"}\n')
         process.stdin.close()
-        assert (process.wait(60), process.stderr.read()) == (1, b"")
+        assert (process.wait(60), process.stderr.read()) == (141, b"")
 
 
 def test_lines_that_are_no_programs() -> None:
