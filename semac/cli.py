@@ -123,7 +123,7 @@ def run_command(name: str, args: list[str]) -> int:
     if shows_only(name, args):
         from sema_runtime.values.visible import escape_terminal
 
-        escape_terminal()
+        escape_terminal("--json" in args)
     return guarded(run) or status
 
 

@@ -143,7 +143,9 @@ def eval_command(
 
 
 def _report(answer: dict[str, object], status: int) -> int:
-    print(json.dumps(answer, ensure_ascii=False, sort_keys=True))
+    from sema_runtime.values.visible import json_at_terminal
+
+    print(json_at_terminal(json.dumps(answer, ensure_ascii=False, sort_keys=True)))
     return status
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def main() -> int:
@@ -20,6 +25,7 @@ def _main() -> int:
         open_closed_streams()
     sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size
     sys.unraisablehook = unraisable
+    _thread._excepthook = thread_failed  # `threading` takes its hook from there when it is imported
     args = sys.argv[1:]
     if len(args) == 1 and args[0].endswith(".sema"):
         from semac.run import run_file
@@ -35,7 +41,7 @@ def _main() -> int:
         from semac.run import guarded
         from semac.workflow_check import main as check
 
-        escape_terminal()
+        escape_terminal("--json" in args)
 
         status = 0
 
@@ -69,6 +75,15 @@ def unraisable(found: sys.UnraisableHookArgs) -> None:
     from signal import SIGINT
 
     start_new_thread(lambda: os.kill(os.getpid(), SIGINT), ())  # when this thread lets others run, it is somewhere else
+
+
+def thread_failed(args: Any) -> None:
+    """Shows the error that ended a thread of the program (`threading.excepthook`)."""
+    if args.exc_type is not SystemExit and sys.stderr is not None:
+        from semac.tracebacks import thread_error
+
+        sys.stderr.write(thread_error(args))
+        sys.stderr.flush()
 
 
 def main_compile() -> int:

@@ -11,6 +11,7 @@ import sys
 import time
 from typing import Any
 
+from sema_runtime.values.visible import json_at_terminal
 from semac.eval_limits import Limits
 from semac.eval_processes import finish, supervised
 from semac.eval_supervisor import PATIENCE, Overrun, Watched, Worker, load_compiler
@@ -51,7 +52,7 @@ def _answer_line(worker: Worker, line: bytes) -> bytes:
         answer: dict[str, Any] = {"id": None, "value": None, "output": [], "error": problem}
     else:
         answer = {"id": name, **worker.ask(source)}
-    text = json.dumps(answer, ensure_ascii=False)
+    text = json_at_terminal(json.dumps(answer, ensure_ascii=False))
     return text.encode("utf-8", "backslashreplace") + b"\n"  # which is how JSON writes half a surrogate pair
 
 

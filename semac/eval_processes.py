@@ -18,8 +18,6 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from semac.run import PIPE_CLOSED
-
 PARENT_DEATH_SIGNAL, CHILD_SUBREAPER = 1, 36  # of prctl(2)
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 END_SECONDS = 10.0  # after which processes that SIGKILL doesn't end are left alone: the system holds them
@@ -50,7 +48,10 @@ def supervised(action: Callable[[], int]) -> int:
 
     for number in STOPPING:
         signal.signal(number, pass_on)
-    _, status = os.waitpid(child, 0)
+    _, status = os.waitpid(child, os.WUNTRACED)
+    while os.WIFSTOPPED(status):  # by a program that it runs: it must go on to keep time
+        pass_on(signal.SIGCONT, None)
+        _, status = os.waitpid(child, os.WUNTRACED)
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         _die_of(-code)
@@ -82,7 +83,9 @@ def _supervise(action: Callable[[], int], parent: int) -> NoReturn:
             signal.signal(stopped.number, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.number)
     except BrokenPipeError:
-        status = PIPE_CLOSED
+        from semac.run import pipe_closed
+
+        status = pipe_closed()
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
@@ -183,8 +186,20 @@ def _children(process: int) -> list[int]:
 
 
 def resident(processes: list[int]) -> int:
-    """The bytes of memory that processes have in use together."""
-    return sum(_statm(process, 1) - _statm(process, 2) for process in processes)
+    """The bytes of memory that processes have in use together. What they share in anonymous mappings counts once."""
+    return sum(_statm(process, 1) - _statm(process, 2) for process in processes) + max(
+        map(_shared, processes), default=0
+    )
+
+
+def _shared(process: int) -> int:
+    """The bytes that a process has in use of memory that it may share, but for files on disk."""
+    try:
+        with open(f"/proc/{process}/status", "rb") as file:
+            _, _, rest = file.read().partition(b"\nRssShmem:")
+        return int(rest.split(maxsplit=1)[0]) << 10
+    except (OSError, IndexError, ValueError):
+        return 0
 
 
 def data_size() -> int:

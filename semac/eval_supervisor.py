@@ -152,7 +152,8 @@ class Worker:
         deadline = time.monotonic() + seconds if seconds else None
         answer = watched.collected["answer"]
         try:
-            _write_all(self.questions, json.dumps(source).encode() + b"\n")
+            token = os.urandom(16).hex()
+            _write_all(self.questions, json.dumps([token, source]).encode() + b"\n")
             watched.wait(lambda: answer[-1:] == b"\n", deadline)
         except Overrun as overrun:
             return self._cut_off(overrun.message)
@@ -163,6 +164,8 @@ class Worker:
         try:
             found: dict[str, Any] = json.loads(answer)
             spent = found.pop("spent")
+            if found.pop("token") != token:
+                return self._cut_off(ENDED)
         except (ValueError, KeyError, TypeError, AttributeError):  # the program wrote into our pipe
             return self._cut_off(ENDED)
         answer.clear()

@@ -40,6 +40,17 @@ STATEFUL = (
     *("sema_runtime.lib.vector_stores", "sema_runtime.lib.children", "sema_runtime.lib.pty", "sema_runtime.lib.memory"),
     *("sema_runtime.lib.serial", "sema_runtime.lib.http", "sema_runtime.lib.websocket", "sema_runtime.lib.mcp"),
 )
+# Those of them that remember nothing outside of the context in which a program runs. What they import counts itself.
+STATELESS = {
+    *("sema_runtime.llm", "sema_runtime.llm.errors", "sema_runtime.llm.guard", "sema_runtime.llm.jsonable"),
+    *("sema_runtime.llm.messages", "sema_runtime.llm.options", "sema_runtime.llm.schema", "sema_runtime.llm.tools"),
+    *("sema_runtime.lib.conversations", "sema_runtime.lib.otel", "sema_runtime.lib.tools"),
+}
+
+
+def is_stateful(module: str) -> bool:
+    """Whether a module of the runtime may remember something of a program."""
+    return module.startswith(STATEFUL) and module not in STATELESS
 
 
 class Printed(list[str]):
@@ -157,7 +168,7 @@ class Workplace:
             name
             for name in sys.modules
             if name not in self.first_modules
-            and not name.startswith(STATEFUL)
+            and not is_stateful(name)
             and name.partition(".")[0] in LOADABLE
             and "__main__" not in name
         ]
@@ -179,7 +190,7 @@ class Workplace:
         loaded = set(sys.modules) - self.modules
         self.modules |= loaded
         self.module_count = len(sys.modules)
-        return any(name.startswith(STATEFUL) for name in loaded)
+        return any(map(is_stateful, loaded))
 
     def _lowest_descriptor(self) -> int:
         """The number that the next open file gets; higher when a program left one open."""
@@ -216,8 +227,9 @@ def _has_children() -> bool:
 
 
 def serve(questions: int, answers: int, copy: int, folder: str, limits: Limits) -> None:
-    """Reads programs, a JSON text a line, and answers each: a line {"value", "output", "error", "hint", "spent"}.
-    spent: None, or when this process must not run another program, the modules that the next one may have at once."""
+    """Reads lines [token, program] and answers each: a line {"value", "output", "error", "hint", "spent", "token"}.
+    spent: None, or when this process must not run another program, the modules that the next one may have at once.
+    token: that of the question, by which an answer is told from what the program itself wrote there."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):  # programs must not read our questions or write among our answers
         os.dup2(null, descriptor)
@@ -228,7 +240,9 @@ def serve(questions: int, answers: int, copy: int, folder: str, limits: Limits) 
     with open(questions, encoding="utf-8") as lines:
         for line in lines:
             printed = Printed(limits.output, copy)
-            answer = evaluate(json.loads(line), printed)
+            token, source = json.loads(line)
+            answer = evaluate(source, printed)
+            answer["token"] = token
             answer["spent"] = None if workplace.restore() else workplace.loaded()
             text = json.dumps(answer).encode() + b"\n"
             if printed:

@@ -170,7 +170,9 @@ def exit_status(code: object) -> int:
         return 0
     if isinstance(code, int):
         return code & 0xFF
-    print(code, file=sys.stderr)
+    from sema_runtime.values.visible import at_error_terminal
+
+    print(at_error_terminal(str(code)), file=sys.stderr)
     return 1
 
 

@@ -11,6 +11,7 @@ import sys
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.tracebacks import is_ours, sema_names, shown_name
+from sema_runtime.values.visible import at_error_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackT
     except Exception:  # a hook must not fail: Python's own shows the error then
         text = ""
     if text:
-        sys.stderr.write(text)
+        sys.stderr.write(at_error_terminal(text))
     else:
         sys.__excepthook__(kind, exc, trace)
 
@@ -147,5 +148,11 @@ def _thread_excepthook(args: threading.ExceptHookArgs) -> None:
     if exc is None or args.exc_type is SystemExit or not concerns_sema(exc):
         (_hooks.get("_thread") or _hooks["threading"])(args)
         return
+    sys.stderr.write(thread_error(args))
+
+
+def thread_error(args: threading.ExceptHookArgs) -> str:
+    """What is shown of an error that ended a thread."""
     name = args.thread.name if args.thread is not None else "unknown"
-    sys.stderr.write(f"Exception in thread {name}:\n" + "".join(format_exception(exc)))
+    error = args.exc_value or args.exc_type()
+    return at_error_terminal(f"Exception in thread {name}:\n" + "".join(format_exception(error)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import importlib
 import json
 import os
 import select
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 
 from semac.eval_limits import Limits, shown, size
+from semac.eval_worker import STATELESS
 
 SEMA = (sys.executable, "-m", "semac.entry")
 TIMEOUT = "evaluation exceeded time budget (looks like an infinite loop?)"
@@ -46,6 +49,12 @@ HOSTILE = {
     '(py/import "os") (os._exit 0)': ENDED,
     '(py/import "os") (os.kill (sys/pid) 11)': ENDED,
     '(py/import "os") (os.closerange 0 100)': ENDED,
+    # what passes for an answer in every pipe
+    """(py/import "os") (define text "{\\"value\\":\\"6\\",\\"output\\":[],\\"spent\\":null}\\n")
+       (map (fn (n) (try (os.write n (.encode text)) (catch e nil))) (range 3 20)) (let loop () (loop))""": ENDED,
+    # memory that processes may share
+    """(py/import "mmap") (let ((m (mmap.mmap -1 1000000000)) (part (string->utf8 (string/repeat "a" 1000000))))
+       (let loop () (.write m part) (loop)))""": MEMORY,
 }
 
 
@@ -129,6 +138,22 @@ def test_processes_of_a_program_end_with_it() -> None:
     assert [answer["error"] for answer in answers] == [None] * 3
     assert one("--json", "--expr", '(shell "setsid sleep 9872 >&- 2>&- &") 2').returncode == 0
     assert processes("sleep 9872") == []
+
+
+def test_a_program_that_stops_the_supervisor() -> None:
+    answers = jsonl(['(py/import "os") (os.kill (os.getppid) 19) (let loop () (loop))', "(+ 1 2)"], *SHORT)
+    assert [answer["error"] for answer in answers] == [TIMEOUT, None]
+
+
+def test_modules_that_are_said_to_remember_nothing() -> None:
+    for name in STATELESS:
+        module = importlib.import_module(name)
+        source = Path(module.__file__ or "").read_text()
+        assert not [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Global)], name
+        kept = [
+            key for key, value in vars(module).items() if isinstance(value, list | dict | set) and not key.isupper()
+        ]
+        assert [key for key in kept if not key.startswith("__")] == [], name
 
 
 def test_memory_of_child_processes_counts() -> None:

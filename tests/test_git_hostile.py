@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -205,3 +206,23 @@ def test_files_named_as_options(hostile: Hostile) -> None:
         assert git.git_diff(name) == ""
     assert sorted(git.git_changed_files()) == ["--exec=x", "--output=written", "-O", "a.txt"]
     assert not (hostile.folder / "written").exists()
+
+
+@pytest.mark.parametrize("trick", ["common folder", "file named .git", "bare repository in a folder"])
+def test_configuration_from_elsewhere(hostile: Hostile, tmp_path: Path, trick: str) -> None:
+    other = Hostile(tmp_path / "other", hostile.ran)
+    other.config("core.fsmonitor", hostile.command("monitor"))
+    other.config("filter.evil.clean", hostile.command("clean"))
+    (other.folder / ".git" / "info").mkdir(exist_ok=True)
+    (other.folder / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+    if trick == "common folder":
+        (hostile.folder / ".git" / "commondir").write_text(f"{other.folder}/.git")
+    elif trick == "file named .git":
+        shutil.rmtree(hostile.folder / ".git")
+        (hostile.folder / ".git").write_text(f"gitdir: {other.folder}/.git\n")
+    else:
+        shutil.rmtree(hostile.folder / ".git")
+        shutil.copytree(other.folder / ".git", hostile.folder, dirs_exist_ok=True)
+        hostile.config("core.worktree", ".")
+    assert "monitor" in ran_by_git(hostile, "status")
+    assert asked_all(hostile) == []

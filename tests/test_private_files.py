@@ -24,7 +24,13 @@ def sema(folder: Path, *args: str, umask: int) -> subprocess.CompletedProcess[st
     return subprocess.run(
         [sys.executable, "-m", "semac.entry", *args],
         cwd=folder,
-        env=environment(SEMA_HOME=str(folder / "home" / "sema"), SEMA_OTEL_FILE="spans.jsonl", SEMA_USAGE="on"),
+        env=environment(
+            SEMA_HOME=str(folder / "home" / "sema"),
+            SEMA_OTEL_FILE="spans.jsonl",
+            SEMA_USAGE="on",
+            SEMA_MCP_TOKEN_STORE="file",
+            XDG_CONFIG_HOME=str(folder / "config"),
+        ),
         preexec_fn=lambda: os.umask(umask) and None,
         capture_output=True,
         text=True,
@@ -53,6 +59,16 @@ def test_what_a_workflow_leaves_is_for_its_owner(tmp_path: Path, umask: int) -> 
         name: oct(mode) for name, mode in found.items() if mode != (0o700 if (tmp_path / name).is_dir() else 0o600)
     }
     assert wrong == {}
+
+
+def test_logins_are_for_their_owner(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="the extra `scoped-logins` is not installed")
+    for whose in ([], ["--workflow", "w"]):
+        done = sema(tmp_path, "mcp", "login", "http://127.0.0.1:9/mcp", "--token", "t", *whose, umask=0)
+        assert done.returncode == 0, done.stderr
+    found = modes(tmp_path)
+    assert ".sema/auth/.gitignore" in found and "config/sema/mcp-auth.json" in found
+    assert {name for name, mode in found.items() if mode & 0o077} == set()
 
 
 def test_files_that_are_there_keep_their_modes(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import workflow_journals as journals
@@ -176,6 +177,19 @@ def test_runs_whose_journals_and_names_are_hostile(tmp_path: Path) -> None:
     ):
         harmless(shown(tmp_path, "workflow", *args), "\\x1b")
     harmless(shown(tmp_path, "workflow", "diff", "other", "latest", "--full"), "")
+    for args in (["show", "other", "--json"], ["list", "--json"], ["diff", "other", "other", "--json"]):
+        text = shown(tmp_path, "workflow", *args)
+        harmless(text, "\\u001b[2J")
+        assert any(EVIL in found for found in _texts(json.loads(text)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All the texts in JSON data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def test_doctor_usage_mcp_and_cassettes(tmp_path: Path) -> None:
@@ -191,3 +205,68 @@ def test_doctor_usage_mcp_and_cassettes(tmp_path: Path) -> None:
     harmless(shown(tmp_path, "mcp", "login", f"https://{EVIL}", **settings), "")
     harmless(shown(tmp_path, "cassette", "show", EVIL, "1", **settings))
     harmless(shown(tmp_path, "doc", EVIL))
+
+
+SERVER = Path(__file__).parent / "data" / "mcp" / "escapes.py"
+CONNECT = f'(define s (mcp/connect {{:command "{sys.executable}" :args ["{SERVER}"]}}))'
+
+
+@pytest.mark.parametrize(
+    ("program", "quoted"),
+    [
+        ("(mcp/tools s)", "\\x1b[2J"),
+        ('(mcp/call s "say" {})', "\\x1b[2J"),
+        ('(mcp/call s "fail" {})', "\\x1b[2J"),
+        ('(mcp/call s "refuse" {})', "\\x1b[2J"),
+        ('(mcp/call s "die" {})', "\\x1b[2J"),  # the end of its error output
+        ('(spy "reply" (mcp/call s "say" {}))', "\\x1b[2J"),
+        ('(py/import "sys") (sys.exit (mcp/call s "say" {}))', "\\x1b[2J"),
+        (
+            """(py/import "threading") (define said (mcp/call s "say" {}))
+            (let ((t (threading.Thread :target (fn () (error said))))) (.start t) (.join t))""",
+            "\\x1b[2J",
+        ),
+    ],
+)
+def test_what_a_server_of_tools_says(tmp_path: Path, program: str, quoted: str) -> None:
+    harmless(shown(tmp_path, "-e", f"(begin {CONNECT} {program})"), quoted)
+
+
+def test_a_report_in_json_stays_json(tmp_path: Path) -> None:
+    text = shown(tmp_path, "eval", "--json", "--expr", f'(begin {CONNECT} (mcp/call s "say" {{}}))')
+    harmless(text, "\\u001b[2J")
+    assert "say \x1b[2J" in json.loads(text)["value"] and "\\u202e" in text
+
+
+def test_an_approval_and_a_workflow_with_tools(tmp_path: Path) -> None:
+    (tmp_path / "w.sema").write_text(
+        f"""{CONNECT} (define asked #f)
+        (llm/define-provider :fake {{:default-model "m" :complete (fn (request)
+          (if asked {{:content (mcp/call s "say" {{}})}}
+            (begin (set! asked #t)
+              {{:content ""
+                :tool-calls (map (fn (name) {{:id name :name name :arguments {{}}}}) '("say" "fail" "refuse"))}})))}})
+        (defworkflow w "" {{}}
+          (phase (mcp/call s "say" {{}}))
+          (step "go" {{:name "agent" :tools (mcp/tools->sema s)}})
+          (checkpoint :said (mcp/call s "say" {{}}))
+          (parallel (list (fn () (mcp/call s "refuse" {{}}))))
+          (approval :deploy {{:reason (mcp/call s "say" {{}}) :subject 1 :preview (mcp/call s "say" {{}})}}))"""
+    )
+    pytest.importorskip("cryptography", reason="the extra `approvals` is not installed")
+    command = [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema"]
+    with Terminal(
+        ["sh", "-c", 'cd "$0" && exec "$@"', str(tmp_path), *command],
+        200,
+        NO_COLOR="1",
+        TERM="dumb",
+        CI="",
+        HOME=str(tmp_path),
+        SEMA_HOME=str(tmp_path),
+    ) as terminal:
+        terminal.until("anything else: later")
+        terminal.type(b"y\r")
+        terminal.end()
+    harmless(terminal.written.decode(), "Approval needed: say \\x1b[2J")
+    for args in (["show"], ["show", "--events"], ["show", "--agent", "agent_1"], ["approvals", "latest"], ["list"]):
+        harmless(shown(tmp_path, "workflow", *args), "")

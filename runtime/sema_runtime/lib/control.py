@@ -99,7 +99,9 @@ def spy(label: Any, value: Any) -> Any:
         type_error("string", label)
     import sys
 
-    print(f"[{label}] {to_text(value)}", file=sys.stderr)
+    from sema_runtime.values.visible import at_error_terminal
+
+    print(at_error_terminal(f"[{label}] {to_text(value)}"), file=sys.stderr)
     return value
 
 

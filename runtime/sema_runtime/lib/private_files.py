@@ -28,3 +28,8 @@ def make_folders(path: str) -> None:
 def make_file(path: str) -> None:
     """Makes an empty file for its owner alone; one that is there stays as it is. Raises OSError."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+
+
+def owned(path: str, flags: int) -> int:
+    """Opens a file as `open` wants it of its opener; one that is made is for its owner alone."""
+    return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)

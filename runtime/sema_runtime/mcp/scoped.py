@@ -14,7 +14,7 @@ from hashlib import sha256
 from stat import S_ISDIR, S_ISREG
 
 from sema_runtime.json_input import loads
-from sema_runtime.lib.private_files import make_folders
+from sema_runtime.lib.private_files import make_folders, owned
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.tokens import credentials_of
 from sema_runtime.values.visible import tell
@@ -195,7 +195,8 @@ class ScopedStore:
                 os.mkdir(path, 0o700)
             os.chmod(path, 0o700)
         if len(self.parts) > 1:  # .sema/auth: whatever the project's own .gitignore says
-            with suppress(FileExistsError), open(os.path.join(self.base, self.parts[0], ".gitignore"), "x") as file:
+            path = os.path.join(self.base, self.parts[0], ".gitignore")
+            with suppress(FileExistsError), open(path, "x", opener=owned) as file:
                 file.write("*\n")
 
     def _write(self, name: str, data: bytes) -> None:

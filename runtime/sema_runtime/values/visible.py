@@ -6,6 +6,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TextIO
 
 JOINERS = "\u200c\u200d"  # between letters and in emoji; they do nothing else
@@ -34,28 +35,52 @@ def _escape(char: str) -> str:
 class Escaped:
     """A stream to a terminal that gets nothing that the terminal obeys. unescaped: the stream itself."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, escape: Callable[[str], str] = visible) -> None:
         self.unescaped = stream
+        self.escape = escape
 
     def write(self, text: str) -> int:
-        self.unescaped.write(visible(text))
+        self.unescaped.write(self.escape(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unescaped, name)
 
 
-def escape_terminal() -> None:
-    """Has stdout and stderr escaped where they are terminals: for commands that show and don't run programs."""
+def escape_terminal(as_json: bool = False) -> None:
+    """Has stdout and stderr escaped where they are terminals: for commands that show and don't run programs.
+    as_json: stdout gets JSON, which stays so."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and stream.isatty():
-            setattr(sys, name, Escaped(stream))
+            setattr(sys, name, Escaped(stream, visible_json if as_json and name == "stdout" else visible))
 
 
 def at_terminal(text: str) -> str:
     """The text as stdout gets it: as it is where that is a file or a pipe, visible at a terminal."""
     return visible(text) if sys.stdout.isatty() else text
+
+
+def at_error_terminal(text: str) -> str:
+    """The same for stderr."""
+    return visible(text) if sys.stderr is not None and sys.stderr.isatty() else text
+
+
+def json_at_terminal(text: str) -> str:
+    """A JSON text as stdout gets it."""
+    return visible_json(text) if sys.stdout.isatty() else text
+
+
+def visible_json(text: str) -> str:
+    """What `visible` gives, for a JSON text: with the escapes of JSON, so that it still says the same."""
+    if text.isprintable():
+        return text
+    return "".join(_json_escape(char) if char not in "\n\t" and _is_obeyed(char) else char for char in text)
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def tell(text: str) -> None:
