@@ -379,7 +379,7 @@ def test_events_as_we_write_them_fit_the_schema(kind: Any) -> None:
         "seq": 1, "dur_ms": 5, "input_tokens": 1, "output_tokens": 2, "phase_seq": 3, "count": 1, "expires_at": 9,
         "cost_usd": 0.25, "budget_limit": 10, "dropped": 1, "status": "success", "content_key": "0123456789abcdef_0",
         "value_digest": "0" * 32, "op": "recall", "persist": "run", "source": "request", "boundary": "tool",
-        "phases": ("A",), "scopes": ("s",), "tools": ("t",), "result": "gated",
+        "segment": 0, "phases": ("A",), "scopes": ("s",), "tools": ("t",), "result": "gated",
         "approval_id": "apr_" + "0" * 24, "decision_id": "dec_" + "f" * 24,
     }  # fmt: skip
     special: dict[str, dict[str, Any]] = {
