@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from sema_runtime.workflow import spend_log, unfinished
@@ -11,6 +12,10 @@ from sema_runtime.workflow.reading import is_held
 from sema_runtime.workflow.render import many
 from semac.tables import one_line
 from semac.workflow_commands import cost
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SHOWN = 5  # ids in a line
 
@@ -37,6 +42,13 @@ def notes(run: Any) -> list[str]:
             f"presumed: {many(len(found.presumed), 'step')} {were} under way when a process died, and may have been"
             f" charged besides: {one_line(ids)}{more}"
         )
+    if inside := [*_inside(run)]:
+        runs = [*dict.fromkeys(run_id for run_id, _, _ in inside)]
+        ids = f"{', '.join(runs[:SHOWN])}{', ...' if len(runs) > SHOWN else ''}"
+        said.append(
+            f"presumed: {many(len(inside), 'step')} of {many(len(runs), 'run')} inside, under way when a process died,"
+            f" may have been charged besides: {one_line(ids)}"
+        )
     if found.late:
         said.append(f"note: {many(len(found.late), 'finished step')} not in these sums yet; a resume adds them")
     try:
@@ -56,5 +68,26 @@ def _amount(tokens: int, units: int) -> str:
 
 
 def as_json(run: Any) -> list[dict[str, Any]]:
-    """The steps that were under way."""
-    return [{"segment": segment, "agent_id": agent} for segment, agent in left(run).presumed]
+    """The steps that were under way; those of runs inside with run_id."""
+    own = [{"segment": segment, "agent_id": agent} for segment, agent in left(run).presumed]
+    return own + [{"run_id": run_id, "segment": segment, "agent_id": agent} for run_id, segment, agent in _inside(run)]
+
+
+def _inside(run: Any) -> Iterator[tuple[str, Any, Any]]:
+    """(run, segment, agent) of the steps that were under way in the runs inside of a run, however deep."""
+    from sema_runtime.workflow.reading import RunNotFound, open_run
+
+    root = os.path.dirname(os.path.normpath(run.folder))
+    seen, waiting = {run.id}, [one.run_id for one in run.nested]
+    while waiting:
+        run_id = waiting.pop(0)
+        if run_id in seen:
+            continue
+        seen.add(run_id)
+        try:
+            found = open_run(root, run_id)
+            places = left(found).presumed
+        except (RunNotFound, ValueError, OSError):
+            continue
+        yield from ((run_id, *place) for place in places)
+        waiting += [one.run_id for one in found.nested]

@@ -12,9 +12,8 @@ from threading import Event as Signal
 from threading import RLock, Thread
 from typing import Any
 
-from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.money import dollars
+from sema_runtime.workflow import envelopes, outcomes
 from sema_runtime.workflow.events import (
     AgentResult,
     AgentStarted,
@@ -250,8 +249,7 @@ class Progress:
 
 def _status(run: Run, event: RunEnded) -> str:
     """What the run's envelope says: a body that has returned is a success for the journal, whatever it returned."""
-    found = run.envelope.lookup(keyword("status")) if isinstance(run.envelope, Map | HashMap) else None
-    return one_line(found.name) if isinstance(found, Keyword) else event.status
+    return one_line(outcomes.said(envelopes.status_of(run.envelope), event.status))
 
 
 def seconds(milliseconds: int) -> str:

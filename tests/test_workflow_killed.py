@@ -86,6 +86,21 @@ def test_what_was_under_way_is_presumed(tmp_path: Path) -> None:
     assert calls(tmp_path) == ["one", "two", "two", "three"]
 
 
+def test_what_was_under_way_in_a_run_inside_is_presumed_by_the_outer_one(tmp_path: Path) -> None:
+    """Its sums hold what runs inside used, so it says, too, what they may have used besides."""
+    inner = '(define (in n) (defworkflow inner "" {} (step (str "in " n))))'
+    text = inner + '(defworkflow w "" {} (step "one") (map in (range 2)))'
+    killed(tmp_path, PROVIDER + text, DIES_UNDER_WAY)
+    assert flow(tmp_path, PROVIDER + text, "-q", "--resume", "latest").status == 0
+    assert calls(tmp_path) == ["one", "in 0", "in 0", "in 1"]
+    args = ("latest", "--run-dir", str(tmp_path / "runs"))
+    shown = json.loads(said(workflow_show.main, *args, "--json")[1])
+    first = shown["nested"][0]["run_id"]
+    assert (shown["usage"]["calls"], shown["presumed"]) == (3, [{"run_id": first, "segment": 0, "agent_id": "step_1"}])
+    line = "presumed: 1 step of 1 run inside, under way when a process died, may have been charged besides: "
+    assert f"{line}{first}" in said(workflow_show.main, *args)[1].splitlines()
+
+
 @needs_mounts
 def test_memos_without_files_are_found(tmp_path: Path) -> None:
     """No room for their files, but for the log: 50 results are kept nevertheless."""

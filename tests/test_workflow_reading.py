@@ -380,7 +380,7 @@ def test_events_as_we_write_them_fit_the_schema(kind: Any) -> None:
         "cost_usd": 0.25, "budget_limit": 10, "dropped": 1, "segment": 0, "status": "success",
         "content_key": "0123456789abcdef_0",
         "value_digest": "0" * 32, "op": "recall", "persist": "run", "source": "request", "boundary": "tool",
-        "phases": ("A",), "scopes": ("s",), "tools": ("t",), "result": "gated",
+        "segment": 0, "phases": ("A",), "scopes": ("s",), "tools": ("t",), "result": "gated",
         "approval_id": "apr_" + "0" * 24, "decision_id": "dec_" + "f" * 24,
     }  # fmt: skip
     special: dict[str, dict[str, Any]] = {

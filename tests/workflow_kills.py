@@ -337,7 +337,7 @@ class Trials:
             if not leaves[prompt] <= books.ended[prompt] <= max(most, leaves[prompt]) and name != "timeouts":
                 raise Broken(f"{name}: {prompt} has ended {books.ended[prompt]} times, not {leaves[prompt]}")
         for prompt in {*billed, *books.charged}:
-            rounds = 2 if prompt.startswith(("agent", "tools")) else 1
+            rounds = 2 if prompt.startswith(("agent", "flaky agent", "tools")) else 1
             unknown = billed[prompt] - books.charged[prompt]
             if not 0 <= unknown <= rounds * books.presumed[prompt] + books.dropped[prompt]:
                 raise Broken(

@@ -1,7 +1,8 @@
 """What `workflow_kills.py trials` kills: programs that ask a server in a process of its own, which notes what it bills.
 
 The server answers each prompt with <prompt>. It refuses (400, not billed) a third of the requests whose prompt begins
-with `flaky`, and all that begin with `dead`. A request with tools is answered with a call of the first one, and with
+with `flaky`, and all that begin with `dead`, and those beginning with `down` that don't come by the way of the second
+provider. A request with tools is answered with a call of the first one, and with
 text once the tool's result is there. Each answer is billed with 3 + 2 tokens, also when nobody waits for it any more.
 """
 
@@ -24,6 +25,9 @@ CALL_TOKENS = 5
 HEAD = """
 (llm/configure :openai {:api-key "sk-test" :base-url (env "TRIAL_SERVER") :default-model "trial"})
 (llm/set-pricing "trial" 1.0 2.0)
+(llm/configure :backup {:api-key "sk-test" :base-url (str (env "TRIAL_SERVER") "/backup") :default-model "trial"})
+(llm/set-default :openai)
+(define (shielded thunk) (llm/with-fallback [:openai :backup] thunk))
 (deftool look "Looks something up" {:a {:type :number}} (fn (a) (+ a 1)))
 (defagent helper {:system "You help." :tools [look] :model "trial"})
 (define (patient thunk) (with-retry {:max 60 :base-ms 1 :factor 1} thunk))
@@ -77,6 +81,47 @@ PROGRAMS = {
           (define a (ask "slow" 1))
           (define b (parallel-settled (list (fn () (ask "plain" 1)) (fn () (error "no")) (fn () (ask "plain" 1)))))
           {:status :success :a a :b (map :ok b)})""",
+    "branches": """
+        (define (inner n)
+          (defworkflow inner "" {}
+            (phase "I")
+            (list (ask "flaky bare" n) (shielded (fn () (ask "down" n)))
+                  (patient (fn () (shielded (fn () (ask "flaky deep" n))))))))
+        (define (whole n)
+          (patient (fn () (let ((ended (inner n))) (if (= (:status ended) :success) (:value ended) (error "again"))))))
+        (defworkflow trial "" META
+          (define rows (pipeline (range 3) whole
+            (fn (texts) (shielded (fn () (ask "down join" (length texts)))))
+            (fn (text) (patient (fn () (ask "flaky last" text))))))
+          {:status :success :rows rows})""",
+    "emptied": """
+        (define (left) (filter (fn (n) (not (file/exists? (str "done-" n)))) (range 5)))
+        (define (work n)
+          (define text (patient (fn () (step (str "flaky agent " n) {:agent helper}))))
+          (checkpoint (str "filed-" n) (begin (file/write (str "done-" n) text) n)))
+        (define (rounds)
+          (let ((items (left)))
+            (unless (null? items)
+              (parallel (map (fn (n) (fn () (work n))) (take 2 items)))
+              (rounds))))
+        (defworkflow trial "" META
+          (rounds)
+          {:status :success :left (left) :texts (map (fn (n) (file/read (str "done-" n))) (range 5))})""",
+    "second time": """
+        (define tried '())
+        (define (fail-once name)
+          (unless (member name tried) (set! tried (cons name tried)) (error "the first time")))
+        (define (stubborn name thunk)
+          (patient (fn () (checkpoint name (let ((value (thunk))) (fail-once name) value)))))
+        (defworkflow trial "" META
+          (phase "A")
+          (define one (stubborn "one" (fn () (list (ask "in" 1) (patient (fn () (ask "flaky in" 2)))))))
+          (define many (parallel (map (fn (n) (fn () (stubborn (str "p" n) (fn () (ask "side" n))))) (range 3))))
+          (phase "B")
+          (define deep (checkpoint :outer (stubborn "inner" (fn () (list (ask "deep" 1) (ask "in" 1))))))
+          (define both (patient (fn () (workflow/step "both" (fn () (ask "inside" 1) (fail-once "both")
+            (llm/complete "both"))))))
+          {:status :success :one one :many many :deep deep :both both :kept (checkpoint "p1")})""",
 }
 
 
@@ -88,12 +133,13 @@ class Bill:
         self.dice = random.Random(seed)
         self.lock = threading.Lock()
 
-    def reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def reply(self, body: dict[str, Any], path: str) -> tuple[int, dict[str, Any]]:
         messages = body["messages"]
         prompt = next(one["content"] for one in messages if one["role"] == "user")
         with self.lock:
             lost = prompt.startswith("flaky") and self.dice.random() < 1 / 3
-            if lost or prompt.startswith("dead"):
+            dead = prompt.startswith("dead") or (prompt.startswith("down") and "backup" not in path)
+            if lost or dead:
                 return 400, {"error": {"message": "not this time", "type": "invalid_request_error"}}
             self.calls[prompt] += 1
             pause = self.dice.uniform(0.001, 0.008)
@@ -116,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self._answer(*self.bill.reply(body))
+        self._answer(*self.bill.reply(body, self.path))
 
     def do_GET(self) -> None:
         """/fresh begins a new bill; /bill gives it."""

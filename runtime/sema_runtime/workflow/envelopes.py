@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.redaction import hidden, shown_url
-from sema_runtime.values.atoms import keyword
+from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.conditions import condition_of
 from sema_runtime.values.maps import MISSING, HashMap, Map
 from sema_runtime.workflow.render import name_of
@@ -20,6 +20,12 @@ def success(value: Any) -> Any:
     if isinstance(value, Map | HashMap) and value.lookup(STATUS, MISSING) is not MISSING:
         return value
     return Map({STATUS: SUCCESS, keyword("value"): value})
+
+
+def status_of(envelope: Any) -> Any:
+    """Its :status as JSON has it: a keyword is its name."""
+    status = envelope.lookup(STATUS) if isinstance(envelope, Map | HashMap) else None
+    return status.name if isinstance(status, Keyword) else status
 
 
 def is_failure(envelope: Any) -> bool:

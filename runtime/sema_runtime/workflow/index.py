@@ -178,7 +178,7 @@ def _sync_totals(db: Connection, run_id: str, folder: str) -> None:
     if row is None or row[0] != mark:
         reader = Reader(folder)
         reader.refresh()
-        values = (run_id, mark, *totals_of(reader.fold))
+        values = (run_id, mark, *totals_of(folder, reader.fold))
         db.execute(f"INSERT OR REPLACE INTO totals VALUES ({', '.join('?' * len(values))})", values)
     inside = [(run_id, one.run_id) for one in nested.of(folder).values()]
     known = db.execute("SELECT COUNT(*) FROM nested WHERE run_id = ?", (run_id,)).fetchone()[0]

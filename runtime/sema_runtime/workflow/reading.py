@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from sema_runtime.json_input import loads
-from sema_runtime.workflow import nested, origin
+from sema_runtime.workflow import nested, origin, outcomes
 from sema_runtime.workflow.columns import Usage
 from sema_runtime.workflow.fold import BEFORE, Fold, Phase
 from sema_runtime.workflow.journal import safe_id, segment_name
@@ -148,8 +148,9 @@ class Run:
 
     @property
     def status(self) -> str:
-        """running, success, failed, needs-auth ...: of the last segment."""
-        return self.fold.status
+        """running, success, failed, needs-auth ...: of the last segment. What the envelope says, where the body has
+        returned one of its own."""
+        return outcomes.outcome(self.folder, self.fold.status)
 
     @property
     def reason(self) -> str:
@@ -167,7 +168,7 @@ class Run:
     @property
     def totals(self) -> Totals:
         """Its agents, what they used, how long it took: without the runs inside."""
-        return totals_of(self.fold)
+        return totals_of(self.folder, self.fold)
 
     @property
     def inside(self) -> Inside:
@@ -205,7 +206,7 @@ class Run:
 
     def is_open(self, segment: int) -> bool:
         """Whether a segment is still being written, as far as the journal tells."""
-        return segment == len(self.segments) - 1 and self.status == "running"
+        return segment == len(self.segments) - 1 and self.fold.status == "running"
 
     @property
     def metadata(self) -> dict[str, Any] | None:

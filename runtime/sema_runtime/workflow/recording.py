@@ -88,7 +88,7 @@ class Recording:
         metadata = run.metadata or {}
         self.code_version = str(metadata.get("code_version") or "")
         self.status = run.status
-        self.waits = run.status in ("running", "needs-approval", "needs-auth") or run.reason == "interrupted"
+        self.waits = run.fold.status in ("running", "needs-approval", "needs-auth") or run.reason == "interrupted"
         self.ended = not self.waits
         self.over_budget = run.reason == OVER_BUDGET
         self.names: set[str] = set()  # of all events

@@ -11,7 +11,7 @@ import sys
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING
-from sema_runtime.workflow import scope
+from sema_runtime.workflow import scope, steps
 from sema_runtime.workflow.journal import Journal
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.recording import in_phase
@@ -161,7 +161,7 @@ class ReplayedRun(Run):
 
     def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
         self._go_on()
-        shown, key = prompt_shown(prompt), self._leaf_key(label, prompt, schema, same)
+        shown, key = prompt_shown(prompt), steps.leaf_key(self, label, prompt, schema, same)
         leaf = self.recording.find(key, self.phase, label, shown)
         if leaf is None:
             kept = self.memos.find(key)  # by the run that this one is a fork of
@@ -183,7 +183,7 @@ class ReplayedRun(Run):
         if leaf.key:
             inside = self.memos.logged.inside(leaf.key)
             self.recording.pass_over(inside.get("keys") or [])
-            self._make_up(inside)
+            steps.make_up(self, inside)
         if value is MISSING:
             self.differs(f"{leaf.what()}: {leaf.place()} doesn't have its whole value, and there is no memo of it")
         return value

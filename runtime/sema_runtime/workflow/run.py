@@ -1,4 +1,4 @@
-"""One run of a workflow: its life, its phases, leaves and checkpoints, all of it in the journal."""
+"""One run of a workflow: its life and its phases, all of it in the journal."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import time
 from contextlib import suppress
 from threading import RLock
 
-from sema_runtime.llm import guard, usage
+from sema_runtime.llm import usage
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.maps import MISSING, Map
-from sema_runtime.workflow import envelopes, events, files, nested, origin, scope, troubles
-from sema_runtime.workflow import keys as keys_of
+from sema_runtime.values.maps import Map
+from sema_runtime.workflow import envelopes, events, files, nested, origin, scope, steps, troubles
 from sema_runtime.workflow.keys import Keys, args_fingerprint
 from sema_runtime.workflow.memo import Memos
-from sema_runtime.workflow.render import Rendering, error_shown, pretty_json, prompt_shown
+from sema_runtime.workflow.render import pretty_json
 from sema_runtime.workflow.spend import Spend
 
 TYPE_CHECKING = False
@@ -254,7 +253,7 @@ class Run:
             self._say_started()
         said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
         for agent_id, (started, tally) in [*self.under_way.items()]:  # in tasks that go on, or were just cancelled
-            self._result(agent_id, "failed", said, self.since(started), tally)
+            steps.tell_result(self, agent_id, "failed", said, self.since(started), tally)
         if self.unfinished is not None and self.unfinished.late:
             from sema_runtime.workflow import unfinished
 
@@ -262,9 +261,9 @@ class Run:
         phase = self.phase
         self.close_phase(status)
         self.phase = phase  # in the keys of steps to which tasks that go on come later
+        self._write("result.json", pretty_json(envelope), "result")  # first: who reads that it has ended looks there
         self.emit((events.RunEnded, status, reason, self.since(self.started)))
         self._write_origin(self.came_to)
-        self._write("result.json", pretty_json(envelope), "result")
         self.memos.close()
         self.spend.end()
         self.journal.close()
@@ -341,102 +340,13 @@ class Run:
             return self._leaf(label, prompt, schema, thunk, same)
 
     def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
-        key = self._leaf_key(label, prompt, schema, same)
-        if self.reuses:
-            kept = self._kept(key)
-            if kept is not MISSING:
-                self.replayed += 1
-                if self.unfinished is not None and key in self.unfinished.late:
-                    from sema_runtime.workflow import unfinished
-
-                    unfinished.tell_late(self, self.unfinished, key, kept, (label, prompt))
-                return kept
-        if self.spend.over:
-            self.spend.refusals += 1
-            return None
-        with interrupts.held():
-            agent_id = self.new_agent(label)
-            started, tally = self.under_way[agent_id] = time.monotonic(), usage.Tally()
-            self.emit((events.AgentStarted, agent_id, label, "", prompt_shown(prompt)))
-            within = self.keys.within()
-            before = scope.leaf.set(agent_id), usage.tally.set(tally), keys_of.inside.set(within), scope.key.set(key)
-            value, failed = _called(thunk)
-            scope.leaf.reset(before[0])
-            usage.tally.reset(before[1])
-            keys_of.inside.reset(before[2])
-            scope.key.reset(before[3])
-            took = self.since(started)
-            if tally.calls:
-                self.spend.charge(tally.tokens, tally.cost_usd, tally.model)
-            if failed is None:
-                rendering = Rendering(value)
-                try:
-                    self._keep(key, rendering, within, {"agent_id": agent_id, **_used(tally, took)})
-                finally:
-                    self._result(agent_id, "ok", rendering.shown(), took, tally)
-                return value
-            self._result(agent_id, "failed", error_shown(envelopes.shown(failed)), took, tally)
-        if self.spend.refused(failed):
-            self.spend.refusals += 1
-            return None  # as every leaf from now on
-        self.keys.give_back(key, same)
-        if hint := getattr(failed, "hint", None):
-            self.hints[hint] = self.hints.get(hint, 0) + 1
-        with suppress(AttributeError):
-            failed.is_journaled = True  # type: ignore[attr-defined]
-        raise failed
-
-    def _leaf_key(self, label: str, prompt: str, schema: str, same: Thunk | None) -> str:
-        in_force = guard.key().decode()  # of the policies; without any the key is the one that everybody computes
-        return self.keys.leaf(self.phase, label, prompt, schema, *([in_force] if in_force else ()), thunk=same)
-
-    def _kept(self, key: str) -> Any:
-        """The value that an earlier process kept, after whose thunk everything is as if it had been called. MISSING
-        when there is none."""
-        kept = self.memos.find(key)
-        if kept is not MISSING:
-            self.came_to.add(key)
-            self._make_up(self.memos.logged.inside(key))
-        return kept
-
-    def _make_up(self, inside: dict[str, Any]) -> None:
-        """Does what a thunk did that isn't called: it took keys, opened phases, stored checkpoints."""
-        try:
-            self.keys.take(inside.get("keys") or [])
-            for name, key in inside.get("state") or ():
-                value = self.memos.find(key)
-                if value is not MISSING:
-                    self.state[name] = value
-                    self.keys.stored(name, key)
-            phase = inside.get("phase")
-        except (ValueError, TypeError, AttributeError):  # the log is damaged
-            return
-        if isinstance(phase, str) and phase != self.phase:
-            self.open_phase(phase)
+        return steps.leaf(self, label, prompt, schema, thunk, same)
 
     def new_agent(self, label: str) -> str:
+        """The id of a leaf that starts."""
         with self.lock:
             number = self.agents[label] = self.agents.get(label, 0) + 1
         return f"{label}_{number}"
-
-    def _result(self, agent_id: str, status: str, output: str, took: int, tally: usage.Tally) -> None:
-        self.under_way.pop(agent_id, None)
-        if self.step_awaited is not None:
-            self.step_awaited.wake()
-        result = (events.AgentResult, agent_id, status, output, took, tally.model)
-        if not tally.calls:
-            self.emit(result)
-            return
-        used = (tally.input_tokens, tally.output_tokens, tally.cost_usd, self.spend.max_tokens)
-        self.emit(result, (events.Budget, agent_id, self.phase_seq, *used))
-
-    def _keep(self, key: str, rendering: Rendering, within: keys_of.Inside, where: dict[str, Any]) -> None:
-        text = rendering.kept()
-        if text is not None:
-            inside = within.fields()
-            self.memos.keep(
-                key, text, {"segment": self.journal.number, **where, **({"inside": inside} if inside else {})}
-            )
 
     def tool_call(self, name: str, arguments: str) -> None:
         agent_id = scope.leaf.get()
@@ -456,49 +366,4 @@ class Run:
 
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         """The kept value of a checkpoint, or the thunk's, which is kept. Raises what the thunk raises."""
-        key = self.keys.checkpoint(self.phase, name, thunk)
-        if self.reuses:
-            kept = self._kept(key)
-            if kept is not MISSING:
-                self.state[name] = kept
-                self.keys.stored(name, key)
-                return kept
-        within = self.keys.within()
-        before = keys_of.inside.set(within), scope.key.set(key)
-        try:
-            value = thunk()
-        except BaseException:
-            keys_of.inside.reset(before[0])
-            self.keys.give_back(key, thunk)
-            raise
-        finally:
-            scope.key.reset(before[1])
-        keys_of.inside.reset(before[0])
-        with interrupts.held():
-            self.state[name] = value
-            self.keys.stored(name, key)
-            rendering = Rendering(value)
-            try:
-                if not self.spend.refusals:  # else it may hold nils of steps that a resumed run, with more money, asks
-                    self._keep(key, rendering, within, {"checkpoint": name})
-            finally:
-                self.emit((events.Checkpoint, self.phase_seq, name, key, rendering.digest(), rendering.shown()))
-        return value
-
-
-def _used(tally: usage.Tally, took: int) -> dict[str, Any]:
-    """What a leaf used, for the memo log."""
-    if not tally.calls:
-        return {"dur_ms": took}
-    cost = {} if tally.cost_usd is None else {"cost_usd": tally.cost_usd}
-    counts = {"input_tokens": tally.input_tokens, "output_tokens": tally.output_tokens}
-    return {**counts, **cost, "model": tally.model, "dur_ms": took}
-
-
-def _called(thunk: Thunk) -> tuple[Any, BaseException | None]:
-    """The value of a call or what it raises, Ctrl-C too, which is held before and after it."""
-    try:
-        with interrupts.released():
-            return thunk(), None
-    except BaseException as error:
-        return None, error
+        return steps.checkpoint(self, name, thunk)

@@ -10,7 +10,7 @@ import os
 from threading import RLock
 from typing import NamedTuple
 
-from sema_runtime.workflow import nested
+from sema_runtime.workflow import nested, outcomes
 from sema_runtime.workflow.columns import Usage
 from sema_runtime.workflow.journal import safe_id, segment_name
 from sema_runtime.workflow.reader import Reader
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.workflow.fold import Fold
 
-    Mark = tuple[tuple[int, int, int], ...]
+    Mark = tuple[tuple[int, int, int] | None, ...]
 
 
 class Totals(NamedTuple):
@@ -57,10 +57,11 @@ class Inside(NamedTuple):
     usage: Usage
 
 
-def totals_of(fold: Fold) -> Totals:
+def totals_of(folder: str, fold: Fold) -> Totals:
+    """Of the run of a folder, whose journal is folded."""
     used = fold.usage
     return Totals(
-        fold.status,
+        outcomes.outcome(folder, fold.status),
         len(fold.agents),
         used.calls,
         used.unpriced,
@@ -116,7 +117,7 @@ class Totaller:
     def _read(self, run_id: str, folder: str) -> Totals:
         reader = self.growing.pop(run_id, None) or Reader(folder)
         reader.refresh()
-        found = totals_of(reader.fold)
+        found = totals_of(folder, reader.fold)
         if found.status == "running":
             self.growing[run_id] = reader
         return found
@@ -140,11 +141,11 @@ class Totaller:
 
 
 def mark_of(folder: str) -> Mark:
-    """What changes with the files of a journal; () when there is none. Raises OSError."""
-    found: list[tuple[int, int, int]] = []
+    """What changes with the files of a journal and the envelope; () when there is no journal. Raises OSError."""
+    found: list[tuple[int, int, int] | None] = []
     while True:
         try:
             status = os.stat(os.path.join(folder, segment_name(len(found))))
         except FileNotFoundError:
-            return tuple(found)
+            return (*found, outcomes.mark(folder)) if found else ()
         found.append((status.st_ino, status.st_size, status.st_mtime_ns))

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from functools import reduce
 from time import time
 
-from sema_runtime.workflow import origin
+from sema_runtime.workflow import origin, outcomes
 from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
 from sema_runtime.workflow.fold import CHECKPOINT
 from sema_runtime.workflow.journal import segment_name
@@ -46,6 +46,7 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
     status, reason = fold.status, fold.reason or None
     if unread and (last := journal.last_event()).get("event") == "run.ended":
         status, reason = str(last.get("status")), last.get("reason")
+    status = outcomes.outcome(journal.folder, status)
     if status != "running" and not unread:
         for row in phases:
             if row["status"] == "pending":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sema_runtime.workflow import outcomes
 from sema_runtime.workflow.journal import segment_name
 from sema_runtime.workflow.segments import first_event, last_event
 from sema_runtime.workflow.totals import Totaller
@@ -77,7 +78,7 @@ class Runs:
         path = folder / segment_name(number)
         try:
             found = os.stat(path)
-            mark = (number, found.st_ino, found.st_size, found.st_mtime_ns)
+            mark = (number, found.st_ino, found.st_size, found.st_mtime_ns, outcomes.mark(folder))
             known = self.rows.get(run)
             if known is not None and known[0] == mark:
                 return known[1]
@@ -104,7 +105,7 @@ def row_of(run: str, folder: Path, path: Path, segments: int) -> Row:
         "run": run,
         "workflow": first.get("workflow"),
         "started": first.get("ts"),
-        "status": last.get("status") if ended else "running",
+        "status": outcomes.outcome(folder, str(last.get("status"))) if ended else "running",
         "reason": last.get("reason") if ended else None,
         "ended": last.get("ts") if ended else None,
         "dur_ms": last.get("dur_ms") if ended else None,
