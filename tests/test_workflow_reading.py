@@ -377,7 +377,7 @@ def test_the_schema_knows_the_events_that_we_write_and_their_order() -> None:
 def test_events_as_we_write_them_fit_the_schema(kind: Any) -> None:
     values: dict[str, Any] = {
         "seq": 1, "dur_ms": 5, "input_tokens": 1, "output_tokens": 2, "phase_seq": 3, "count": 1, "expires_at": 9,
-        "cost_usd": 0.25, "budget_limit": 10, "dropped": 1, "segment": 0, "status": "success",
+        "cost_usd": 0.25, "budget_limit": 10, "dropped": 1, "status": "success",
         "content_key": "0123456789abcdef_0",
         "value_digest": "0" * 32, "op": "recall", "persist": "run", "source": "request", "boundary": "tool",
         "segment": 0, "phases": ("A",), "scopes": ("s",), "tools": ("t",), "result": "gated",
