@@ -1,8 +1,8 @@
 """Turns of tasks around builtins that call back (`map`, `sort`, `apply`), as the reference's machine takes them.
 
-A builtin whose callback has called a task builtin gives the other tasks a turn when it ends. Those that the reference's
-machine does not run itself, which are all but `map`, `filter`, `for-each` and the folds, always do, unless they are
-called in a callback. In each callback, the first channel operation gives a turn even where it need not wait.
+A builtin that calls back gives the other tasks a turn when it ends, but for those that the reference's machine runs
+inline: `map`, `filter`, `for-each` and the folds with callbacks that can't wait, and every builtin called in these
+callbacks. In each callback, the first channel operation gives a turn even where it need not wait.
 
 The compiler has `call_native` make such calls, in programs with tasks only.
 """
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 
 class Callbacks:
-    """The callbacks of one call of a builtin. is_used: one has called a task builtin; is_fresh: the current has not."""
+    """The callbacks of one call of a builtin. is_used: one has called a task builtin; is_fresh: the current has not;
+    is_inline: the call gives no turn unless one is used."""
 
-    __slots__ = ("is_fresh", "is_used")
+    __slots__ = ("is_fresh", "is_inline", "is_used")
 
-    def __init__(self) -> None:
+    def __init__(self, is_inline: bool) -> None:
+        self.is_inline = is_inline
         self.is_used = self.is_fresh = False
 
     def begin(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,18 +38,18 @@ class Callbacks:
 
 
 def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> Any:
-    """The result of a builtin. is_inline: whether the reference's machine runs it itself."""
+    """The result of a builtin. is_inline: whether the reference's machine runs it inline."""
     here = scheduler()
     strand = here.current()
     outer = strand.callback
-    callbacks = strand.callback = Callbacks()
+    callbacks = strand.callback = Callbacks(is_inline or (outer is not None and outer.is_inline))
     here.natives += 1
     try:
         return native(*[callbacks.begin(arg) if is_program_function(arg) else arg for arg in args])
     finally:
         here.natives -= 1
         strand.callback = outer
-        if callbacks.is_used or (outer is None and not is_inline):
+        if callbacks.is_used or not callbacks.is_inline:
             here.pause()
 
 
