@@ -147,6 +147,7 @@ class Analyzer:
         self.top_level = True
         self.doubts: list[Any] = []  # warnings that hold unless the rest of the program defines their name
         self.task_names: frozenset[str] = frozenset()  # what calls may have other tasks run; see forms/tasks.py
+        self.native_names: frozenset[str] = frozenset()  # what calls may call back, in a program with tasks
         self.before: list[Any] = []  # what is done before the first form
 
     def program(self, forms: List) -> Unit:
@@ -161,7 +162,7 @@ class Analyzer:
             self.own.update(defined_names(form))
             self.unit.python_names.update(imported_names(form))
         self.defined |= self.own
-        self.task_names = task_names(items)
+        self.task_names, self.native_names = task_names(items)
         for name in self.own & self.macros.keys():
             del self.macros[name]
         scope = Scope(self.unit.main, None)

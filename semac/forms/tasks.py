@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from semac.analyze import Analyzer, special
@@ -14,6 +14,7 @@ from semac.scope import Scope
 
 SPAWN = "sema_runtime.lib.concurrency:async_spawn"
 CALL_NATIVE = "sema_runtime.tasks.callbacks:call_native"
+FUNCTION_FORMS = (symbol("fn"), symbol("lambda"))
 INLINE = {"map": 2, "filter": 2, "for-each": 2, "foldl": 3, "fold": 3, "reduce": 2}
 """Builtins that the reference's machine runs itself when they are called with that many arguments."""
 NATIVE = frozenset(
@@ -47,34 +48,72 @@ def native_call(a: Analyzer, call: Any, forms: Any, scope: Scope) -> Any:
     """The call of a builtin in a program with tasks; where its callbacks may call task builtins, one that looks after
     the turns of the other tasks."""
     is_inline = call.name in INLINE and len(call.args) == INLINE[call.name]
-    if not is_inline and call.name not in NATIVE and call.name not in INLINE:
+    if not is_inline and ((call.name not in NATIVE and call.name not in INLINE) or _has_no_callback(call)):
         return call
-    if is_inline and not any(may_use_tasks(a, form, scope) for form in forms):
-        return call
+    if is_inline:
+        is_inline = not any(may_wait(a, form, scope) for form in forms)
+        if is_inline and not any(may_call_back(a, form, scope) for form in forms):
+            return call
     return Runtime(CALL_NATIVE, [Builtin(call.name), Const(is_inline), *call.args], span=call.span)
 
 
-def may_use_tasks(a: Analyzer, form: Any, scope: Scope) -> bool:
-    """Whether calling what a form gives may call a task builtin: a function value that is not known here may."""
+def _has_no_callback(call: Any) -> bool:
+    return call.name == "sort" and len(call.args) == 1
+
+
+def may_wait(a: Analyzer, form: Any, scope: Scope) -> bool:
+    """Whether the reference's machine leaves the calls of a callback to its scheduler: those that may call a task
+    builtin, with `try`, with a named let, with calls of local functions."""
     if type(form) is Symbol:
-        return scope.find(form.name) is not None or form.name in a.task_names
-    return type(form) is List and not a.task_names.isdisjoint(symbols_in(form))
+        return form.name in a.task_names and scope.find(form.name) is None
+    return type(form) is List and not (a.task_names.isdisjoint(symbols_in(form)) and not calls_local(form, scope))
 
 
-def task_names(forms: Any) -> frozenset[str]:
-    """Names of builtins that may have other tasks run, and of functions of the program whose definitions mention such
-    names; empty for a program without tasks."""
+def may_call_back(a: Analyzer, form: Any, scope: Scope) -> bool:
+    """Whether calling what a form gives may call a builtin that calls back; a function that is not known here may."""
+    if type(form) is Symbol:
+        return scope.find(form.name) is not None or form.name in a.native_names
+    return type(form) is List and not a.native_names.isdisjoint(symbols_in(form))
+
+
+def calls_local(function: List, scope: Scope) -> bool:
+    """Whether a `(fn ...)` form calls a function that is bound to a local name, a named let's among them."""
+    if len(function.items) < 2 or function.items[0] not in FUNCTION_FORMS:
+        return False
+    parameters = symbols_in(function.items[1])
+    stack: list[Any] = list(function.items[2:])
+    while stack:
+        form = stack.pop()
+        if type(form) is not List or not form.items:
+            continue
+        head = form.items[0]
+        if type(head) is Symbol:
+            if head.name in parameters or scope.find(head.name) is not None:
+                return True
+            if head.name == "let" and len(form.items) > 1 and type(form.items[1]) is Symbol:
+                return True
+        stack.extend(form.items)
+    return False
+
+
+def task_names(forms: Any) -> tuple[frozenset[str], frozenset[str]]:
+    """Names whose calls may wait: task builtins and functions of the program whose definitions mention such names or
+    `try`; and those of builtins that call back and of what mentions them. Both empty for a program without tasks."""
     mentioned = [(defined_names(form)[:1], symbols_in(form)) for form in forms]
     found = {name for _, names in mentioned for name in names if is_task_name(name)}
     if not found:
-        return frozenset()
-    found |= NATIVE
+        return frozenset(), frozenset()
+    return _with_callers({*found, "try"}, mentioned), _with_callers(set(NATIVE), mentioned)
+
+
+def _with_callers(names: set[str], mentioned: list[tuple[Any, set[str]]]) -> frozenset[str]:
+    """The names, and those whose definitions mention one of them."""
     grown = True
     while grown:
-        new = {name for defined, names in mentioned for name in defined if name not in found and names & found}
-        found |= new
+        new = {name for defined, inner in mentioned for name in defined if name not in names and inner & names}
+        names |= new
         grown = bool(new)
-    return frozenset(found)
+    return frozenset(names)
 
 
 def is_task_name(name: str) -> bool:

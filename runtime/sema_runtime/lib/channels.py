@@ -164,14 +164,15 @@ def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
 
 @builtin("__stages")
 def stages(functions: Any) -> Callable[[Any], Any]:
-    """The functions of a list as one: each gets the result of the one before it."""
+    """The functions of a list as one: each gets the result of the one before it, and is called back as by a builtin."""
+    from sema_runtime.tasks.callbacks import call_native
 
-    def run(value: Any) -> Any:
-        for function in functions:
-            value = function(value)
+    def run(value: Any, *stages: Any) -> Any:
+        for stage in stages:
+            value = stage(value)
         return value
 
-    return run
+    return lambda value: call_native(run, False, value, *functions) if functions else value
 
 
 def _tell_of(error: Exception) -> None:

@@ -75,12 +75,15 @@ def async_spawn(function: Any) -> AsyncPromise:
 
     (await (async/spawn (fn () (+ 1 2)))) => 3
     """
+    here = scheduler()
     if not callable(function) or type(function) is Keyword:
+        here.pause()
         raise SemaError("async/spawn: argument must be a function (compiled VM closure)")
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount > len(function.__defaults__ or ()):
+        here.pause()
         function()  # raises the arity error here instead of in the task
-    return scheduler().spawn(function)
+    return here.spawn(function)
 
 
 @builtin("async/await")

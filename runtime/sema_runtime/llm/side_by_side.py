@@ -25,7 +25,8 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -
     promised = [promise for _, promise in waiting]
 
     def work() -> None:
-        here.current().callback = Callbacks(has_begun=True)  # what the program is asked for here is a callback
+        # what calls the program here is a builtin
+        here.current().callback = Callbacks(is_inline=True, has_begun=True)
         while waiting:
             item, promise = waiting.popleft()
             try:

@@ -1,9 +1,8 @@
 """Turns of tasks around builtins that call back (`map`, `sort`, `apply`), as the reference's machine takes them.
 
-A builtin whose callback has called a task builtin gives the other tasks a turn when it ends. Those that the reference's
-machine does not run itself, which are all but `map`, `filter`, `for-each` and the folds, do so after any callback,
-unless they are called in a callback themselves. In each callback, the first channel operation gives a turn even where
-it need not wait.
+A builtin that has called back gives the other tasks a turn when it ends, but for those that the reference's machine
+runs inline: `map`, `filter`, `for-each` and the folds with callbacks that can't wait, and every builtin called in these
+callbacks. In each callback, the first channel operation gives a turn even where it need not wait.
 
 The compiler has `call_native` make such calls, in programs with tasks only.
 """
@@ -20,11 +19,12 @@ if TYPE_CHECKING:
 
 class Callbacks:
     """The callbacks of one call of a builtin. has_begun: there was one; is_used: one has called a task builtin;
-    is_fresh: the current has not."""
+    is_fresh: the current has not; is_inline: the call gives no turn unless one is used."""
 
-    __slots__ = ("has_begun", "is_fresh", "is_used")
+    __slots__ = ("has_begun", "is_fresh", "is_inline", "is_used")
 
-    def __init__(self, has_begun: bool) -> None:
+    def __init__(self, is_inline: bool, has_begun: bool) -> None:
+        self.is_inline = is_inline
         self.has_begun = has_begun
         self.is_used = self.is_fresh = False
 
@@ -39,18 +39,19 @@ class Callbacks:
 
 
 def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> Any:
-    """The result of a builtin. is_inline: whether the reference's machine runs it itself."""
+    """The result of a builtin. is_inline: whether the reference's machine runs it inline."""
     here = scheduler()
     strand = here.current()
     outer = strand.callback
-    callbacks = strand.callback = Callbacks(calls_builtin(native, args))
+    is_inline = is_inline or (outer is not None and outer.is_inline)
+    callbacks = strand.callback = Callbacks(is_inline, calls_builtin(native, args))
     here.natives += 1
     try:
         return native(*[callbacks.begin(arg) if is_program_function(arg) else arg for arg in args])
     finally:
         here.natives -= 1
         strand.callback = outer
-        if callbacks.is_used or (outer is None and callbacks.has_begun and not is_inline):
+        if callbacks.is_used or (callbacks.has_begun and not is_inline):
             here.pause()
 
 

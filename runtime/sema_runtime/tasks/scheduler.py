@@ -121,7 +121,8 @@ class Scheduler:
             self.clock = now
         self.numbers += 1
         seconds = milliseconds / 1000
-        heappush(self.timers, (self.clock + seconds, self.numbers, now + seconds, waiter))
+        moment = round(self.clock + seconds, 6)  # sums of equal length are the same moment
+        heappush(self.timers, (moment, self.numbers, now + seconds, waiter))
 
     def suspend(self, awaitable: Awaitable[Any]) -> Any:
         """The result of a Python awaitable, run by the asyncio loop in the context of the running strand."""
