@@ -330,7 +330,7 @@ def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Des
     """`for item in source: body`. `map` and `filter` stages of the source happen in the loop where nobody can tell."""
     stages: list[tuple[str, ir.Function]] = []
     source = fused_stages(source, stages, body)
-    over = iterable(e, source, node.name)
+    over = iterable(e, source, stages[0][0] if stages else node.name)
     loc = e.loc(node)
     for part in (over, getattr(over, "func", None), *getattr(over, "args", ())):
         if part is over or isinstance(part, ast.Name | ast.Constant):

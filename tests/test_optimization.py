@@ -62,6 +62,11 @@ ESCAPES = {
         "(try (f '((1 2) 5)) (catch e (:message e)))",
         '"expected list or vector, got int"',
     ),
+    "the name of the innermost stage in the error of its source": (
+        "(define (f xs) (foldl (fn (a m) (+ a (get m :k 0))) 0 (map (fn (x) x) xs)))"
+        "(try (f {}) (catch e (:message e)))",
+        '"expected list, vector, or mutable-array, got map in map"',
+    ),
     "a let in front of a loop's test": (
         "(define (f) (let loop ((i 0)) (let ((x (/ 1 (- 2 i)))) (if (= i 2) :done (loop (+ i 1))))))"
         "(try (f) (catch e (:message e)))",
