@@ -66,7 +66,19 @@ def may_wait(a: Analyzer, form: Any, scope: Scope) -> bool:
     builtin, with `try`, with a named let, with calls of local functions."""
     if type(form) is Symbol:
         return form.name in a.task_names and scope.find(form.name) is None
-    return type(form) is List and not (a.task_names.isdisjoint(symbols_in(form)) and not calls_local(form, scope))
+    if type(form) is not List:
+        return False
+    return not a.task_names.isdisjoint(symbols_in(without_returned_function(form))) or calls_local(form, scope)
+
+
+def without_returned_function(form: List) -> List:
+    """A `(fn ...)` form without the function that it returns, whose body no call of it runs."""
+    items = form.items
+    is_function = len(items) > 2 and items[0] in FUNCTION_FORMS
+    last = items[-1] if is_function else None
+    if type(last) is List and last.items and last.items[0] in FUNCTION_FORMS:
+        return List(list(items[:-1]))
+    return form
 
 
 def may_call_back(a: Analyzer, form: Any, scope: Scope) -> bool:
