@@ -7,7 +7,6 @@ Its cancel scopes must be left by the task that entered them, so a task of its o
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, Failure
@@ -83,9 +82,12 @@ class OfficialConnection:
 
     async def close(self) -> None:
         self._closing.set()
-        if self._owner is not None:
-            with suppress(Exception):
-                await self._owner
+        owner = self._owner
+        if owner is None or owner.get_loop() is not asyncio.get_running_loop():
+            return  # it ended with its loop
+        await asyncio.wait([owner])  # however it ends: it may have been cancelled with the tasks of its loop
+        if not owner.cancelled():
+            owner.exception()
 
 
 def _dumped(model: Any) -> dict[str, Any]:
