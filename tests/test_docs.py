@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 
@@ -36,7 +36,7 @@ PAGES = (
     "workflow-tools.md",
     "workflows.md",
     "policies.md",
-    "../semac/guide.md",
+    "../semac/docs/guide.md",
 )
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
