@@ -8,13 +8,12 @@ from sema_runtime.conditions.tracebacks import (
     is_ours,
     raw_calls,
     sema_frames,
-    sema_names,
 )
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
 from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
-from sema_runtime.values.naming import name_of_code
+from sema_runtime.values.naming import name_of_code, sema_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

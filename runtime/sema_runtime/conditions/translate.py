@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from sema_runtime.conditions.tracebacks import in_library, innermost, is_ours, sema_names
+from sema_runtime.conditions.tracebacks import in_library, innermost, is_ours
 from sema_runtime.values.errors import ArityError, InternalError, SemaError, SemaTypeError, UnboundError
-from sema_runtime.values.naming import ANONYMOUS, function_name, name_of_code
+from sema_runtime.values.naming import ANONYMOUS, function_name, name_of_code, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
 
 TYPE_CHECKING = False

@@ -286,12 +286,41 @@ class HashMap(Map):
 Mapping.register(Map)  # isinstance, and `match` with {"name": name}
 _new = Map.__new__
 
+# JSON objects: Python's scanner makes dicts and lists; what a program reads of them becomes maps and lists
+
+_keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
+_FINAL = frozenset((str, int, bool, type(None)))  # what the scanner makes that is a Sema value already
+_OBJECTS = {dict}
+
 
 def json_map(raw: dict[str, Any]) -> Map:
     """A map of a JSON object: d, with keywords as keys and lists for arrays, is made when it is asked for."""
     made = _new(Map)
     made.raw = raw
     return made
+
+
+def json_value(value: Any) -> Any:
+    """The Sema value of decoded JSON. A float out of range is nil, as in the reference."""
+    kind = type(value)
+    if kind is dict:
+        return json_map(value)
+    if kind is list:
+        kinds = set(map(type, value))
+        if kinds <= _FINAL:
+            return List(value)
+        return List(list(map(json_map if kinds == _OBJECTS else json_value, value)))
+    return None if kind is float and value - value != 0 else value
+
+
+def _json_entries(raw: dict[str, Any]) -> dict[Any, Any]:
+    """The entries of the map of a JSON object."""
+    keywords = _keywords
+    try:
+        return {keywords[name]: value if type(value) in _FINAL else json_value(value) for name, value in raw.items()}
+    except KeyError:
+        keywords.update((name, keyword(name)) for name in raw)
+        return _json_entries(raw)
 
 
 _raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError where it is unset or used up
@@ -331,9 +360,7 @@ def _restored(old: Map) -> dict[Any, Any]:
         except AttributeError:
             pass
         else:
-            from sema_runtime.lib.data.json import entries
-
-            old.d = found = entries(raw)
+            old.d = found = _json_entries(raw)
             del old.raw
             return found
         changes: list[tuple[Any, Any]] = []

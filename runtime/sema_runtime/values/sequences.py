@@ -5,7 +5,6 @@ The builtins themselves test the common case inline (`x.items if type(x) is List
 
 from __future__ import annotations
 
-import sys
 from _collections_abc import Mapping, Set
 from _collections_abc import Sequence as AbstractSequence
 
@@ -114,16 +113,3 @@ def items_for(function: Any, collection: Any, name: str) -> Sequence[Any]:
     if not callable(function) and items:
         not_callable(function)
     return items
-
-
-def used_as_value() -> bool:
-    """Whether the builtin that asks was called as a value (`(map car xs)`, `(let ((f car)) (f x))`), not by its name.
-
-    The reference words some errors differently for the two.
-    """
-    from sema_runtime.conditions.stack_trace import calls_directly
-
-    caller = sys._getframe(2)
-    if str(caller.f_globals.get("__name__", "")).startswith("sema_runtime."):
-        return True
-    return not calls_directly(caller.f_code, caller.f_lasti, sys._getframe(1).f_code.co_name)

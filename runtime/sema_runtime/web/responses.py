@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.data.json import json_encode
-from sema_runtime.lib.files.files import checked, failed
+from sema_runtime.support.file_access import checked, failed
+from sema_runtime.support.json import encode
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -40,7 +40,7 @@ def json_response(status: int, value: Any) -> Map:
 def json_text(value: Any) -> str:
     """The JSON text of any value: what JSON has no form for is printed, NaN and infinities are null."""
     try:
-        return json_encode(value)
+        return encode(value)
     except SemaError:
         import json
 

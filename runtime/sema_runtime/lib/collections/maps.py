@@ -5,12 +5,13 @@ from __future__ import annotations
 from _collections_abc import Mapping
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.lib.collections.lists import assoc_entry
 from sema_runtime.values.errors import ArityError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import KEYS, check_key
 from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
-from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq, used_as_value
+from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
