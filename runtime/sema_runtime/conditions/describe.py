@@ -25,9 +25,6 @@ MESSAGE = keyword("message")
 STACK_TRACE = keyword("stack-trace")
 PYTHON_EXCEPTION = keyword("python-exception")
 NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
-_NAMES = "reader eval type-error arity unbound user io llm python permission-denied policy-denied cancelled timeout"
-KINDS = {name: keyword(name) for name in _NAMES.split()}
-KIND_KEYWORDS = frozenset(KINDS.values())
 
 
 class Described:
@@ -57,10 +54,7 @@ def condition_of(exc: BaseException) -> SemaError:
 
 def rethrown(exc: BaseException) -> Map | None:
     """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
-    if not isinstance(exc, Rethrown):
-        return None
-    entries = exc.value.d
-    return exc.value if entries.get(TYPE) in KIND_KEYWORDS and type(entries.get(MESSAGE)) is str else None
+    return exc.condition() if isinstance(exc, Rethrown) else None
 
 
 def condition_map(exc: BaseException) -> Map:
@@ -72,7 +66,7 @@ def condition_map(exc: BaseException) -> Map:
         kept = type(trace) is List and len(trace) > 0
         return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc, error)})
     entries: dict[Any, Any] = {
-        TYPE: KINDS.get(error.kind) or keyword(error.kind),
+        TYPE: keyword(error.kind),
         MESSAGE: _catch_message(error),
         STACK_TRACE: _trace(exc, error),
     }

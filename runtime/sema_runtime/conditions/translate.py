@@ -57,7 +57,10 @@ COUNTS = {"no": "0", "one": "1"}
 
 SEQUENCE_ATTRIBUTES = frozenset(("car", "cdr", "items", "steps"))
 MAP_ATTRIBUTES = frozenset(("lookup", "assoc", "without", "merged", "pairs", "sorted_keys", "has", "d"))
-PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()} | {"Fraction": "rational", "Complex": "complex"}
+PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()} | {
+    **{"List": "list", "Map": "map", "HashMap": "hashmap"},
+    **{"Fraction": "rational", "Complex": "complex"},
+}
 
 
 class PythonError(SemaError):

@@ -18,9 +18,11 @@ from __future__ import annotations
 from _collections_abc import Mapping
 from _thread import RLock
 
-from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
-from sema_runtime.values.equality import equal, strict_hash
+from sema_runtime.values.atoms import MAPS, Char, Keyword, Symbol, keyword
+from sema_runtime.values.equality import CONFUSED, StoredKey, same_entries
+from sema_runtime.values.equality import MISSING as MISSING
 from sema_runtime.values.lists import List
+from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,29 +33,10 @@ if TYPE_CHECKING:
 
 ATOMIC = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes))  # stored as they are, hashed without our code
 PLAIN = ATOMIC | {List}  # stored as they are
-NAMES = ATOMIC - {int}  # never equal, in Python, to a value of another type
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
+UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
 SMALL = 40  # up to this many entries a copy costs no more than taking the dict over
 PINNED = 1 << 60
 TAKING = RLock()  # held while a dict changes its owner
-
-
-class StoredKey:
-    """A key that Python's dict would confuse with another one."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is StoredKey and (
-            equal(self.key, other.key) or (self.key != self.key and other.key != other.key)
-        )
-
-    def __hash__(self) -> int:
-        key = self.key
-        return hash((type(key).__name__, strict_hash(key) if type(key) is tuple else 0 if key != key else key))
 
 
 def stored(key: Any) -> Any:
@@ -68,14 +51,14 @@ def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) ->
     except TypeError:  # a key that Python can't hash
         return collect(map(stored, values))
     kinds = set(map(type, found))
-    if kinds <= NAMES or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
+    if kinds <= UNAMBIGUOUS or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
         return found
     return collect(map(stored, values))
 
 
 def _wrapped(key: Any) -> Any:
     kind = type(key)
-    if kind is bool or kind is float or kind is complex or kind is tuple:
+    if kind in CONFUSED:
         return StoredKey(key)
     if kind is list:
         return List(key)
@@ -256,10 +239,7 @@ class Map:
             return True
         if type(other) is not type(self):
             return self == type(self).of(other.items()) if type(other) is dict else NotImplemented
-        mine, theirs = self.stable(), other.stable()
-        if len(mine) != len(theirs):
-            return False
-        return all(equal(value, theirs.get(key, MISSING)) for key, value in mine.items())
+        return same_entries(self.stable(), other.stable())
 
     def __hash__(self) -> int:
         found = self._hash
@@ -283,6 +263,8 @@ class HashMap(Map):
     type_name = "hashmap"
 
 
+MAPS.update((Map, HashMap))
+NAMES.update({Map: "map", HashMap: "hashmap"})
 Mapping.register(Map)  # isinstance, and `match` with {"name": name}
 _new = Map.__new__
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from _collections_abc import Mapping, Set
 from _collections_abc import Sequence as AbstractSequence
 
-from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.atoms import Keyword, foreign_entry
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
+from sema_runtime.values.maps import ATOMIC, HashMap, Map
 from sema_runtime.values.mutable import MutableArray
 
 TYPE_CHECKING = False
@@ -43,8 +43,7 @@ def foreign_items(value: Any) -> list[Any] | None:
 def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
     """What a mapping of Python has under key. Its keys are strings as a rule: a keyword finds that of its name too."""
     if type(key) is Keyword:
-        found = value.get(key, MISSING) if isinstance(value, dict) else MISSING  # others may be strict (os.environ)
-        return value.get(key.name, default) if found is MISSING else found
+        return foreign_entry(value, key, default)
     return value.get(key, default) if type(key) in ATOMIC else mapping(value).lookup(key, default)
 
 
