@@ -14,6 +14,7 @@ TOP = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT
 PAGES = sorted([*TOP, *DOCS.rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 GENERATED = "\n[All names](index.md)\n"  # a line of each page that scripts/build_manual.py writes, except the index
 NOT_WRITTEN_YET = {DOCS / "tutorial" / "first-agent.md"}
+PARTS = ["Status", "Context", "Decision", "Consequences"]  # of a decision record; a measurement may follow
 CODE = re.compile(r"^```.*?^```|^    .*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
@@ -61,3 +62,15 @@ def test_the_index_lists_all_pages() -> None:
     written = {page for page in DOCS.rglob("*.md") if GENERATED not in page.read_text()}
     records = set((DOCS / "decisions").glob("*.md"))
     assert written - records - {DOCS / "README.md"} - listed == set()
+
+
+def test_decision_records() -> None:
+    """Records are numbered without gaps, have the same parts in the same order, and are listed in docs/decisions.md."""
+    records = sorted((DOCS / "decisions").glob("*.md"))
+    assert [int(record.name[:4]) for record in records] == [*range(1, len(records) + 1)]
+    listed = [DOCS / link for link in links(DOCS / "decisions.md") if link.startswith("decisions/")]
+    assert set(listed) >= set(records)
+    for number, record in enumerate(records, 1):
+        title, *parts = HEADING.findall(record.read_text())
+        assert title.startswith(f"{number}. ")
+        assert parts in (PARTS, [*PARTS, "Measurement"]), record.name
