@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "runtime")]
 
 from sema_runtime.values.lists import List  # noqa: E402
-from semac.driver import compile_source  # noqa: E402
+from semac.pipeline import compile_source  # noqa: E402
 
 SIZES = (1_000, 10_000, 100_000)
 LIMIT = 1.5

@@ -18,7 +18,10 @@ from pathlib import Path
 
 import semac.importer
 
-LOADED = "import sema_runtime.lib.arithmetic, sema_runtime.lib.lists, sema_runtime.values.matching, semac.importer"
+LOADED = (
+    "import sema_runtime.lib.numbers.arithmetic, sema_runtime.lib.collections.lists, "
+    "sema_runtime.values.matching, semac.importer"
+)
 FIRST = """
 import gc, sys, time
 {loaded}
@@ -42,7 +45,7 @@ def main() -> None:
             (Path(folder) / f"bigmod.{kind}").rename(Path(folder) / kind / f"bigmod.{kind}")
         time.sleep(0.1)  # until the times of the files say that they are complete
         show("same process", in_turn(folder, rounds * 10))
-        show("first of a process, compiler loaded", first(folder, rounds, f"{LOADED}, semac.driver"))
+        show("first of a process, compiler loaded", first(folder, rounds, f"{LOADED}, semac.pipeline"))
         show("first of a process", first(folder, rounds, LOADED))
 
 

@@ -60,7 +60,7 @@ def start(name: str, folder: Path) -> tuple[subprocess.Popen[str], int]:
     bare = name.startswith("bare")
     path = folder / f"{name.replace(' ', '_')}.{'py' if bare else 'sema'}"
     path.write_text(source)
-    command = [sys.executable, str(path)] if bare else [sys.executable, "-m", "semac.entry", str(path)]
+    command = [sys.executable, str(path)] if bare else [sys.executable, "-m", "semac.cli.entry", str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, int(process.stdout.readline())

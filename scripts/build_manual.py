@@ -11,9 +11,9 @@ import re
 import sys
 from pathlib import Path
 
-from semac.doc_entries import Entry, all_entries, reference_names
-from semac.doc_examples import split_examples
-from semac.names import WORDS
+from semac.docs.entries import Entry, all_entries, reference_names
+from semac.docs.examples import split_examples
+from semac.ir.identifiers import WORDS
 
 BAR = r"\|"  # in a table
 INDEX = """# Reference

@@ -1,4 +1,4 @@
-"""Writes runtime/sema_runtime/llm/prices.tsv from the data of the installed `genai-prices` package (extra dev-llm).
+"""Writes sema_runtime/llm/budgets/prices.tsv from the data of the installed `genai-prices` package (extra dev-llm).
 
     pip install -U genai-prices && python scripts/build_prices.py
 

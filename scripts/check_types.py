@@ -24,9 +24,10 @@ import compare_optimization
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
-from semac import ir, types
-from semac.emit_function import FunctionEmitter
-from semac.pyast import call, name
+from semac.emit.function import FunctionEmitter
+from semac.emit.pyast import call, name
+from semac.ir import nodes as ir
+from semac.ir import types
 
 TAGS: dict[type, int] = {
     int: types.INT, float: types.FLOAT, Fraction: types.OTHER_NUMBER, complex: types.OTHER_NUMBER, str: types.STR,

@@ -24,12 +24,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from random_modules import Modules
 from random_programs import Programs
 
-from sema_runtime.lib import output
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.language import output
 from sema_runtime.values.printer import to_text
-from semac.driver import compile_source
-from semac.emit import RESULT
+from semac.emit.module import RESULT
 from semac.limits import deepen
+from semac.pipeline import compile_source
 
 SECONDS = 0.4  # of CPU time for plain code; a program that takes longer is taken for endless
 MODES = ("program", "module")

@@ -30,8 +30,8 @@ from sema_runtime.values.atoms import symbol  # noqa: E402
 from sema_runtime.values.errors import ReaderError, SemaError  # noqa: E402
 from sema_runtime.values.lists import List  # noqa: E402
 from sema_runtime.values.printer import to_text  # noqa: E402
-from semac.driver import compile_source  # noqa: E402
-from semac.reader import read_program, read_recovering  # noqa: E402
+from semac.pipeline import compile_source  # noqa: E402
+from semac.syntax.reader import read_program, read_recovering  # noqa: E402
 
 SOON = 2  # seconds
 PIECES = [

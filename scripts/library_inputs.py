@@ -6,7 +6,10 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from sema_runtime.lib import crypto, csv, datetime, diff, json, regex, security, streams, text, toml
+from sema_runtime.lib.data import csv, json, toml
+from sema_runtime.lib.files import streams
+from sema_runtime.lib.text import crypto, diff, regex, security, text
+from sema_runtime.lib.time import datetime
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from semac.launch import main
+from semac.cli.launch import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

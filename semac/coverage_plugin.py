@@ -12,8 +12,8 @@ from typing import Any
 
 import coverage
 
-from semac.reader import read_recovering
-from semac.spans import Span
+from semac.syntax.reader import read_recovering
+from semac.syntax.spans import Span
 
 SUFFIX = ".sema"
 PRAGMA = "pragma: no cover"
@@ -53,12 +53,12 @@ class SemaReporter(coverage.FileReporter):
     """Which lines of a file can be executed."""
 
     def source(self) -> str:
-        from semac.importer import SemaLoader
+        from semac.imports.finder import SemaLoader
 
         return SemaLoader("", self.filename).get_source()
 
     def lines(self) -> set[int]:
-        from semac.importer import SemaLoader
+        from semac.imports.finder import SemaLoader
 
         forms, _, _ = read_recovering(self.source())
         starts = {span.line for span in _all_spans(forms.span)}

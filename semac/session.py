@@ -8,11 +8,11 @@ from typing import Any
 
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
-from semac.analyze import OPERATORS
-from semac.driver import CompiledUnit, compile_forms, compile_source
+from semac.analyze.analyzer import OPERATORS
+from semac.cli.running import tell_warnings
+from semac.emit.session_names import SharedNames, shared_names
 from semac.limits import deepen
-from semac.run import tell_warnings
-from semac.shared_names import SharedNames, shared_names
+from semac.pipeline import CompiledUnit, compile_forms, compile_source
 
 
 class Session:

@@ -16,7 +16,7 @@ def program(source: str) -> subprocess.Popen[str]:
     """A Sema program in a process of its own, with pipes for its streams, no terminal, and Ctrl-C as usual."""
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        [sys.executable, "-m", "semac.entry", "-e", source],
+        [sys.executable, "-m", "semac.cli.entry", "-e", source],
         stdin=pipe,
         stdout=pipe,
         stderr=pipe,

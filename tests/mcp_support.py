@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from llm_support import CACHE, installed
 
-from sema_runtime.llm import cassette
+from sema_runtime.llm.recordings import cassette
 from sema_runtime.mcp import servers
 from sema_runtime.tasks import suspend
 from semac.session import Session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 

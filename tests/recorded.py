@@ -353,7 +353,7 @@ def _arguments(text: str | None) -> Any:
 
 def our_error(recording: Recording) -> str:
     """Our message for a reply that is not 2xx, without its prefix."""
-    from sema_runtime.llm.wire_common import status_error
+    from sema_runtime.llm.wires.common import status_error
 
     error: ProviderError = status_error(recording.status, recording.reply.decode(), None)
     return error.message.partition(" - ")[2] or error.message

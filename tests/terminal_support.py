@@ -109,13 +109,13 @@ class Terminal:
 
 def in_terminal(source: str, **settings: str) -> Terminal:
     """A terminal in which a Sema program runs."""
-    return Terminal([sys.executable, "-m", "semac.entry", "-e", source], **settings)
+    return Terminal([sys.executable, "-m", "semac.cli.entry", "-e", source], **settings)
 
 
 def sema(source: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
     """A program between pipes."""
     return subprocess.run(
-        [sys.executable, "-m", "semac.entry", "-e", source],
+        [sys.executable, "-m", "semac.cli.entry", "-e", source],
         input=stdin,
         capture_output=True,
         text=True,

@@ -18,8 +18,8 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 from sema_runtime.workflow import approvals
 from sema_runtime.workflow.approvals import deciding, files, keys, subjects
-from semac.workflow_command import main
-from semac.workflow_revision import revision
+from semac.cli.workflow.command import main
+from semac.cli.workflow.revision import revision
 
 pytest.importorskip("cryptography", reason="the extra `approvals` is not installed")
 

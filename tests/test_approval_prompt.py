@@ -21,7 +21,7 @@ for name in ("SEMA_WORKFLOW_RUN_DIR", "SEMA_WORKFLOW_RUN_ID", "SEMA_WORKFLOW_RES
 
 CONTROLLED = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 """Has the terminal be the one that sends signals for keys, then runs a command."""
-RUN = [sys.executable, "-c", CONTROLLED, sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema"]
+RUN = [sys.executable, "-c", CONTROLLED, sys.executable, "-m", "semac.cli.entry", "workflow", "run", "w.sema"]
 QUESTION = "anything else: later"
 ASK = '(approval :deploy {:reason "to production" :subject {:version 2} :preview "v1 -> v2\\nof everything"})'
 SIMPLE = f'(defworkflow deploy "" {{}} (checkpoint :plan 1) {ASK} {{:status :success}})'
@@ -148,7 +148,7 @@ def test_what_was_typed_before_the_question_is_no_answer() -> None:
 
 def test_input_that_is_no_terminal_answers_only_when_that_is_wanted() -> None:
     Path("w.sema").write_text(SIMPLE)
-    run = [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema", "-q", "--run-dir"]
+    run = [sys.executable, "-m", "semac.cli.entry", "workflow", "run", "w.sema", "-q", "--run-dir"]
     here = os.environ | {"SEMA_HOME": "home", "CI": ""}
     piped = subprocess.run([*run, "a"], input="y\n", env=here, text=True, capture_output=True, timeout=60)
     assert piped.returncode == 3

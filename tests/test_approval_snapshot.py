@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from semac import workflow_revision
-from semac.workflow_revision import can_ask, revision
+from semac.cli.workflow import revision as workflow_revision
+from semac.cli.workflow.revision import can_ask, revision
 
 pytest.importorskip("cryptography", reason="the extra `approvals` is not installed")
 
@@ -41,7 +41,7 @@ def body_of(main: str, before: str = LATER) -> str:
 
 
 def run(*args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "semac.entry", "workflow", "run", "main.sema", "-q", *args]
+    command = [sys.executable, "-m", "semac.cli.entry", "workflow", "run", "main.sema", "-q", *args]
     home = os.environ["SEMA_HOME"]
     return subprocess.run(command, capture_output=True, text=True, env=ENV | {"SEMA_HOME": home}, timeout=60)
 
@@ -146,8 +146,8 @@ def test_a_link_that_is_led_elsewhere_is_refused() -> None:
 
 def test_compiled_code_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever can write sources can write that, too: what is kept from an earlier run isn't used."""
-    from semac import cache
-    from semac.driver import compile_source
+    from semac.imports import cache
+    from semac.pipeline import compile_source
 
     write(main=body_of("(f)", '(import "lib.sema")'), lib="(define (f) :old)")
     path = os.path.realpath("lib.sema")
@@ -284,7 +284,7 @@ def test_an_import_that_was_changed_needs_another_approval() -> None:
     (folder,) = Path(".sema/runs").iterdir()
     (approval_id,) = files.ids(str(folder))
     approve = ["workflow", "approve", folder.name, approval_id, "--signing-key-file", "k"]
-    subprocess.run([sys.executable, "-m", "semac.entry", *approve], check=True, env=ENV, capture_output=True)
+    subprocess.run([sys.executable, "-m", "semac.cli.entry", *approve], check=True, env=ENV, capture_output=True)
     again = ("--approval-public-key-file", "k.pub", "--resume", folder.name)
     write(lib="(define (f) 2)")
     assert run(*again).returncode == 3

@@ -20,7 +20,7 @@ pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
 
 UNSET = ("SEMA_WORKFLOW_RUN_DIR", "SEMA_WORKFLOW_RUN_ID", "SEMA_WORKFLOW_RESUME", "SEMA_APPROVAL_ACTOR")
 ENV = {name: value for name, value in os.environ.items() if name not in UNSET} | {"CI": "1", "BROWSER": "true"}
-SEMA = [sys.executable, "-m", "semac.entry", "workflow"]
+SEMA = [sys.executable, "-m", "semac.cli.entry", "workflow"]
 PROGRAM = """(llm/define-provider :fake {:default-model "m" :complete (fn (req) {:content "notes"})})
 (defworkflow release "Releases" {}
   (phase "Write")

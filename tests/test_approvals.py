@@ -19,7 +19,7 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 from sema_runtime.workflow import approvals
 from sema_runtime.workflow.approvals import deciding, files, keys, records, subjects
-from semac.workflow_command import main
+from semac.cli.workflow.command import main
 
 pytest.importorskip("cryptography", reason="the extra `approvals` is not installed")
 
@@ -363,7 +363,7 @@ def test_links_and_large_files_are_refused(asked: Callable[..., str]) -> None:
 
 
 def test_revision_covers_what_is_imported(tmp_path: Path) -> None:
-    from semac.workflow_revision import revision
+    from semac.cli.workflow.revision import revision
 
     Path("main.sema").write_text('(import "lib/a.sema") (f)')
     Path("lib").mkdir()
@@ -389,7 +389,7 @@ def command(*args: str) -> tuple[int, str]:
     """The exit status and what is written to stderr."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SEMA_WORKFLOW_RUN")}
     done = subprocess.run(
-        [sys.executable, "-m", "semac.entry", "workflow", *args],
+        [sys.executable, "-m", "semac.cli.entry", "workflow", *args],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

@@ -17,8 +17,16 @@ import pytest
 from outcomes import outcome
 
 from sema_runtime import capabilities
-from sema_runtime.lib import archives, extraction, input_files
-from sema_runtime.lib.archives import gzip_compress, gzip_decompress, tar_create, tar_extract, zip_create, zip_extract
+from sema_runtime.lib.files import archives, extraction
+from sema_runtime.lib.files.archives import (
+    gzip_compress,
+    gzip_decompress,
+    tar_create,
+    tar_extract,
+    zip_create,
+    zip_extract,
+)
+from sema_runtime.support import input_files
 from sema_runtime.tasks import scheduler
 from sema_runtime.tasks.background import Abandoned, Work
 from sema_runtime.values.errors import SemaError

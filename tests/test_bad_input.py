@@ -7,7 +7,8 @@ import random
 import pytest
 from outcomes import outcome
 
-from sema_runtime.lib import csv, json, security
+from sema_runtime.lib.data import csv, json
+from sema_runtime.lib.text import security
 from sema_runtime.values.errors import SemaError
 
 JSON = [

@@ -15,9 +15,10 @@ import pytest
 from llm_support import llm as llm
 from llm_support import run
 
-from sema_runtime import capabilities, home
-from sema_runtime.llm import cache
+from sema_runtime import capabilities
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
+from sema_runtime.llm.recordings import cache
+from sema_runtime.support import home
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from sema_runtime.llm.tape import Tape, blank, line_of
-from semac.cli import main
+from sema_runtime.llm.recordings.cassette_file import Tape, blank, line_of
+from semac.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -227,7 +227,7 @@ def test_prune_of_a_tape_behind_a_link(tape: Path, capsys: pytest.CaptureFixture
 
 RECORD = """
 import sys
-from sema_runtime.llm.tape import Tape, blank
+from sema_runtime.llm.recordings.cassette_file import Tape, blank
 tape = Tape(sys.argv[1])
 for n in range(300):
     tape.append({**blank("complete", f"k{n}"), "content": "x" * 100, "model": "m"})
@@ -273,7 +273,7 @@ def test_what_can_not_be_read(command: list[str], tmp_path: Path, capsys: pytest
 def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_text("".join(line(str(n), "x" * 100) for n in range(2000)))
-    command = [sys.executable, "-m", "semac.entry", "cassette", "list", str(path)]
+    command = [sys.executable, "-m", "semac.cli.entry", "cassette", "list", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline().startswith(b"line")

@@ -18,11 +18,12 @@ import pytest
 from llm_support import COUNTING, Answer, chat_reply, counted, run, serving
 from llm_support import llm as llm
 
-from sema_runtime.llm import cassette, providers, secrets
-from sema_runtime.llm.cassette import Cassette
-from sema_runtime.llm.compact_json import dumps
+from sema_runtime.llm import providers, secrets
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
-from sema_runtime.llm.tape import Tape, Unreadable, blank, line_of, read_line
+from sema_runtime.llm.recordings import cassette
+from sema_runtime.llm.recordings.cassette import Cassette
+from sema_runtime.llm.recordings.cassette_file import Tape, Unreadable, blank, line_of, read_line
+from sema_runtime.support.compact_json import dumps
 from sema_runtime.values.errors import IoError, LlmError, SemaError
 from sema_runtime.values.printer import to_text
 
@@ -239,7 +240,7 @@ def test_the_sandbox_decides(tmp_path: Path) -> None:
     program = f'(llm/with-cassette "{tape}" (fn () 1))'
 
     def sema(*options: str, **env: str) -> str:
-        command = [sys.executable, "-m", "semac.entry", *options]
+        command = [sys.executable, "-m", "semac.cli.entry", *options]
         done = subprocess.run(
             command, env={**os.environ, "HOME": str(tmp_path), **env}, cwd=tmp_path, capture_output=True, text=True
         )
@@ -377,7 +378,7 @@ def test_a_tape_that_is_full_gives_a_warning_and_stays_whole(tmp_path: Path) -> 
     code = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-from semac.cli import main
+from semac.cli.main import main
 sys.exit(main(["-e", sys.argv[1]]))
 """
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -407,7 +408,7 @@ def test_record_mode_says_at_once_that_it_can_not_write(tmp_path: Path, monkeypa
 
 APPEND = """
 import sys
-from sema_runtime.llm.tape import Tape, blank
+from sema_runtime.llm.recordings.cassette_file import Tape, blank
 tape, name, count, size = Tape(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 sys.stdin.readline()
 for n in range(count):
@@ -445,7 +446,7 @@ def test_ten_processes_append_while_others_read(tmp_path: Path) -> None:
 
 RECORD = """
 import sys
-from sema_runtime.llm.cassette import Cassette
+from sema_runtime.llm.recordings.cassette import Cassette
 from sema_runtime.llm.messages import Reply
 tape = Cassette(sys.argv[1])
 sys.stdin.readline()
@@ -502,7 +503,7 @@ def test_a_cut_line_at_the_end_is_set_apart(tmp_path: Path) -> None:
 def test_what_another_process_records_is_replayed_at_once(tmp_path: Path) -> None:
     tape = tmp_path / "t.jsonl"
     other = start(
-        "import sys; from sema_runtime.llm.tape import Tape; import json;"
+        "import sys; from sema_runtime.llm.recordings.cassette_file import Tape; import json;"
         "sys.stdin.readline(); Tape(sys.argv[1]).append(json.loads(sys.argv[2])); print('done')",
         tape,
         json.dumps(entry("a", "theirs")),
@@ -556,7 +557,7 @@ def test_a_big_tape_is_read_by_its_lines(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_too_long_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sema_runtime.llm.tape.LONGEST_LINE", 1000)
+    monkeypatch.setattr("sema_runtime.llm.recordings.cassette_file.LONGEST_LINE", 1000)
     path = tmp_path / "t.jsonl"
     path.write_text(line("a", "x" * 5000) + line("b"))
     tape = Tape(str(path))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from semac import check
-from semac.check import check_text
+from semac.diagnostics import check
+from semac.diagnostics.check import check_text
 
 
 def found(text: str) -> list[tuple[int, int, str, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-SEMA = [sys.executable, "-m", "semac.entry"]
+SEMA = [sys.executable, "-m", "semac.cli.entry"]
 ENV = {**os.environ, "NO_COLOR": "1"}
 
 
@@ -291,7 +291,7 @@ def test_a_plain_program_loads_no_heavy_modules(tmp_path: Path) -> None:
     environment = {name: value for name, value in ENV.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-X", "importtime", "-m", "semac.entry", "hello.sema"],
+            [sys.executable, "-X", "importtime", "-m", "semac.cli.entry", "hello.sema"],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -299,5 +299,13 @@ def test_a_plain_program_loads_no_heavy_modules(tmp_path: Path) -> None:
         )
     assert done.stdout == "hi\n"
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "semac.run" in loaded
-    assert not loaded & {"click", "argparse", "semac.driver", "semac.reader", "asyncio", "dataclasses", "inspect"}
+    assert "semac.cli.running" in loaded
+    assert not loaded & {
+        "click",
+        "argparse",
+        "semac.pipeline",
+        "semac.syntax.reader",
+        "asyncio",
+        "dataclasses",
+        "inspect",
+    }

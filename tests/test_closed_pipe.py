@@ -40,7 +40,7 @@ def ended(folder: Path, args: list[str], stdin: str = "", both: bool = False) ->
     os.close(read)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "semac.entry", *args],
+            [sys.executable, "-m", "semac.cli.entry", *args],
             cwd=folder,
             env=environment(SEMA_HOME=str(folder / "home"), SEMA_NO_LLM="1"),
             input=stdin,
@@ -84,6 +84,6 @@ def test_an_error_that_nobody_reads(folder: Path) -> None:
 def test_another_broken_pipe_is_an_error() -> None:
     """Of a program's own pipe, not of its output."""
     python = "import os; r, w = os.pipe(); os.close(r); os.write(w, b'x')"
-    code = f"import sys; from semac.run import guarded; sys.exit(guarded(lambda: exec({python!r})))"
+    code = f"import sys; from semac.cli.running import guarded; sys.exit(guarded(lambda: exec({python!r})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60)
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "Error: BrokenPipeError: [Errno 32] Broken pipe")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sema_runtime.hints import for_unbound, nearest
+from sema_runtime.conditions.caught import condition_field, thrown_field
+from sema_runtime.conditions.describe import condition_map, describe
+from sema_runtime.conditions.hints import for_unbound, nearest
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.caught import condition_field, thrown_field
-from sema_runtime.values.conditions import condition_map, describe
 from sema_runtime.values.errors import (
     IoError,
     PermissionDenied,
@@ -24,7 +24,7 @@ from sema_runtime.values.printer import to_text
 
 MODULE = """
 __sema_names__ = {"is_p": "p?", "lam": "<lambda>"}
-from sema_runtime.lib.truth import not_
+from sema_runtime.lib.language.truth import not_
 
 def is_p(a, b): return a
 def rest(a, *r): return a

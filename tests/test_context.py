@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 
@@ -28,7 +28,7 @@ def own_context(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees what another one has set."""
     from contextvars import ContextVar
 
-    from sema_runtime.lib import context
+    from sema_runtime.lib.language import context
 
     monkeypatch.setattr(context, "_frames", ContextVar("frames", default=context.NO_FRAMES))
     monkeypatch.setattr(context, "_stacks", ContextVar("stacks", default=context.NOTHING))
@@ -168,7 +168,7 @@ def test_a_circle_of_imports_is_an_error(tmp_path: Path) -> None:
 
 
 def test_without_the_compiler_the_error_says_so() -> None:
-    code = "from sema_runtime.seam import read_text\ntry: read_text('1')\nexcept Exception as e: print(e)"
+    code = "from sema_runtime.compiler_bridge import read_text\ntry: read_text('1')\nexcept Exception as e: print(e)"
     environment = {"PYTHONPATH": str(ROOT / "runtime"), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
         [sys.executable, "-S", "-c", code], capture_output=True, text=True, env=environment, check=True, cwd="/"

@@ -28,6 +28,13 @@ def test_recipe(source: str, printed: str, tmp_path: Path) -> None:
     (tmp_path / "recipe.sema").write_text(source)
     env = {name: value for name, value in os.environ.items() if not name.endswith(KEYS)}
     env |= {"HOME": str(tmp_path), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "semac.entry", "-l", str(ROOT / "tests" / "data" / "cookbook.sema"), "recipe.sema"]
+    command = [
+        sys.executable,
+        "-m",
+        "semac.cli.entry",
+        "-l",
+        str(ROOT / "tests" / "data" / "cookbook.sema"),
+        "recipe.sema",
+    ]
     done = subprocess.run(command, cwd=tmp_path, env=env, input="n\n", capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == (printed, "", 0)

@@ -29,7 +29,7 @@ FLOAT = re.compile(r"-?\d+\.\d+")
 HINTS = "hints"  # the ledger's one entry for all hints that are ours
 GUESS = "Did you mean '"
 SHOWN = 10
-EVAL = ("-m", "semac.entry", "eval", "--jsonl")
+EVAL = ("-m", "semac.cli.entry", "eval", "--jsonl")
 TEXT = (str(Path(__file__).parent / "text_answers.py"),)
 
 # Programs that expand their own macros while they run: the macros are gone from the written Python.

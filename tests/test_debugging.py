@@ -213,7 +213,7 @@ def test_errors_in_threads_and_python_only_errors(failing: Path) -> None:
 def test_format_exception_for_programs(failing: Path) -> None:
     code = (
         "import semac.importer; semac.importer.install()\nimport failing\n"
-        "from semac.tracebacks import format_exception\n"
+        "from semac.diagnostics.tracebacks import format_exception\n"
         "try:\n    failing.bad_call()\nexcept NameError as error:\n    print(''.join(format_exception(error)))"
     )
     shown = run(failing, "-c", code).stdout

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sema_runtime.lib import diff, diff_edits
+from sema_runtime.lib.text import diff, diff_edits
 
 EDITS = [
     ("jdkngjjpmb", "jddkngljfjpmb", "j d +d k n g +l j +f j p m b"),

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from sema_runtime.json_input import TooDeep, loads, received
-from sema_runtime.lib.json import json_decode, json_encode
+from sema_runtime.lib.data.json import json_decode, json_encode
 from sema_runtime.net.sse import SseParser
+from sema_runtime.support.json_input import TooDeep, loads, received
 from sema_runtime.values.digits import MOST_DIGITS, TooManyDigits, may_exceed, small, whole
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text

@@ -6,10 +6,10 @@ import pytest
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.constants import CONSTANTS
-from semac import doc
-from semac.analyze import STREAMS, WORKFLOW_ARGS
-from semac.doc_entries import all_entries, lookup
-from semac.special_forms_doc import FORMS, VALUES
+from semac.analyze.analyzer import STREAMS, WORKFLOW_ARGS
+from semac.docs import lookup as doc
+from semac.docs.entries import all_entries, lookup
+from semac.docs.special_forms import FORMS, VALUES
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 
 DOCS = Path(__file__).parent.parent / "docs"
 GROUPS = ("how-to", "explanation", "reference")
 WRITTEN = sorted(page for group in GROUPS for page in (DOCS / group).glob("*.md") if "```sema\n" in page.read_text())
-PAGES = [*(str(page.relative_to(DOCS)) for page in WRITTEN), "../semac/guide.md"]
+PAGES = [*(str(page.relative_to(DOCS)) for page in WRITTEN), "../semac/docs/guide.md"]
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
 EXPECTED = re.compile(r"^(.*?)  ; (=>|error:) (.*)$")

@@ -15,8 +15,8 @@ import pytest
 from llm_support import Answer, chat_reply, claude_reply, closed_port, serving
 from llm_support import llm as llm
 
-from semac import doctor_facts
-from semac.cli import main
+from semac.cli import doctor_facts
+from semac.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("llm")
 ROOT = Path(__file__).parent.parent
@@ -231,7 +231,7 @@ def test_providers_may_be_left_out(capsys: pytest.CaptureFixture[str], monkeypat
 
 def test_it_loads_little() -> None:
     code = (
-        "import sys; from semac.cli import main; main(['doctor']); "
+        "import sys; from semac.cli.main import main; main(['doctor']); "
         "print([m for m in 'asyncio httpx ssl pydantic opentelemetry.sdk uvicorn'.split() if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ})

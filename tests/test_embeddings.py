@@ -16,8 +16,9 @@ from llm_support import Answer, Received, Server, aimock, closed_port, run, serv
 from llm_support import llm as llm
 
 from sema_runtime import capabilities, tasks
-from sema_runtime.llm import calls, usage
-from sema_runtime.llm.vectors import packed, unpacked
+from sema_runtime.llm import calls
+from sema_runtime.llm.budgets import usage
+from sema_runtime.llm.embeddings.vectors import packed, unpacked
 from sema_runtime.values.errors import LlmError, SemaError
 from semac.session import Session
 

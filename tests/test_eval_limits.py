@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from semac.eval_limits import Limits, shown, size
-from semac.eval_worker import STATELESS
+from semac.cli.eval.limits import Limits, shown, size
+from semac.cli.eval.worker import STATELESS
 
-SEMA = (sys.executable, "-m", "semac.entry")
+SEMA = (sys.executable, "-m", "semac.cli.entry")
 TIMEOUT = "evaluation exceeded time budget (looks like an infinite loop?)"
 MEMORY = "out of memory: the program needs more than 128 MB; --memory SIZE raises the limit"
 OUTPUT = "too much output: the program printed more than 64 KB; print less, or raise the limit with --max-output SIZE"

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from sema_runtime.lib import events, output, processes, pty
+from sema_runtime.lib.language import output
+from sema_runtime.lib.system import processes, pty
+from sema_runtime.lib.terminal import events
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
@@ -112,7 +114,7 @@ KEYS = """
 @pytest.mark.parametrize("last", ["next", "await (async (next))"])
 def test_keys(last: str, tmp_path: Path) -> None:
     (tmp_path / "keys.sema").write_text(KEYS % last)
-    command = [sys.executable, "-m", "semac.entry", str(tmp_path / "keys.sema")]
+    command = [sys.executable, "-m", "semac.cli.entry", str(tmp_path / "keys.sema")]
     paths = Map({"PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"})
     terminal = pty.pty_spawn(List(command), Map({keyword("env"): paths}))
     seen = ""
@@ -132,7 +134,7 @@ def test_keys(last: str, tmp_path: Path) -> None:
 
 def test_the_end_of_the_input_is_no_key() -> None:
     process = processes.proc_spawn(
-        List([sys.executable, "-m", "semac.entry", "-e", "(println (event/select (list {:type :key}) 30))"]),
+        List([sys.executable, "-m", "semac.cli.entry", "-e", "(println (event/select (list {:type :key}) 30))"]),
         Map({keyword("env"): Map({"PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"})}),
     )
     processes.proc_close_stdin(process)

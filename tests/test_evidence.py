@@ -11,8 +11,9 @@ import pytest
 from llm_support import llm as llm
 from llm_support import run
 
-from sema_runtime.workflow import approvals, events
-from semac.workflow_command import main
+from sema_runtime.workflow import approvals
+from sema_runtime.workflow.journal import events
+from semac.cli.workflow.command import main
 
 pytestmark = pytest.mark.usefixtures("llm")
 

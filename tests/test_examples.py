@@ -54,7 +54,7 @@ def test_example(path: Path, tmp_path: Path) -> None:
     errors = expected.with_suffix(".err")
     if not expected.exists() and path.name == "coding_agent.sema":
         pytest.skip("its output names the files of the working directory; tests/test_llm_agents.py runs it")
-    command = [str(path)] if path.suffix == ".py" else ["-m", "semac.entry", str(path.relative_to(ROOT))]
+    command = [str(path)] if path.suffix == ".py" else ["-m", "semac.cli.entry", str(path.relative_to(ROOT))]
     done = run(*command, stdin=typed(path), **places(tmp_path), **tape_of(path))
     assert done.returncode == 0, done.stderr
     if os.environ.get("SEMA_UPDATE_GOLDEN"):
@@ -66,7 +66,7 @@ def test_example(path: Path, tmp_path: Path) -> None:
 
 
 def test_static_check_finds_nothing() -> None:
-    done = run("-m", "semac.entry", "check", *(str(path) for path in FOLDER.rglob("*.sema")))
+    done = run("-m", "semac.cli.entry", "check", *(str(path) for path in FOLDER.rglob("*.sema")))
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -87,7 +87,13 @@ def test_tapes_hold_what_the_examples_ask(tmp_path: Path) -> None:
         path, again = FOLDER / f"{tape.stem}.sema", tmp_path / tape.name
         to_tape = {"SEMA_LLM_CASSETTE": str(again), "SEMA_LLM_CASSETTE_MODE": "record", **places(tmp_path)}
         done = run(
-            "-m", "semac.entry", "-l", str(FOLDER / "tapes" / "stand_in.sema"), str(path), stdin=typed(path), **to_tape
+            "-m",
+            "semac.cli.entry",
+            "-l",
+            str(FOLDER / "tapes" / "stand_in.sema"),
+            str(path),
+            stdin=typed(path),
+            **to_tape,
         )
         assert done.returncode == 0, done.stderr
         assert sorted(again.read_text().splitlines()) == sorted(tape.read_text().splitlines()), tape.name
@@ -99,7 +105,7 @@ def test_a_review_that_is_killed_goes_on(tmp_path: Path) -> None:
     handbook = shutil.copytree(FOLDER / "data" / "handbook", tmp_path / "handbook")
     settings = {**tape_of(example), **places(tmp_path)}
     args = ["--args", json.dumps({"folder": str(handbook)})]
-    command = ["-m", "semac.entry", "workflow", "run", str(example)]
+    command = ["-m", "semac.cli.entry", "workflow", "run", str(example)]
     killed = run(*command, *args, **settings, SEMA_WORKFLOW_FAULT="memo.sync.after:4")
     assert (killed.returncode, killed.stdout) == (-9, "")
     (run_id,) = (one.name for one in (tmp_path / "runs").iterdir() if one.is_dir())
@@ -118,7 +124,7 @@ def test_a_review_that_is_killed_goes_on(tmp_path: Path) -> None:
 
 def test_tested_program() -> None:
     """A program with its tests: in Sema, and for pytest, which takes the example's folder for a project of its own."""
-    done = run("-m", "semac.entry", "examples/tested/triage_test.sema")
+    done = run("-m", "semac.cli.entry", "examples/tested/triage_test.sema")
     assert (done.returncode, done.stderr) == (0, "")
     assert [line[:4] for line in done.stdout.splitlines()] == ["ok  "] * 4
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "examples/tested")
@@ -130,6 +136,6 @@ def test_tested_program_changed(tmp_path: Path) -> None:
     folder = shutil.copytree(FOLDER / "tested", tmp_path / "tested")
     program = folder / "triage.sema"
     program.write_text(program.read_text().replace(":technical]", ":technical :sales]"))
-    done = run("-m", "semac.entry", str(folder / "triage_test.sema"))
+    done = run("-m", "semac.cli.entry", str(folder / "triage_test.sema"))
     assert done.returncode == 1
     assert "FAIL a refund is for billing - cassette miss in :replay mode" in done.stdout

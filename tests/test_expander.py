@@ -16,12 +16,12 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.printer import to_text
-from semac.driver import compile_source
-from semac.expand import PreludeMacros, expand_all, expand_call, make_macro
-from semac.quasiquote import expand_quasiquote
-from semac.reader import read_one
+from semac.expand.expander import PreludeMacros, expand_all, expand_call, make_macro
+from semac.expand.quasiquote import expand_quasiquote
+from semac.expand.syntax_rules import make_syntax_rules
+from semac.pipeline import compile_source
 from semac.session import Session
-from semac.syntax_rules import make_syntax_rules
+from semac.syntax.reader import read_one
 
 
 def built(text: str) -> str:
@@ -265,5 +265,5 @@ def test_stack_overflow_in_a_macro_is_an_error_at_its_call() -> None:
 def test_a_program_that_is_run_as_a_file_knows_its_macros(tmp_path: Path) -> None:
     program = tmp_path / "prog.sema"
     program.write_text("(defmacro twice (x) `(* 2 ,x))\n(println (eval '(twice 4)) (macroexpand '(twice 5)))\n")
-    done = subprocess.run([sys.executable, "-m", "semac.entry", str(program)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "semac.cli.entry", str(program)], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("8 (* 2 5)\n", "")

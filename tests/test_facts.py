@@ -9,8 +9,9 @@ import pytest
 from test_corpus import FILES, SAMPLE, cases_of
 from test_golden import GOLDEN, read
 
-from semac import ir, owned
-from semac.driver import compile_source
+from semac.ir import nodes as ir
+from semac.passes import ownership as owned
+from semac.pipeline import compile_source
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 

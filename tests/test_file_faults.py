@@ -18,7 +18,8 @@ import pytest
 from outcomes import outcome
 
 from sema_runtime import capabilities
-from sema_runtime.lib import file_access, files, paths, streams
+from sema_runtime.lib.files import files, paths, streams
+from sema_runtime.support import file_access
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.printer import to_text
 

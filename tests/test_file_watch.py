@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from sema_runtime import capabilities
-from sema_runtime.lib import file_watch
+from sema_runtime.conditions.describe import condition_map
+from sema_runtime.lib.files import file_watch
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.conditions import condition_map
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
@@ -188,7 +188,7 @@ def test_a_program_that_watches_can_end(tmp_path: Path) -> None:
     """Without unwatching, by its last form and by an error."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
     for source, code in [('(fs/watch ".") (println "end")', 0), ('(fs/watch ".") (error "end")', 1)]:
-        command = [sys.executable, "-m", "semac.entry", "-e", source]
+        command = [sys.executable, "-m", "semac.cli.entry", "-e", source]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=20)
         assert done.returncode == code
         assert "end" in done.stdout + done.stderr

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from sema_runtime import capabilities
-from sema_runtime.lib import files, paths, processes, system
+from sema_runtime.conditions.describe import condition_map, describe
+from sema_runtime.lib.files import files, paths
+from sema_runtime.lib.system import processes, system
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.conditions import condition_map, describe
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map

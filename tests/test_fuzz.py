@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.values.errors import SemaError
-from semac.driver import compile_source
+from semac.pipeline import compile_source
 
 DRIVER = Path(__file__).resolve().parent.parent / "scripts" / "fuzz.py"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sema_runtime import capabilities
-from sema_runtime.lib import git
-from sema_runtime.values.conditions import condition_map, describe
+from sema_runtime.conditions.describe import condition_map, describe
+from sema_runtime.lib.system import git
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.printer import to_text
 from semac.session import Session

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.lib import git
+from sema_runtime.lib.system import git
 
 ASK = {
     "root": git.git_root,

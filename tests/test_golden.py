@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sema_runtime.values.conditions import describe
-from semac.driver import compile_source
+from sema_runtime.conditions.describe import describe
+from semac.pipeline import compile_source
 from semac.session import Session
 
 ROOT = Path(__file__).parent.parent

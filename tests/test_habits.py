@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.catalogue_index import INDEX
-from sema_runtime.habits import habits
-from sema_runtime.hints import DIALECTS, FORM_VALUES, for_unbound
-from semac.analyze import SPECIAL
-from semac.check import check_text
-from semac.macro_env import prelude
+from sema_runtime.conditions.habits import habits
+from sema_runtime.conditions.hints import DIALECTS, FORM_VALUES, for_unbound
+from semac.analyze.analyzer import SPECIAL
+from semac.diagnostics.check import check_text
+from semac.expand.environment import prelude
 from semac.session import Session
 
 SAMPLES = """

@@ -6,9 +6,20 @@ from typing import Any
 
 import pytest
 
-from sema_runtime.lib.arithmetic import plus
-from sema_runtime.lib.hofs import apply, every, flat_map, foldl, foldr, for_each, list_group_by, map_, partition, reduce
-from sema_runtime.lib.lists import car
+from sema_runtime.lib.collections.hofs import (
+    apply,
+    every,
+    flat_map,
+    foldl,
+    foldr,
+    for_each,
+    list_group_by,
+    map_,
+    partition,
+    reduce,
+)
+from sema_runtime.lib.collections.lists import car
+from sema_runtime.lib.numbers.arithmetic import plus
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import EMPTY, List

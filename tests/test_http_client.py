@@ -19,7 +19,7 @@ import pytest
 from net_support import PROXIES, Happening, answering, certified, closed_port, received, reply, run, serving, stall
 
 from sema_runtime import capabilities
-from sema_runtime.lib import http_client
+from sema_runtime.lib.network import http_client
 from sema_runtime.net import client, http
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import IoError, PermissionDenied, SemaError, SemaTypeError
@@ -557,7 +557,7 @@ def test_ctrl_c_ends_a_request() -> None:
         await stall(reader)
 
     with serving(handler) as url:
-        command = [sys.executable, "-m", "semac.entry", "-e", f'(http/get "{url}")']
+        command = [sys.executable, "-m", "semac.cli.entry", "-e", f'(http/get "{url}")']
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert asked.happened()
             process.send_signal(signal.SIGINT)

@@ -23,15 +23,15 @@ from net_support import run
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from sema_runtime.lib.http_responses import http_ok
-from sema_runtime.lib.http_routes import http_router
-from sema_runtime.lib.http_server import http_serve
+from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.network.http_routes import http_router
+from sema_runtime.lib.network.http_server import http_serve
 from sema_runtime.tasks import sleep
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.conditions import describe
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.web import asgi_app
+from sema_runtime.web.responses import http_ok
 
 ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = 200
@@ -43,7 +43,7 @@ class Program:
     def __init__(self, source: str, folder: Path) -> None:
         (folder / "server.sema").write_text(source)
         self.errors = folder / "stderr"
-        command = [sys.executable, "-m", "semac.entry", "server.sema"]
+        command = [sys.executable, "-m", "semac.cli.entry", "server.sema"]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
         with self.errors.open("w") as errors:
             self.process = subprocess.Popen(

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 INSTALL = "import semac.importer; semac.importer.install()\n"
 COUNT_COMPILATIONS = (
-    "import semac.driver as driver\n"
+    "import semac.pipeline as driver\n"
     "compiled, real = [], driver.compile_source\n"
     "def counting(text, filename='<input>', mode='module', **more):\n"
     "    compiled.append(filename)\n"
@@ -133,13 +133,13 @@ def test_zip_archives(tmp_path: Path) -> None:
 def test_sema_side_of_an_import_is_the_same_module(tmp_path: Path) -> None:
     write(tmp_path / "shared.sema", '(println "runs")\n(define value 1)')
     code = (
-        "from semac.importer import import_file\n"
+        "from semac.imports.finder import import_file\n"
         "a = import_file('shared.sema'); b = import_file('./shared.sema')\n"
         "import shared\n"
         "print(a is b, a is shared, shared.value)"
     )
     assert output(tmp_path, code).splitlines() == ["runs", "True True 1"]
-    code = "import shared\nfrom semac.importer import import_file\nprint(import_file('shared.sema') is shared)"
+    code = "import shared\nfrom semac.imports.finder import import_file\nprint(import_file('shared.sema') is shared)"
     assert output(tmp_path, code).splitlines() == ["runs", "True"]
 
 
@@ -209,7 +209,7 @@ def test_broken_source_is_a_syntax_error_at_its_place(tmp_path: Path) -> None:
 
 
 def test_cycles_name_the_circle(tmp_path: Path) -> None:
-    code = "from semac.importer import import_file\nfrom sema_runtime.values.errors import SemaError\n"
+    code = "from semac.imports.finder import import_file\nfrom sema_runtime.values.errors import SemaError\n"
     write(tmp_path / "helper.py", code + "def load(path, importer):\n    return import_file(path, importer)\n")
     for name, other in (("a", "b"), ("b", "a")):
         text = f'(py/import "helper")\n(helper.load "{tmp_path}/{other}.sema" "{tmp_path}/{name}.sema")'
@@ -245,7 +245,7 @@ def test_an_unchanged_source_is_not_read_and_one_with_another_time_not_compiled(
     path = write(tmp_path / "kept.sema", "(define value 1)")
     assert compilations(tmp_path, "import kept").split() == ["kept.sema"]
     code = (
-        "import semac.cache as cache\n"
+        "import semac.imports.cache as cache\n"
         "real = cache.file_hash\n"
         "cache.file_hash = lambda path: print('read') or real(path)\n"
         "import kept"
@@ -313,17 +313,17 @@ def test_a_moved_folder_shows_its_new_place(tmp_path: Path) -> None:
 def test_another_compiler_does_not_trust_the_file(tmp_path: Path) -> None:
     write(tmp_path / "kept.sema", "(define value 1)")
     output(tmp_path, "import kept")
-    code = "import semac.cache as cache; cache.compiler_hash = lambda: b'other'\nimport kept"
+    code = "import semac.imports.cache as cache; cache.compiler_hash = lambda: b'other'\nimport kept"
     assert compilations(tmp_path, code) == "kept.sema"
 
 
 def test_what_compiles_is_part_of_the_stamp_of_the_compiler(tmp_path: Path) -> None:
     write(tmp_path / "forms.sema", "(defmacro m (x) `(list ,x))\n(define (f e) (match e ([a b] (m a)) ({:k v} v)))")
     code = (
-        "import sys, semac.cache\n"
+        "import sys, semac.imports.cache\n"
         "import forms\n"
         "loaded = [name.split('.')[1] for name in sys.modules if name.startswith('semac.')]\n"
-        "print([name for name in loaded if name.startswith(semac.cache.OF_COMMANDS)], 'emit_match' in loaded)"
+        "print([name for name in loaded if name.startswith(semac.imports.cache.OF_COMMANDS)], 'emit_match' in loaded)"
     )
     assert output(tmp_path, code) == "[] True"
 
@@ -398,7 +398,7 @@ def test_python_dash_m_usage(tmp_path: Path, arguments: list[str]) -> None:
 
 def sema(folder: Path, name: str) -> str:
     """What the command line says on stderr about a program that fails."""
-    command = [sys.executable, "-m", "semac.entry", name]
+    command = [sys.executable, "-m", "semac.cli.entry", name]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 1
     return done.stderr
@@ -426,7 +426,7 @@ def test_errors_of_an_imported_file_point_into_it(tmp_path: Path) -> None:
 def test_imported_files_are_cached_and_imported_once(tmp_path: Path) -> None:
     write(tmp_path / "main.sema", '(import "lib.sema")\n(import "lib.sema" f)\n(println (f 1))')
     write(tmp_path / "lib.sema", '(println "once")\n(define (f x) (list x))')
-    command = [sys.executable, "-m", "semac.entry", "main.sema"]
+    command = [sys.executable, "-m", "semac.cli.entry", "main.sema"]
     for _ in range(2):
         done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
         assert done.stdout == "once\n(1)\n", done.stderr

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from semac.driver import compile_source
+from semac.pipeline import compile_source
 
 ROOT = Path(__file__).parent.parent
 RUNTIME = ROOT / "runtime"
@@ -21,38 +21,38 @@ OURS = {"semac", "sema_runtime"}
 
 # Third-party packages that a file imports when it is imported itself. None of these files is needed to run a program.
 THIRD_PARTY = {
-    "semac/cassette_command.py": {"click"},
-    "semac/cli.py": {"click"},
-    "semac/commands.py": {"click"},
-    "semac/compile_command.py": {"click"},
+    "semac/cli/cassette.py": {"click"},
+    "semac/cli/main.py": {"click"},
+    "semac/cli/commands.py": {"click"},
+    "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
-    "semac/doctor_command.py": {"click"},
-    "semac/mcp_command.py": {"click"},
-    "semac/workflow_approvals.py": {"click"},
-    "semac/workflow_command.py": {"click"},
-    "semac/workflow_commands.py": {"click"},
-    "semac/workflow_diff.py": {"click"},
-    "semac/workflow_export.py": {"click"},
-    "semac/workflow_run.py": {"click"},
-    "semac/workflow_show.py": {"click"},
-    "semac/workflow_view.py": {"click"},
+    "semac/cli/doctor.py": {"click"},
+    "semac/cli/mcp.py": {"click"},
+    "semac/cli/workflow/approvals.py": {"click"},
+    "semac/cli/workflow/command.py": {"click"},
+    "semac/cli/workflow/list.py": {"click"},
+    "semac/cli/workflow/diff.py": {"click"},
+    "semac/cli/workflow/export.py": {"click"},
+    "semac/cli/workflow/run.py": {"click"},
+    "semac/cli/workflow/show.py": {"click"},
+    "semac/cli/workflow/view.py": {"click"},
     "runtime/sema_runtime/telemetry/bridge.py": {"opentelemetry"},
     "runtime/sema_runtime/telemetry/otlp_json.py": {"requests"},
-    "semac/usage_command.py": {"click"},
+    "semac/cli/usage.py": {"click"},
     "runtime/sema_runtime/net/client.py": {"httpx"},
     "runtime/sema_runtime/net/redirects.py": {"httpx"},
-    "runtime/sema_runtime/net/exchange.py": {"h11"},
-    "runtime/sema_runtime/tasks/feeds.py": {"greenlet"},
+    "runtime/sema_runtime/net/http1.py": {"h11"},
+    "runtime/sema_runtime/tasks/bridge.py": {"greenlet"},
     "runtime/sema_runtime/tasks/hosted.py": {"greenlet"},
     "runtime/sema_runtime/tasks/loops.py": {"greenlet"},
     "runtime/sema_runtime/tasks/scheduler.py": {"greenlet"},
-    "runtime/sema_runtime/tasks/strands.py": {"greenlet"},
+    "runtime/sema_runtime/tasks/waiting.py": {"greenlet"},
     "runtime/sema_runtime/web/protocol.py": {"uvicorn"},
     "runtime/sema_runtime/web/server.py": {"uvicorn"},
 }
 EFFECTFUL = {"lib", "llm", "tasks", "telemetry", "web", "seam"}  # of the runtime, which the compiler doesn't load
-DOOR = "runtime/sema_runtime/seam.py"  # the only way from the runtime to the compiler
-OUTPUT_CAPTURE = "semac/eval_worker.py"  # collects what programs print
+DOOR = "runtime/sema_runtime/compiler_bridge.py"  # the only way from the runtime to the compiler
+OUTPUT_CAPTURE = "semac/cli/eval/worker.py"  # collects what programs print
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]
 DEPENDENCIES = {  # of single builtins: loaded when one of those is called
     *("asyncio", "bz2", "csv", "decimal", "fractions", "gzip", "hashlib", "http", "logging", "lzma", "multiprocessing"),

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from outcomes import outcome
 
+from sema_runtime.conditions.describe import condition_map
 from sema_runtime.interop import keyword, to_python, to_sema
-from sema_runtime.values.conditions import condition_map
 from sema_runtime.values.printer import to_text
-from semac.driver import compile_source
+from semac.pipeline import compile_source
 from semac.session import Session
 
 PY = '(py/import "builtins" :as py) '

@@ -81,7 +81,7 @@ def test_every_builtin_of_the_family_is_guarded() -> None:
 def sema(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
-    command = [sys.executable, "-m", "semac.entry", *args]
+    command = [sys.executable, "-m", "semac.cli.entry", *args]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
 
 
@@ -105,6 +105,6 @@ def test_a_program_can_not_plant_a_module(tmp_path: Path) -> None:
     (tmp_path / "fractions.py").write_text("print('planted')\nclass Fraction: pass\n")
     (tmp_path / "prog.sema").write_text("(println (/ 1 3))\n")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")])}
-    command = [sys.executable, "-c", "from semac.entry import main; main()", "--sandbox", "no-shell", "prog.sema"]
+    command = [sys.executable, "-c", "from semac.cli.entry import main; main()", "--sandbox", "no-shell", "prog.sema"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert "planted" not in done.stdout

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from outcomes import outcome
 
-from sema_runtime.lib.json import json_decode, json_encode, json_encode_pretty
-from sema_runtime.lib.json_errors import first_error
+from sema_runtime.lib.data.json import json_decode, json_encode, json_encode_pretty
+from sema_runtime.support.json_errors import first_error
 from sema_runtime.values.equality import equal
 
 JSON = [

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from terminal_support import ENDINGS, environment, in_terminal, sema
 
-from sema_runtime.lib import term_keys
-from sema_runtime.lib.key_events import decode, event_size
+from sema_runtime.lib.terminal import term_keys
+from sema_runtime.lib.terminal.key_events import decode, event_size
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 
@@ -173,7 +173,12 @@ def test_keys_from_a_pipe() -> None:
 
 def test_no_input_at_all() -> None:
     done = subprocess.run(
-        ["sh", "-c", '"$0" -m semac.entry -e "(println (io/read-key) (io/eof?) (io/tty-raw!))" <&-', sys.executable],
+        [
+            "sh",
+            "-c",
+            '"$0" -m semac.cli.entry -e "(println (io/read-key) (io/eof?) (io/tty-raw!))" <&-',
+            sys.executable,
+        ],
         capture_output=True,
         text=True,
         env=environment(),

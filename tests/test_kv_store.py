@@ -15,7 +15,7 @@ import pytest
 from outcomes import outcome
 
 from sema_runtime import capabilities
-from sema_runtime.lib import kv_store
+from sema_runtime.lib.data import kv_store
 from sema_runtime.tasks import scheduler
 from sema_runtime.values.printer import to_text
 from semac.session import Session
@@ -254,7 +254,7 @@ def test_a_process_killed_at_any_moment_loses_nothing_it_was_told_is_written() -
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")])}
     chance = random.Random(1)
     for _ in range(8):
-        command = [sys.executable, "-u", "-m", "semac.entry", "writer.sema"]
+        command = [sys.executable, "-u", "-m", "semac.cli.entry", "writer.sema"]
         process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         for _ in range(chance.randrange(1, 20)):

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.usefixtures("llm")
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """SEMA_HOME of a process that keeps a ledger."""
-    from sema_runtime.llm import calls, ledger
+    from sema_runtime.llm import calls
+    from sema_runtime.llm.budgets import ledger
 
     monkeypatch.setenv("SEMA_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("SEMA_USAGE", raising=False)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-TOP = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "semac" / "guide.md")
+TOP = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "semac" / "docs" / "guide.md")
 PAGES = sorted([*TOP, *DOCS.rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 GENERATED = "\n[All names](index.md)\n"  # a line of each page that scripts/build_manual.py writes, except the index
 NOT_WRITTEN_YET = {DOCS / "tutorial" / "first-agent.md"}

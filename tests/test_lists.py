@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sema_runtime.lib.list_sets import list_mode, list_unique
-from sema_runtime.lib.list_slices import flatten_deep, list_sliding, take
-from sema_runtime.lib.list_stats import list_avg, list_sum
-from sema_runtime.lib.lists import append, caddr, cadr, car, cdr, cons, length, nth, range_
-from sema_runtime.lib.sorting import sort, sort_by
+from sema_runtime.lib.collections.list_sets import list_mode, list_unique
+from sema_runtime.lib.collections.list_slices import flatten_deep, list_sliding, take
+from sema_runtime.lib.collections.list_stats import list_avg, list_sum
+from sema_runtime.lib.collections.lists import append, caddr, cadr, car, cdr, cons, length, nth, range_
+from sema_runtime.lib.collections.sorting import sort, sort_by
 from sema_runtime.values.atoms import symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import EMPTY, List

@@ -122,7 +122,7 @@ def test_arguments_go_to_the_parameters_of_the_same_name(handler: str, result: s
 
 
 def test_defaults_and_python_handlers() -> None:
-    from sema_runtime.lib.tools import make_tool
+    from sema_runtime.lib.llm.tools import make_tool
 
     assert text('(deftool t "d" {:n {:type :int :default 7}} (fn (n) n)) (tool/invoke t {})') == "7"
     parameters = run("{:path {:type :string} :limit {:type :int :optional #t}}")
@@ -132,7 +132,7 @@ def test_defaults_and_python_handlers() -> None:
 
 
 def test_parameters_become_a_json_schema() -> None:
-    from sema_runtime.llm.schema import json_schema
+    from sema_runtime.llm.tools.schema import json_schema
 
     parameters = run(
         '{:path {:type :string :description "where"} :n {:type :int :optional #t} :k {:enum [:a "b"]}'
@@ -448,7 +448,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def sema(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    command = [sys.executable, "-m", "semac.entry", *args]
+    command = [sys.executable, "-m", "semac.cli.entry", *args]
     return subprocess.run(
         command,
         cwd=folder,
@@ -500,7 +500,7 @@ def test_nothing_heavy_is_imported_before_a_call(folder: Path) -> None:
         '(deftool t "d" {} (fn () 1)) (defagent a {:tools [t]}) (println (prompt (user "x")))'
     )
     code = (
-        "import sys; from semac.run import run_file; run_file('quiet.sema');"
+        "import sys; from semac.cli.running import run_file; run_file('quiet.sema');"
         "print([m for m in ('httpx', 'asyncio', 'tenacity', 'pydantic') if m in sys.modules])"
     )
     done = subprocess.run(

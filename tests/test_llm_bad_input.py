@@ -15,13 +15,13 @@ from net_support import serving
 from test_llm_contract import outcome
 from test_llm_faults import CALL, STREAM, asked, charged, fault
 
+from sema_runtime.conditions.describe import condition_map
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, ToolSchema
-from sema_runtime.llm.replies import Mender, mended
-from sema_runtime.llm.tool_names import restored, sendable
-from sema_runtime.values.conditions import condition_map
+from sema_runtime.llm.tools.names import restored, sendable
+from sema_runtime.llm.wires.replies import Mender, mended
 from sema_runtime.values.printer import to_text
-from semac.render import render
+from semac.diagnostics.render import render
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -396,9 +396,9 @@ def test_replies_of_any_shape(wire: Wire) -> None:
     """Each value of a good reply replaced by junk: a text, or an error of the provider; never a negative count."""
     from importlib import import_module
 
-    from sema_runtime.llm import replies
+    from sema_runtime.llm.wires import replies
 
-    module = import_module(f"sema_runtime.llm.wire_{next(name for name, one in WIRES.items() if one is wire)}")
+    module = import_module(f"sema_runtime.llm.wires.{next(name for name, one in WIRES.items() if one is wire)}")
     request = Request([Message("user", "x")])
     for broken in _broken(wire.whole):
         try:

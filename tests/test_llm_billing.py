@@ -30,12 +30,13 @@ from net_support import PATIENCE, answering, received, reply, serving, stall
 
 from sema_runtime import ai
 from sema_runtime.ai import sync
-from sema_runtime.llm import budget, estimate, wire_anthropic
-from sema_runtime.llm.budget import Frame
+from sema_runtime.llm.budgets import budget, estimate
+from sema_runtime.llm.budgets.budget import Frame
 from sema_runtime.llm.messages import Image, Message, Request, ToolCall
 from sema_runtime.llm.providers import Provider
+from sema_runtime.llm.wires import anthropic as wire_anthropic
 from sema_runtime.values.errors import LlmError, SemaError
-from sema_runtime.workflow import scope
+from sema_runtime.workflow.run import scope
 
 pytestmark = pytest.mark.usefixtures("llm")
 TRIALS = int(os.environ.get("SEMA_TRIALS", "40"))

@@ -13,7 +13,7 @@ import pytest
 from llm_support import SLEPT, run
 from llm_support import llm as llm
 
-from sema_runtime.values.conditions import condition_of
+from sema_runtime.conditions.describe import condition_of
 from sema_runtime.values.printer import to_text
 
 pytestmark = pytest.mark.usefixtures("llm")

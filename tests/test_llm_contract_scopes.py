@@ -53,7 +53,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_without_provider(program: str, alone: None) -> None:
-    from sema_runtime.values.conditions import condition_of
+    from sema_runtime.conditions.describe import condition_of
 
     with pytest.raises(Exception) as caught:
         run(program)
@@ -193,7 +193,7 @@ def test_gemini_refuses_odd_models(model: str, alone: None) -> None:
 
 
 def test_prefixes_belong_to_the_rendered_error(alone: None) -> None:
-    from sema_runtime.values.conditions import describe
+    from sema_runtime.conditions.describe import describe
 
     with pytest.raises(Exception) as caught:
         run("(llm/set-default :zzz)")

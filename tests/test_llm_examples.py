@@ -21,7 +21,7 @@ KEYS = ("_API_KEY", "_HOST", "_BASE_URL")
 
 def example(name: str, *arguments: str) -> list[str]:
     program = str(ROOT / "examples" / f"{name}.sema")
-    return [sys.executable, "-m", "semac.entry", program, *(["--", *arguments] if arguments else [])]
+    return [sys.executable, "-m", "semac.cli.entry", program, *(["--", *arguments] if arguments else [])]
 
 
 def with_keyboard(command: list[str]) -> list[str]:
@@ -258,7 +258,7 @@ PAGES = {
 def review_command(*more: str) -> list[str]:
     program = str(ROOT / "examples" / "review_docs.sema")
     args = json.dumps({"folder": "pages", "report": "report.md"})
-    return [sys.executable, "-m", "semac.entry", "workflow", "run", program, "--args", args, *more]
+    return [sys.executable, "-m", "semac.cli.entry", "workflow", "run", program, "--args", args, *more]
 
 
 def review_reply(received: Received) -> Answer:

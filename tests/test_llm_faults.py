@@ -17,7 +17,8 @@ from llm_support import SLEPT, run
 from llm_support import llm as llm
 from net_support import closed_port, serving
 
-from sema_runtime.llm import calls, http, usage
+from sema_runtime.llm import calls, http
+from sema_runtime.llm.budgets import usage
 from sema_runtime.llm.errors import ProviderError
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -287,7 +288,7 @@ def _cut(pieces: list[bytes], how: str) -> Script:
 
 
 def _likely(wire: Wire) -> int:
-    from sema_runtime.llm import estimate
+    from sema_runtime.llm.budgets import estimate
 
     call = calls.last()
     assert call is not None

@@ -236,7 +236,7 @@ def test_ctrl_c(name: str, tmp_path: Path) -> None:
     program, script = GIVEN_UP[name]
     with fault(OPENAI, script) as (url, server):
         text = f"{HEARD} {OPENAI.configure(url)} {program}"
-        command = [sys.executable, "-m", "semac.entry", "--no-llm", "-e", text]
+        command = [sys.executable, "-m", "semac.cli.entry", "--no-llm", "-e", text]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert server.asked.happened()
             process.send_signal(signal.SIGINT)

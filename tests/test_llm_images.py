@@ -13,7 +13,7 @@ from llm_support import llm as llm
 from test_llm_native import configured, reply_of
 
 from sema_runtime import capabilities
-from sema_runtime.lib.pictures import LIMIT, media_type_of
+from sema_runtime.llm.pictures import LIMIT, media_type_of
 from sema_runtime.values.errors import IoError, LlmError, PermissionDenied, SemaError, SemaTypeError
 from sema_runtime.values.printer import to_text
 

@@ -10,8 +10,8 @@ from llm_support import Answer, Received, chat_reply, claude_reply, problems, ru
 from llm_support import llm as llm
 
 from sema_runtime.llm.messages import ToolSchema
-from sema_runtime.llm.native import function_schema, is_open, strict, without_nulls
 from sema_runtime.llm.providers import PRESETS
+from sema_runtime.llm.wires.native import function_schema, is_open, strict, without_nulls
 from sema_runtime.values.errors import LlmError, SemaError
 from sema_runtime.values.printer import to_text
 

@@ -9,7 +9,7 @@ import pytest
 from llm_support import COUNTING, SLEPT, Answer, counted, run, serving
 from llm_support import llm as llm
 
-from sema_runtime.llm import pricing
+from sema_runtime.llm.budgets import pricing
 from sema_runtime.values.errors import LlmError, SemaError
 from sema_runtime.values.printer import to_text
 

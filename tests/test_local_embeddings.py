@@ -14,9 +14,10 @@ from llm_support import run
 from test_examples import FOLDER
 from test_examples import run as run_process
 
-from sema_runtime.llm import local_model, usage
-from sema_runtime.llm.vectors import unpacked
-from sema_runtime.llm.wordpiece import Tokenizer
+from sema_runtime.llm.budgets import usage
+from sema_runtime.llm.embeddings import local_model
+from sema_runtime.llm.embeddings.vectors import unpacked
+from sema_runtime.llm.embeddings.wordpiece import Tokenizer
 from sema_runtime.values.errors import LlmError
 
 np = pytest.importorskip("numpy", reason="the extra local-embeddings is not installed")
@@ -183,7 +184,7 @@ def test_the_example_s_tape_holds_what_the_model_makes(tmp_path: Path) -> None:
     again = tmp_path / "rag.jsonl"
     settings = {"SEMA_LLM_CASSETTE": str(again), "SEMA_LLM_CASSETTE_MODE": "record", "TMPDIR": str(tmp_path)}
     stand_in, example = FOLDER / "tapes" / "stand_in.sema", FOLDER / "rag.sema"
-    done = run_process("-m", "semac.entry", "-l", str(stand_in), str(example), **settings)
+    done = run_process("-m", "semac.cli.entry", "-l", str(stand_in), str(example), **settings)
     assert done.returncode == 0, done.stderr
     ours, theirs = (
         list(map(json.loads, path.read_text().splitlines())) for path in (again, FOLDER / "tapes" / "rag.jsonl")

@@ -1,4 +1,4 @@
-"""Every name is documented, and every example does what it says (semac/doc_examples.py has the notation)."""
+"""Every name is documented, and every example does what it says (semac/docs/examples.py has the notation)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from llm_support import llm as llm
 
 from sema_runtime import tasks
 from sema_runtime.catalogue_index import INDEX
+from sema_runtime.conditions.describe import describe
 from sema_runtime.tasks import scheduler
-from sema_runtime.values.conditions import describe
 from sema_runtime.values.printer import to_text
-from semac.check import check_text
-from semac.doc_entries import all_entries
-from semac.doc_examples import Example, split_examples
+from semac.diagnostics.check import check_text
+from semac.docs.entries import all_entries
+from semac.docs.examples import Example, split_examples
 from semac.session import Session
 
 ROOT = Path(__file__).parent.parent

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sema_runtime.lib.map_entries import assoc_in, deep_merge, get_in, map_map_vals, map_update, update_in
-from sema_runtime.lib.maps import assoc, dissoc, get, is_contains, keys, merge
+from sema_runtime.lib.collections.map_entries import assoc_in, deep_merge, get_in, map_map_vals, map_update, update_in
+from sema_runtime.lib.collections.maps import assoc, dissoc, get, is_contains, keys, merge
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sema_runtime.lib import html, html_limits, markdown
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.data import html, html_limits, markdown
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text

@@ -34,15 +34,15 @@ from mcp_support import (
     wait_for_port,
 )
 
+from sema_runtime.conditions.describe import condition_map, describe
 from sema_runtime.mcp import servers, stdio
 from sema_runtime.mcp.client import Connection
-from sema_runtime.values.conditions import condition_map, describe
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("mcp")
-SEMA = [sys.executable, "-m", "semac.entry"]
+SEMA = [sys.executable, "-m", "semac.cli.entry"]
 SPAWN = "mcp/connect: failed to spawn MCP server process"
 CONNECT = "(define s (mcp/connect config))"
 __all__ = ["mcp"]
@@ -210,7 +210,7 @@ def test_arguments_become_json() -> None:
 
 
 def test_tools_of_agents_leave_out_what_is_nil() -> None:
-    from sema_runtime.lib.mcp import ToolHandler
+    from sema_runtime.lib.llm.mcp import ToolHandler
 
     handle = run("(mcp/connect config)", config=scripted())
     handler = ToolHandler(handle, "echo", ["a", "b", "c"])
@@ -720,10 +720,10 @@ def test_keys_of_tapes() -> None:
     """As the reference makes them: SHA-256 of the kind, the server, the tool and the arguments."""
     from hashlib import sha256
 
-    from sema_runtime.lib.children import Settings
-    from sema_runtime.llm import cassette
+    from sema_runtime.llm.recordings import cassette
     from sema_runtime.mcp.client import Program, Remote
     from sema_runtime.mcp.servers import Server
+    from sema_runtime.tasks.children import Settings
 
     local = Server(Program(["npx", "-y", "é"], Settings("mcp/connect", None)), None, 1).identity()
     assert local == '{"args":["-y","é"],"command":"npx","cwd":null,"t":"stdio"}'
@@ -750,7 +750,7 @@ def test_a_server_over_stdio_needs_no_http(tmp_path: Path) -> None:
     file = tmp_path / "program.sema"
     config = literal(scripted())
     file.write_text(f'(define s (mcp/connect {config})) (mcp/call s "echo" {{}})')
-    source = f"import sys; from semac.run import run_file; run_file({str(file)!r})"
+    source = f"import sys; from semac.cli.running import run_file; run_file({str(file)!r})"
     source += "; print([name for name in ('httpx', 'mcp', 'pydantic') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, env=environment())
     assert done.stdout.strip() == "[]"

@@ -20,16 +20,16 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from mcp_support import SERVERS, Asked, Told, environment, http_server, literal, mcp, peaceful, run, started
 
+from sema_runtime.conditions.describe import describe
 from sema_runtime.mcp.discovery import Challenge, challenge_of, check_url, metadata_places
 from sema_runtime.mcp.loopback import Loopback, code_of
 from sema_runtime.mcp.oauth import pkce_challenge
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.tokens import Credentials, FileStore, KeychainStore, default_store
 from sema_runtime.tasks import suspend
-from sema_runtime.values.conditions import describe
 
 pytestmark = pytest.mark.usefixtures("mcp")
-SEMA = [sys.executable, "-m", "semac.entry"]
+SEMA = [sys.executable, "-m", "semac.cli.entry"]
 WHO = '(define s (mcp/connect {:url url})) (mcp/call s "whoami" {})'
 __all__ = ["mcp"]
 

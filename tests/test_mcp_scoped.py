@@ -19,7 +19,7 @@ from sema_runtime.mcp import store_key
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.scoped import MemoryStore, ScopedStore, file_name, folder_names
 from sema_runtime.mcp.tokens import Credentials
-from sema_runtime.workflow.mcp_auth import workflow_store
+from sema_runtime.workflow.run.logins import workflow_store
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.usefixtures("mcp", "own_directory")
@@ -223,7 +223,8 @@ def test_what_is_no_file_is_no_login(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_many_writers_leave_a_whole_file() -> None:
     source = (
-        "import sys; from sema_runtime.mcp.tokens import *; from sema_runtime.workflow.mcp_auth import workflow_store\n"
+        "import sys; from sema_runtime.mcp.tokens import *\n"
+        "from sema_runtime.workflow.run.logins import workflow_store\n"
         f"for i in range(10): workflow_store('triage').save(Credentials('{URL}', sys.argv[1] * 1000))"
     )
     writers = [subprocess.Popen([sys.executable, "-c", source, letter]) for letter in "abc"]
@@ -360,7 +361,7 @@ def test_a_bad_key_is_said_before_a_login() -> None:
 
 
 def test_a_token_from_the_standard_input_is_not_shown() -> None:
-    command = [sys.executable, "-m", "semac.entry", "mcp", "login", URL, "--workflow", "triage", "--token", "-"]
+    command = [sys.executable, "-m", "semac.cli.entry", "mcp", "login", URL, "--workflow", "triage", "--token", "-"]
     done: Any = subprocess.run(command, input="issued-elsewhere\n", capture_output=True, text=True, env=environment())
     assert "issued" not in done.stdout + done.stderr
     found = store().load(URL)

@@ -204,7 +204,7 @@ def test_a_sandbox(folder: Path, tmp_path: Path) -> None:
             ["Permission denied: memory/open — path"] + ["Permission denied: "] * 3,
         ),
     ):
-        command = [sys.executable, "-m", "semac.entry", *options, str(program)]
+        command = [sys.executable, "-m", "semac.cli.entry", *options, str(program)]
         env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
         done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
         lines = done.stdout.splitlines()

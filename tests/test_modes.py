@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.lib import output
+from sema_runtime.lib.language import output
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sema_runtime.values.money import dollars
+from sema_runtime.support.money import dollars
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import test_examples
 from test_corpus import FILES, SAMPLE, cases_of, check
 from test_examples import EXAMPLES
 
-from semac.driver import compile_source
+from semac.pipeline import compile_source
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 

@@ -610,7 +610,7 @@ def test_the_conventions_know_the_names(sink: Sink) -> None:
 def test_off_loads_nothing(tmp_path: Path) -> None:
     (tmp_path / "off.sema").write_text(ECHO + '(with-span "a" {} (llm/complete "hi"))')
     script = (
-        "import sys; from semac.run import run_file; status = run_file(sys.argv[1]);"
+        "import sys; from semac.cli.running import run_file; status = run_file(sys.argv[1]);"
         "print(status, [name for name in sys.modules if 'opentelemetry' in name or 'sema_runtime.telemetry.' in name])"
     )
     done = child([sys.executable, "-c", script, str(tmp_path / "off.sema")])
@@ -714,7 +714,9 @@ def test_two_processes_on_one_file(tmp_path: Path) -> None:
     program = tmp_path / "many.sema"
     program.write_text('(for-each (fn (n) (with-span "a" {:n n :text (string/repeat "x" (* 7 n))} n)) (range 500))')
     environment = os.environ | {"SEMA_OTEL_FILE": str(tmp_path / "spans.jsonl")}
-    both = [subprocess.Popen([sys.executable, "-m", "semac.entry", str(program)], env=environment) for _ in range(2)]
+    both = [
+        subprocess.Popen([sys.executable, "-m", "semac.cli.entry", str(program)], env=environment) for _ in range(2)
+    ]
     assert [process.wait(60) for process in both] == [0, 0]
     assert sorted(span.attributes["n"] for span in read(tmp_path / "spans.jsonl")) == sorted([*range(500)] * 2)
 
@@ -744,6 +746,6 @@ with span("parent"):
 def test_the_end_of_the_program_writes_everything(tmp_path: Path, end: str, status: int) -> None:
     program = tmp_path / "end.sema"
     program.write_text(f'(async (with-span "waits" {{}} (async/sleep 0.01) 1))\n(with-span "last" {{}} {end})')
-    done = child([sys.executable, "-m", "semac.entry", str(program)], SEMA_OTEL_FILE=str(tmp_path / "spans.jsonl"))
+    done = child([sys.executable, "-m", "semac.cli.entry", str(program)], SEMA_OTEL_FILE=str(tmp_path / "spans.jsonl"))
     assert done.returncode == status
     assert "last" in [span.name for span in read(tmp_path / "spans.jsonl")]

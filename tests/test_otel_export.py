@@ -259,7 +259,11 @@ def program(tmp_path: Path, text: str = PROGRAM + '(println "done")') -> str:
 def sema(path: str, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "SEMA_OTEL"))}
     return subprocess.run(
-        [sys.executable, "-m", "semac.entry", path], capture_output=True, text=True, env=kept | environment, timeout=60
+        [sys.executable, "-m", "semac.cli.entry", path],
+        capture_output=True,
+        text=True,
+        env=kept | environment,
+        timeout=60,
     )
 
 
@@ -330,7 +334,7 @@ def test_interrupted(tmp_path: Path, collector: Collector) -> None:
     )
     environment = os.environ | {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_METRICS_EXPORTER": "none"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "semac.entry", path],
+        [sys.executable, "-m", "semac.cli.entry", path],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ from llm_support import llm as llm
 from workflow_support import MODEL, Ran, error_of
 from workflow_support import run as run_program
 
-from sema_runtime import seam
+from sema_runtime import compiler_bridge as seam
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.printer import to_text
 
@@ -299,9 +299,9 @@ def python(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", ["all", "one"])
 def test_programs_run_in_a_sandbox_and_compiled(name: str, folder: Path) -> None:
-    sandboxed = python(folder, "-m", "semac.entry", "--sandbox", "no-fs-read,no-fs-write", f"{name}.sema")
+    sandboxed = python(folder, "-m", "semac.cli.entry", "--sandbox", "no-fs-read,no-fs-write", f"{name}.sema")
     assert (sandboxed.stdout, sandboxed.stderr) == ("It is 7.\n", "")
-    python(folder, "-m", "semac.entry", "compile", f"{name}.sema", "-o", "out.py")
+    python(folder, "-m", "semac.cli.entry", "compile", f"{name}.sema", "-o", "out.py")
     done = python(folder, "out.py")
     assert (done.stdout, done.stderr) == ("It is 7.\n", "")
 
@@ -311,7 +311,7 @@ def test_the_sandbox_lets_nothing_else_in(tmp_path: Path) -> None:
     (tmp_path / "secret.sema").write_text('(println "read")')
     up = "/".join([seam.SHIPPED, *[".."] * seam.SHIPPED.count("/")])
     for spec in (str(tmp_path / "secret.sema"), f"{up}{tmp_path}/secret.sema", f"{seam.SHIPPED}/sema/patterns.sema"):
-        done = python(tmp_path, "-m", "semac.entry", "--sandbox", "no-fs-read", "-e", f'(import "{spec}")')
+        done = python(tmp_path, "-m", "semac.cli.entry", "--sandbox", "no-fs-read", "-e", f'(import "{spec}")')
         assert "import requires 'fs-read' capability" in done.stderr, done.stdout
 
 
@@ -319,7 +319,7 @@ def test_every_pattern_compiles_to_text(tmp_path: Path) -> None:
     calls = """(react "q" nil 3) (reflexion "t" 3) (tree-of-thought "p" 3 count) (debate "t" "a" "b" 2)
                (generate-check-run "t" 2) (content-pipeline '() str "out") (docs-pipeline '() str nil "f.md")"""
     (tmp_path / "all.sema").write_text(IMPORT + f"(define (use) {calls})\n(println 1)")
-    python(tmp_path, "-m", "semac.entry", "compile", "all.sema", "-o", "out.py")
+    python(tmp_path, "-m", "semac.cli.entry", "compile", "all.sema", "-o", "out.py")
     done = python(tmp_path, "out.py")
     assert (done.stdout, done.stderr) == ("1\n", "")
 

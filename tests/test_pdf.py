@@ -20,7 +20,8 @@ import pytest
 from outcomes import outcome
 
 from sema_runtime import capabilities
-from sema_runtime.lib import input_files, pdf
+from sema_runtime.lib.data import pdf
+from sema_runtime.support import input_files
 from sema_runtime.tasks import scheduler
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text

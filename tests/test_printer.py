@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from sema_runtime.lib import output
+from sema_runtime.lib.language import output
 from sema_runtime.values.atoms import char, keyword, symbol
 from sema_runtime.values.lists import EMPTY, List, cons
 from sema_runtime.values.maps import HashMap, Map

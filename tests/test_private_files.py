@@ -22,7 +22,7 @@ PROGRAM = """
 
 def sema(folder: Path, *args: str, umask: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "semac.entry", *args],
+        [sys.executable, "-m", "semac.cli.entry", *args],
         cwd=folder,
         env=environment(
             SEMA_HOME=str(folder / "home" / "sema"),

@@ -13,9 +13,12 @@ import pytest
 from child_support import ROOT, Witness, program
 
 from sema_runtime import capabilities
-from sema_runtime.lib import children, events, output, processes, pty, system
+from sema_runtime.conditions.describe import condition_map
+from sema_runtime.lib.language import output
+from sema_runtime.lib.system import processes, pty, system
+from sema_runtime.lib.terminal import events
+from sema_runtime.tasks import children
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.conditions import condition_map
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
@@ -330,7 +333,7 @@ def test_signals_are_handled_when_the_program_asks(monkeypatch: pytest.MonkeyPat
 
 def at_terminal(source: str) -> int:
     """A Sema program in a terminal."""
-    command = List([sys.executable, "-m", "semac.entry", "-e", source])
+    command = List([sys.executable, "-m", "semac.cli.entry", "-e", source])
     return pty.pty_spawn(command, options(env=Map({"PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"})))
 
 

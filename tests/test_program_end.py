@@ -12,7 +12,7 @@ LONG = 600_000  # milliseconds: a program that waited for it would not end withi
 def run(tmp_path: Path, source: str) -> str:
     path = tmp_path / "program.sema"
     path.write_text(source)
-    command = [sys.executable, "-m", "semac.entry", str(path)]
+    command = [sys.executable, "-m", "semac.cli.entry", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

@@ -11,9 +11,10 @@ import pytest
 from child_support import Witness, program
 
 from sema_runtime import capabilities
-from sema_runtime.lib import output, pty
+from sema_runtime.conditions.describe import condition_map
+from sema_runtime.lib.language import output
+from sema_runtime.lib.system import pty
 from sema_runtime.values.atoms import keyword
-from sema_runtime.values.conditions import condition_map
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map

@@ -668,7 +668,7 @@ def test_leaving_a_synchronous_stream_ends_it() -> None:
     seen: list[str] = []
 
     def pieces(push: Callable[[str], None]) -> None:
-        from sema_runtime.lib.concurrency import async_sleep
+        from sema_runtime.lib.tasks.concurrency import async_sleep
 
         try:
             push("one")

@@ -20,8 +20,8 @@ from llm_support import llm as llm
 
 from sema_runtime import ai
 from sema_runtime.interop import to_sema
-from sema_runtime.llm.docstrings import parsed
-from sema_runtime.llm.python_tools import PythonTool
+from sema_runtime.llm.tools.docstrings import parsed
+from sema_runtime.llm.tools.python_functions import PythonTool
 from sema_runtime.values.errors import LlmError, SemaError
 from sema_runtime.values.printer import to_text
 from semac.session import Session

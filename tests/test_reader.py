@@ -15,9 +15,9 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.numbers import Complex
 from sema_runtime.values.printer import to_text
-from semac.ast_dump import json_dump, text_dump
-from semac.reader import parse_fstring, read_one, read_program, read_recovering
-from semac.spans import Span
+from semac.syntax.dump import json_dump, text_dump
+from semac.syntax.reader import parse_fstring, read_one, read_program, read_recovering
+from semac.syntax.spans import Span
 
 
 def failure(text: str) -> tuple[str, int, int, str | None]:

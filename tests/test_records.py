@@ -7,7 +7,7 @@ import pickle
 import pytest
 from outcomes import outcome
 
-from sema_runtime.lib.records import record_accessor, record_constructor, record_modifier, record_predicate
+from sema_runtime.lib.collections.records import record_accessor, record_constructor, record_modifier, record_predicate
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.values.mutable import MutableArray

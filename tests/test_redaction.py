@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.redaction import REDACTED, hidden, shown_url
-from sema_runtime.values.conditions import condition_map
+from sema_runtime.conditions.describe import condition_map
+from sema_runtime.support.redaction import REDACTED, hidden, shown_url
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 
@@ -160,7 +160,7 @@ def test_answers_that_repeat_the_request(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_journals_and_traces(tmp_path: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from sema_runtime.telemetry.names import error_message
-    from sema_runtime.workflow.envelopes import shown
+    from sema_runtime.workflow.run.envelopes import shown
 
     error = ValueError(f"no route to https://h.example/?key={KEY}")
     assert KEY not in error_message(error) + shown(error)

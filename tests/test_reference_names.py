@@ -11,10 +11,10 @@ import pytest
 
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.constants import CONSTANTS
-from semac.analyze import STREAMS
-from semac.doc_entries import prelude_entries, reference_names
+from semac.analyze.analyzer import STREAMS
+from semac.docs.entries import prelude_entries, reference_names
+from semac.docs.special_forms import FORMS
 from semac.session import Session
-from semac.special_forms_doc import FORMS
 
 LINES = (Path(__file__).parent / "data" / "reference_names.txt").read_text().split("\n")
 NAMES = {name: arity for name, _, arity in (line.partition(" ") for line in LINES if line)}

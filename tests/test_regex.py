@@ -10,8 +10,9 @@ import pytest
 from outcomes import outcome
 
 from sema_runtime import capabilities
-from sema_runtime.lib import regex, regex_linear
-from sema_runtime.lib.regex_linear import Linear
+from sema_runtime.lib.text import regex
+from sema_runtime.support.regex import linear as regex_linear
+from sema_runtime.support.regex.linear import Linear
 
 PATTERNS = [
     ('(regex/match #"(a)(b)?(c)?" "a")', '{:end 1 :groups ("a" nil nil) :match "a" :start 0}'),

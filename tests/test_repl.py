@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-COMMAND = [sys.executable, "-m", "semac.entry"]
+COMMAND = [sys.executable, "-m", "semac.cli.entry"]
 
 
 def piped(text: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from sema_runtime import capabilities
 
-SEMA = (sys.executable, "-m", "semac.entry")
+SEMA = (sys.executable, "-m", "semac.cli.entry")
 PLACES = ["-e", "-p", "file", "load", "repl", "eval", "eval --json", "eval --jsonl", "before eval", "workflow run"]
 ESCAPES = {  # each reaches a file outside of the allowed directories, or would if it were not for the flag
     '(shell "cat /etc/passwd")': "shell requires",

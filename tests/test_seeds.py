@@ -16,7 +16,7 @@ import pytest
 from llm_support import llm as llm
 
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow.reading import open_run
+from sema_runtime.workflow.read.recorded_run import open_run
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from sema_runtime import capabilities
-from sema_runtime.lib import output, serial
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.language import output
+from sema_runtime.lib.system import serial
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.printer import to_text
 from semac.session import Session

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.lib import output
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.language import output
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
-from semac.driver import compile_source
-from semac.reader import read_program
+from semac.pipeline import compile_source
 from semac.session import Session
+from semac.syntax.reader import read_program
 
 SAMPLE = Path(__file__).parent / "corpus_sample.jsonl"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sema_runtime.catalogue_index import INDEX
-from sema_runtime.hints import SHORTHAND, for_unbound
+from sema_runtime.conditions.hints import SHORTHAND, for_unbound
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
-from semac.doc_entries import lookup, reference_names
+from semac.docs.entries import lookup, reference_names
 from semac.session import Session
 
 EXAMPLES = {

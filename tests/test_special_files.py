@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.lib import files
-from sema_runtime.lib.replacing import Replacement
+from sema_runtime.lib.files import files
+from sema_runtime.support.replacing import Replacement
 from sema_runtime.values.errors import SemaError
-from sema_runtime.workflow import files as run_files
-from semac import cache
+from sema_runtime.workflow.journal import files as run_files
+from semac.imports import cache
 
-SEMA = (sys.executable, "-m", "semac.entry")
+SEMA = (sys.executable, "-m", "semac.cli.entry")
 NULL_DEVICE = os.makedev(1, 3)
 REPLACING = [
     "compile",

@@ -15,10 +15,10 @@ import pytest
 from outcomes import outcome
 
 from sema_runtime import capabilities
-from sema_runtime.lib import sqlite
-from sema_runtime.lib.sql_text import statements, unnamed
+from sema_runtime.conditions.describe import condition_map, describe
+from sema_runtime.lib.data import sqlite
+from sema_runtime.lib.data.sql_text import statements, unnamed
 from sema_runtime.tasks import scheduler
-from sema_runtime.values.conditions import condition_map, describe
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 from semac.session import Session
@@ -329,7 +329,7 @@ def test_a_database_replaced_while_it_works_finishes_that() -> None:
 
 def sema(source: str) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime"), os.getcwd()])}
-    command = [sys.executable, "-m", "semac.entry", "-e", f'(begin (db/open-memory "m") {source})']
+    command = [sys.executable, "-m", "semac.cli.entry", "-e", f'(begin (db/open-memory "m") {source})']
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

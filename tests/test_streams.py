@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from outcomes import outcome
 
-from sema_runtime.lib import console, inputs, streams
+from sema_runtime.lib.files import streams
+from sema_runtime.lib.terminal import console
+from sema_runtime.tasks import inputs
 from sema_runtime.values.errors import SemaError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +29,7 @@ def in_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def program(source: str, **options: Any) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "semac.entry", "-e", source]
+    command = [sys.executable, "-m", "semac.cli.entry", "-e", source]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "env": ENVIRONMENT, **options})
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sema_runtime import capabilities
-from sema_runtime.lib import system
+from sema_runtime.lib.system import system
 from sema_runtime.values.errors import PermissionDenied, SemaError
 from sema_runtime.values.printer import to_text
 
@@ -67,7 +67,7 @@ def test_a_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_exit(status: str) -> None:
     root = Path(__file__).resolve().parent.parent
     environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'runtime'}"}
-    command = [sys.executable, "-m", "semac.entry", "-e", f"(exit {status})"]
+    command = [sys.executable, "-m", "semac.cli.entry", "-e", f"(exit {status})"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if status.startswith("3"):
         assert (done.returncode, done.stderr) == (3, "")

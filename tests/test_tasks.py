@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from sema_runtime import tasks
-from sema_runtime.lib import channels as ch
-from sema_runtime.lib import concurrency as co
-from sema_runtime.lib import output
+from sema_runtime.conditions.describe import condition_map, describe
+from sema_runtime.lib.language import output
+from sema_runtime.lib.tasks import channels as ch
+from sema_runtime.lib.tasks import concurrency as co
 from sema_runtime.tasks.promises import Deadlock
-from sema_runtime.values.conditions import condition_map, describe
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 from semac.session import Session
@@ -384,5 +384,5 @@ def test_ctrl_c_while_the_program_ends(tmp_path: Path) -> None:
     )
     program = tmp_path / "p.sema"
     program.write_text('(py/import "often") (try (http/get "http://127.0.0.1:9") (catch e (println "refused")))')
-    done = subprocess.run([sys.executable, "-m", "semac.entry", str(program)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "semac.cli.entry", str(program)], capture_output=True, text=True)
     assert (done.stdout, done.stderr, done.returncode) == ("refused\n", "", -signal.SIGINT)

@@ -8,8 +8,8 @@ import sys
 import pytest
 from terminal_support import in_terminal
 
-from sema_runtime.lib import output
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.language import output
 from semac.session import Session
 
 
@@ -132,7 +132,7 @@ def test_collected_output_has_no_styles(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_stripping(text: str, stripped: str) -> None:
-    from sema_runtime.lib.term_style import term_strip
+    from sema_runtime.lib.terminal.term_style import term_strip
 
     assert term_strip(text) == stripped
 

@@ -10,8 +10,8 @@ import pytest
 from terminal_support import ENDINGS, ROOT, Terminal, in_terminal, sema
 from test_docs import blocks
 
-from sema_runtime.lib import output
-from sema_runtime.values.conditions import describe
+from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.language import output
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 
@@ -221,7 +221,7 @@ def test_raw_mode_by_hand() -> None:
 
 
 def test_the_repl_goes_on_after_an_interrupt() -> None:
-    with Terminal([sys.executable, "-m", "semac.entry"]) as terminal:
+    with Terminal([sys.executable, "-m", "semac.cli.entry"]) as terminal:
         terminal.until("sema>")
         terminal.type(b'(term/with-alt-screen (display "in" "side") (async/sleep 100000))\n')
         terminal.until("in side")
@@ -331,7 +331,9 @@ def test_a_compiled_program_restores_the_terminal(tmp_path: Path) -> None:
     source, target = tmp_path / "tui.sema", tmp_path / "tui.py"
     source.write_text(TUI.format(body='(begin (term/spinner-start "s") (io/tty-raw!) (error "boom"))'))
     compiled = subprocess.run(
-        [sys.executable, "-m", "semac.entry", "compile", str(source), "-o", str(target)], cwd=ROOT, capture_output=True
+        [sys.executable, "-m", "semac.cli.entry", "compile", str(source), "-o", str(target)],
+        cwd=ROOT,
+        capture_output=True,
     )
     assert compiled.returncode == 0, compiled.stderr
     with Terminal([sys.executable, str(target)]) as terminal:

@@ -14,7 +14,7 @@ import pytest
 import workflow_journals as journals
 from terminal_support import Terminal, sema
 
-from sema_runtime.values.visible import visible
+from sema_runtime.support.visible import visible
 
 EVIL = "\x1b[2J\x1b]52;c;ZXZpbA==\x07\x9b31m\u202etxt\u2066\r\x08x"
 HARMLESS = "é 日本 👩‍👩‍👧 می‌خواهم\ttab"
@@ -22,7 +22,7 @@ HARMLESS = "é 日本 👩‍👩‍👧 می‌خواهم\ttab"
 
 def shown(folder: Path, *args: str, keys: bytes = b"", **settings: str) -> str:
     """What a command writes to a terminal, of which nothing may drive it; our own colours are switched off."""
-    command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "semac.entry", *args]
+    command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "semac.cli.entry", *args]
     with Terminal(command, 200, NO_COLOR="1", **settings) as terminal:
         if keys:
             terminal.until("sema> ")
@@ -254,7 +254,7 @@ def test_an_approval_and_a_workflow_with_tools(tmp_path: Path) -> None:
           (approval :deploy {{:reason (mcp/call s "say" {{}}) :subject 1 :preview (mcp/call s "say" {{}})}}))"""
     )
     pytest.importorskip("cryptography", reason="the extra `approvals` is not installed")
-    command = [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema"]
+    command = [sys.executable, "-m", "semac.cli.entry", "workflow", "run", "w.sema"]
     with Terminal(
         ["sh", "-c", 'cd "$0" && exec "$@"', str(tmp_path), *command],
         200,

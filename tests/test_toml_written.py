@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from sema_runtime.lib.toml import toml_encode
+from sema_runtime.lib.data.toml import toml_encode
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 

@@ -17,9 +17,9 @@ import pytest
 from llm_support import Answer, chat_reply, run, serving
 from llm_support import llm as llm
 
-from semac import usage_sums
-from semac.cli import main
-from semac.usage_sums import end_of, start_of
+from semac.cli import usage_sums
+from semac.cli.main import main
+from semac.cli.usage_sums import end_of, start_of
 
 NOON = datetime(2026, 11, 21, 12).timestamp()
 LINE = {
@@ -156,7 +156,7 @@ def test_times(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_days_are_those_of_the_clock_on_the_wall() -> None:
     code = (
         "import time, os; os.environ['TZ'] = 'Asia/Kathmandu'; time.tzset()\n"
-        "from semac.usage_sums import Days, start_of; d = Days()\n"
+        "from semac.cli.usage_sums import Days, start_of; d = Days()\n"
         "at = 1795284000.0\n"
         "print(d.of(at), d.of(at + 15 * 60), start_of('today', at), start_of('today', at + 900))"
     )
@@ -260,7 +260,7 @@ def test_real_calls_are_summed(
             '(llm/complete "a") (llm/with-cassette "t.jsonl" (fn () (llm/complete "b") (llm/complete "b")))'
         )
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "semac.entry", str(program)]
+        command = [sys.executable, "-m", "semac.cli.entry", str(program)]
         done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     run('(llm/set-pricing "gpt-5.5" 5 5)')

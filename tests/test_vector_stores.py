@@ -14,10 +14,10 @@ import pytest
 from llm_support import run
 
 from sema_runtime import capabilities
-from sema_runtime.lib import vector_stores
-from sema_runtime.llm import vector_store
-from sema_runtime.llm.vector_store import Document, VectorStore
-from sema_runtime.llm.vectors import cosine, packed, unpacked
+from sema_runtime.lib.llm import vector_stores
+from sema_runtime.llm.embeddings import vector_store
+from sema_runtime.llm.embeddings.vector_store import Document, VectorStore
+from sema_runtime.llm.embeddings.vectors import cosine, packed, unpacked
 from sema_runtime.values.errors import IoError, PermissionDenied, SemaError
 from sema_runtime.values.printer import to_text
 

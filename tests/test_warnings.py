@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sema_runtime.values.conditions import describe
-from semac.check import WARNING, check_text, main
+from sema_runtime.conditions.describe import describe
+from semac.diagnostics.check import WARNING, check_text, main
 from semac.session import Session
 
 ROOT = Path(__file__).parent.parent
@@ -190,7 +190,7 @@ def test_each_run_says_it_although_code_is_kept(tmp_path: Path) -> None:
     (tmp_path / "lib.sema").write_text("(define (g a & b) a)")
     (tmp_path / "main.sema").write_text('(import "lib.sema")\n(define (f x & more) x)\n(println (f 1 2 3))')
     for _ in range(2):
-        command = [sys.executable, "-m", "semac.entry", "main.sema"]
+        command = [sys.executable, "-m", "semac.cli.entry", "main.sema"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (0, "1\n")
         assert done.stderr.count("Warning:") == 2
@@ -199,7 +199,7 @@ def test_each_run_says_it_although_code_is_kept(tmp_path: Path) -> None:
 
 def test_answers_of_a_stream_do_not_change() -> None:
     question = json.dumps({"id": "1", "src": "(define (f x & more) x) (f 1 2 3)"})
-    command = [sys.executable, "-m", "semac.entry", "eval", "--jsonl"]
+    command = [sys.executable, "-m", "semac.cli.entry", "eval", "--jsonl"]
     done = subprocess.run(command, input=question + "\n", capture_output=True, text=True)
     assert (json.loads(done.stdout), done.stderr) == ({"id": "1", "value": "1", "output": [], "error": None}, "")
 

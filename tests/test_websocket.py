@@ -13,7 +13,7 @@ from websocket_support import echo, goodbye, shown, talking
 from websockets.asyncio.server import ServerConnection
 
 from sema_runtime import capabilities
-from sema_runtime.lib import websocket
+from sema_runtime.lib.network import websocket
 from sema_runtime.values.errors import IoError, PermissionDenied, SemaError, SemaTypeError
 from sema_runtime.values.printer import to_text
 

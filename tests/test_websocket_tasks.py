@@ -104,7 +104,7 @@ def test_ctrl_c_ends_a_receive() -> None:
         await echo(socket)
 
     with talking(conversation) as url:
-        command = [sys.executable, "-m", "semac.entry", "-e", f'(with-open (c (ws/connect "{url}")) (ws/recv c))']
+        command = [sys.executable, "-m", "semac.cli.entry", "-e", f'(with-open (c (ws/connect "{url}")) (ws/recv c))']
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert connected.happened()
             process.send_signal(signal.SIGINT)
@@ -115,6 +115,6 @@ def test_ctrl_c_ends_a_receive() -> None:
 def test_a_program_that_leaves_connections_open_ends_quietly() -> None:
     with talking(echo) as url:
         program = f'(define c (ws/connect "{url}")) (ws/send c "x") (println (ws/recv c))'
-        command = [sys.executable, "-m", "semac.entry", "-e", program]
+        command = [sys.executable, "-m", "semac.cli.entry", "-e", program]
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stdout.splitlines()[:1], done.stderr) == (0, ['{:text "re:x"}'], "")

@@ -9,9 +9,9 @@ import pytest
 from llm_support import NO_SDK, claude_reply, problems
 from wire_support import CLAUDE, OPTIONAL, PAPER, read, request, sse
 
-from sema_runtime.llm import wire_anthropic as wire
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Message, ToolCall, ToolSchema
+from sema_runtime.llm.wires import anthropic as wire
 
 TOOL_START = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
 

@@ -9,9 +9,9 @@ import pytest
 from llm_support import problems
 from wire_support import GEMINI, conversation, read, request, sse
 
-from sema_runtime.llm import wire_gemini as wire
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import ToolCall
+from sema_runtime.llm.wires import gemini as wire
 
 
 def candidate(*parts: dict[str, Any], finish: str | None = "STOP", **usage: int) -> dict[str, Any]:

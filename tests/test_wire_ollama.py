@@ -9,9 +9,9 @@ import pytest
 from llm_support import problems
 from wire_support import OLLAMA, PAPER, lines, read, request
 
-from sema_runtime.llm import wire_ollama as wire
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Message, ToolCall
+from sema_runtime.llm.wires import ollama as wire
 
 
 def chunk(content: str = "", done: bool = False, **message: Any) -> dict[str, Any]:

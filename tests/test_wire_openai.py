@@ -9,10 +9,10 @@ import pytest
 from llm_support import NO_SDK, chat_reply, problems
 from wire_support import COMPATIBLE, JUNK, OFFICIAL, OPTIONAL, PAPER, conversation, read, request, sse
 
-from sema_runtime.llm import wire_openai as wire
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.messages import Message, ToolCall, ToolSchema
 from sema_runtime.llm.providers import PRESETS, preset_provider
+from sema_runtime.llm.wires import openai as wire
 
 COMPATIBLES = [name for name, preset in PRESETS.items() if preset.wire == "openai"]
 

@@ -13,7 +13,8 @@ import pytest
 from viewer_support import signing_key, viewer
 from workflow_journals import review, wide, written
 
-from sema_runtime.workflow import fold, segments
+from sema_runtime.workflow.journal import segments
+from sema_runtime.workflow.read import reducer as fold
 from sema_runtime.workflow.viewer import ahead, answers, app
 from sema_runtime.workflow.viewer.journal import Journal
 from sema_runtime.workflow.viewer.server import Viewer

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from semac import workflow_check
+from semac.diagnostics import workflow_check
+from semac.diagnostics.workflow_check import check_text, main
 from semac.session import Session
-from semac.workflow_check import check_text, main
 
 SHAPE = "defworkflow needs a name, a doc string, a meta map, and a body"
 UNDECLARED = "is opened but not declared in :phases (the dashboard won't show it up front)"
@@ -384,7 +384,7 @@ GOOD = '(defworkflow good "d" {} {:status :success})'
 
 def run(folder: Path, text: str | bytes) -> subprocess.CompletedProcess[str]:
     (folder / "w.sema").write_bytes(text if isinstance(text, bytes) else text.encode())
-    command = [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema", "-q"]
+    command = [sys.executable, "-m", "semac.cli.entry", "workflow", "run", "w.sema", "-q"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
 
 

@@ -13,9 +13,9 @@ import pytest
 from mcp_support import program as mcp_program
 from mcp_support import started
 
-from sema_runtime.workflow.keys import code_version
+from sema_runtime.workflow.run.keys import code_version
 
-SEMA = [sys.executable, "-m", "semac.entry"]
+SEMA = [sys.executable, "-m", "semac.cli.entry"]
 UNSET = ("SEMA_WORKFLOW_RUN_DIR", "SEMA_WORKFLOW_RUN_ID", "SEMA_WORKFLOW_RESUME", "SEMA_WORKFLOW_FAULT")
 ENV = {name: value for name, value in os.environ.items() if name not in UNSET} | {"CI": "1"}
 GREETING = """(llm/define-provider :echo {:default-model "echo"

@@ -12,10 +12,11 @@ import pytest
 import workflow_journals as journals
 from workflow_trouble import calls, events, finished, readable, resumed, run, said, sema
 
-from sema_runtime.workflow.reading import open_run
-from semac import workflow_export, workflow_show
-from semac.workflow_commands import index_main, list_main
-from semac.workflow_run import main as run_main
+from sema_runtime.workflow.read.recorded_run import open_run
+from semac.cli.workflow import export as workflow_export
+from semac.cli.workflow import show as workflow_show
+from semac.cli.workflow.list import index_main, list_main
+from semac.cli.workflow.run import main as run_main
 
 __all__ = ["finished", "run"]  # fixtures
 

@@ -23,8 +23,8 @@ from workflow_trouble import (
     shell,
 )
 
-from semac import workflow_show
-from semac.workflow_commands import index_main, list_main
+from semac.cli.workflow import show as workflow_show
+from semac.cli.workflow.list import index_main, list_main
 
 SMALL = "mount -t tmpfs -o size=64k none runs\n"
 FILL = '(shell "sh" "-c" "cat /dev/zero > runs/filler 2>&-; true")'

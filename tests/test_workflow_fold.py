@@ -13,9 +13,13 @@ import workflow_journals as journals
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sema_runtime.workflow import events, fold, index, intake, lines, segments
-from sema_runtime.workflow.fold import Fold, Phase
-from sema_runtime.workflow.reader import Reader
+from sema_runtime.workflow.journal import events, segments
+from sema_runtime.workflow.journal import parser as lines
+from sema_runtime.workflow.read import index
+from sema_runtime.workflow.read import indexer as intake
+from sema_runtime.workflow.read import reducer as fold
+from sema_runtime.workflow.read.follower import Reader
+from sema_runtime.workflow.read.reducer import Fold, Phase
 
 COLUMNS = (
     "kind", "owner", "checkpoint_event", "checkpoint_key", "checkpoint_phase", "segments", "begun", "latest", "started",

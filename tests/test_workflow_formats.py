@@ -14,9 +14,10 @@ from workflow_support import run as run_program
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow import events, journal
-from sema_runtime.workflow.keys import args_fingerprint, hashed
-from sema_runtime.workflow.render import Rendering
+from sema_runtime.workflow.journal import events
+from sema_runtime.workflow.journal import writer as journal
+from sema_runtime.workflow.journal.values import Rendering
+from sema_runtime.workflow.run.keys import args_fingerprint, hashed
 from semac.session import Session
 
 MIB = 1 << 20

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import workflow_journals as journals
 
-from sema_runtime.workflow import index
-from semac.workflow_commands import index_main
+from sema_runtime.workflow.read import index
+from semac.cli.workflow.list import index_main
 
 COLUMNS = {
     "runs": "run_id embedded_run_id workflow code_version started_ts ended_ts status args_json",

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.values.lists import List
-from sema_runtime.workflow import keys, scope
-from sema_runtime.workflow.events import Budget, Checkpoint, JournalOverflow, RunStarted, line
-from sema_runtime.workflow.render import Rendering, prompt_shown
+from sema_runtime.workflow.journal.events import Budget, Checkpoint, JournalOverflow, RunStarted, line
+from sema_runtime.workflow.journal.values import Rendering, prompt_shown
+from sema_runtime.workflow.run import keys, scope
 from semac.session import Session
 
 GOLDEN = """\

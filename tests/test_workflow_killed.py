@@ -16,9 +16,10 @@ from workflow_support import run as ran
 from workflow_trouble import PROVIDER, calls, events, flow, inside, needs_mounts, only_run, said, sema
 
 from sema_runtime import workflow
-from sema_runtime.workflow import spend_log
-from sema_runtime.workflow.reading import open_run
-from semac import workflow_diff, workflow_show
+from sema_runtime.workflow.journal import spend_log
+from sema_runtime.workflow.read.recorded_run import open_run
+from semac.cli.workflow import diff as workflow_diff
+from semac.cli.workflow import show as workflow_show
 
 STEPS = '(defworkflow w "" {} (phase "A") (step "one") (phase "B") (step "two" {:name "second"}) (step "three"))'
 DIES_BEFORE_RESULT = "memo.sync.after:2"
@@ -277,7 +278,7 @@ def test_a_lock_that_cannot_be_had(code: int, tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_store_that_a_stopped_program_has_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sema_runtime.lib import kv_store
+    from sema_runtime.lib.data import kv_store
 
     monkeypatch.setattr(kv_store, "LOCK_SECONDS", 0.0)
     folder = os.open(tmp_path, os.O_RDONLY)

@@ -18,10 +18,10 @@ from workflow_trouble import PROVIDER, calls, events, flow, readable, said, sema
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow.reading import open_run
-from semac import workflow_show
+from sema_runtime.workflow.read.recorded_run import open_run
+from semac.cli.workflow import show as workflow_show
+from semac.cli.workflow.list import index_main, list_main
 from semac.session import Session
-from semac.workflow_commands import index_main, list_main
 
 pytestmark = pytest.mark.usefixtures("llm")
 

@@ -18,10 +18,12 @@ from jsonschema import Draft202012Validator
 from llm_support import llm as llm
 from workflow_support import run
 
-from sema_runtime.workflow import index, reading
-from sema_runtime.workflow.origin import Fork
-from semac import workflow_diff, workflow_show
-from semac.workflow_commands import cost, duration, list_main, moment
+from sema_runtime.workflow.journal.origin import Fork
+from sema_runtime.workflow.read import index
+from sema_runtime.workflow.read import recorded_run as reading
+from semac.cli.workflow import diff as workflow_diff
+from semac.cli.workflow import show as workflow_show
+from semac.cli.workflow.list import cost, duration, list_main, moment
 
 PROGRAM = """
 (defworkflow demo "A demo" {:phases ["Gather" "Judge" "Never"]}
@@ -347,7 +349,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def run(word: str, run_id: str, *args: str) -> None:
         program = root / "w.sema"
         program.write_text(PROGRAM.replace("WORD", word))
-        code = "import sys; from semac.entry import main; sys.exit(main())"
+        code = "import sys; from semac.cli.entry import main; sys.exit(main())"
         command = [sys.executable, "-c", code, "workflow", "run", str(program), "--run-dir", str(root / "runs"), *args]
         env = {**os.environ, "HOME": str(root), "SEMA_NO_LLM": "1", "SEMA_WORKFLOW_RUN_ID": run_id}
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=120)

@@ -20,7 +20,7 @@ from workflow_support import Ran, run
 
 from sema_runtime.mcp.scoped import ScopedStore
 from sema_runtime.mcp.tokens import Credentials, FileStore
-from sema_runtime.workflow import mcp_auth
+from sema_runtime.workflow.run import logins as mcp_auth
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.usefixtures("mcp", "own_directory")

@@ -11,8 +11,9 @@ import pytest
 from llm_support import llm as llm
 from workflow_support import COUNTING, Ran, run
 
-from sema_runtime.workflow import memo, origin
-from sema_runtime.workflow.origin import Fork
+from sema_runtime.workflow.journal import origin
+from sema_runtime.workflow.journal.origin import Fork
+from sema_runtime.workflow.run import memo
 
 pytestmark = pytest.mark.usefixtures("llm")
 

@@ -69,7 +69,7 @@ def test_the_attempt_that_succeeded_is_kept(how: str, tmp_path: Path) -> None:
 
 
 def test_a_retried_run_is_replayed(tmp_path: Path) -> None:
-    from sema_runtime.workflow.recording import Recording
+    from sema_runtime.workflow.replay.recording import Recording
 
     bodies = [body for how, body in RETRIED.items() if how not in TWINS]
     for number, body in enumerate((*bodies, '(try (step "a") (catch e (step "b")))')):

@@ -26,9 +26,11 @@ from workflow_trouble import (
     sema,
 )  # fmt: skip
 
-from sema_runtime.workflow.reading import open_run
-from semac import workflow_diff, workflow_export, workflow_show
-from semac.workflow_run import main as run_main
+from sema_runtime.workflow.read.recorded_run import open_run
+from semac.cli.workflow import diff as workflow_diff
+from semac.cli.workflow import export as workflow_export
+from semac.cli.workflow import show as workflow_show
+from semac.cli.workflow.run import main as run_main
 
 __all__ = ["finished", "run"]  # fixtures
 

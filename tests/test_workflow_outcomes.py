@@ -14,9 +14,9 @@ import workflow_journals as journals
 from terminal_support import environment
 from viewer_support import viewer as viewer
 
-from sema_runtime.workflow import index
-from sema_runtime.workflow.evidence import collected
-from sema_runtime.workflow.reading import open_run
+from sema_runtime.workflow.read import index
+from sema_runtime.workflow.read.evidence import collected
+from sema_runtime.workflow.read.recorded_run import open_run
 from sema_runtime.workflow.viewer.server import Viewer
 
 FLOW = """
@@ -36,7 +36,7 @@ ENDS = [  # envelope, word, exit status
 
 
 def sema(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "semac.entry", "workflow", *args]
+    command = [sys.executable, "-m", "semac.cli.entry", "workflow", *args]
     return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=60)
 
 
@@ -92,7 +92,7 @@ def test_view_begins_with_the_run_that_is_asked_for(tmp_path: Path) -> None:
     sema(tmp_path, "run", "w.sema")
     ids = {row["workflow"]: row["run_id"] for row in json.loads(sema(tmp_path, "list", "--json").stdout)}
     for asked, begun in (("latest", ids["outer"]), (ids["inner"], ids["inner"])):
-        command = [sys.executable, "-m", "semac.entry", "workflow", "view", asked, "-p", "0"]
+        command = [sys.executable, "-m", "semac.cli.entry", "workflow", "view", asked, "-p", "0"]
         with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline().rstrip().endswith(f"/?run={begun}")

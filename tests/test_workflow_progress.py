@@ -19,7 +19,7 @@ SETTINGS = {"CI": "", "NO_COLOR": "", "SEMA_WORKFLOW_RUN_DIR": "runs"}
 
 def command(folder: Path, text: str) -> list[str]:
     (folder / "w.sema").write_text(MODEL + text)
-    return [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema"]
+    return [sys.executable, "-m", "semac.cli.entry", "workflow", "run", "w.sema"]
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from workflow_support import COUNTING
 from sema_runtime import workflow
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow import reading
-from sema_runtime.workflow.reading import open_run
-from sema_runtime.workflow.recording import Replayed
+from sema_runtime.workflow.read import recorded_run as reading
+from sema_runtime.workflow.read.recorded_run import open_run
+from sema_runtime.workflow.replay.recording import Replayed
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")

@@ -12,8 +12,9 @@ import pytest
 import workflow_journals as journals
 from jsonschema import Draft202012Validator
 
-from sema_runtime.workflow import events, reading, segments
-from sema_runtime.workflow.reading import Run, RunNotFound, open_run, run_ids
+from sema_runtime.workflow.journal import events, segments
+from sema_runtime.workflow.read import recorded_run as reading
+from sema_runtime.workflow.read.recorded_run import Run, RunNotFound, open_run, run_ids
 
 SCHEMA = json.loads(Path(reading.__file__).with_name("events.schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)

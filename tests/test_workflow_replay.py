@@ -44,7 +44,7 @@ class Done(NamedTuple):
 
 def sema(folder: Path, *arguments: str) -> Done:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SEMA_WORKFLOW")}
-    command = [sys.executable, "-m", "semac.entry", "workflow", "run", *arguments]
+    command = [sys.executable, "-m", "semac.cli.entry", "workflow", "run", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=environment)
     return Done(done.returncode, done.stdout, done.stderr)
 

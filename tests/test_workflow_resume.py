@@ -16,7 +16,7 @@ from llm_support import llm as llm
 from workflow_support import COUNTING, error_of, run
 
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow.journal import claim, claim_segment
+from sema_runtime.workflow.journal.writer import claim, claim_segment
 
 pytestmark = pytest.mark.usefixtures("llm")
 
@@ -79,7 +79,7 @@ def test_killed_while_calls_are_under_way(tmp_path: Path) -> None:
         return Answer(body=chat_reply(f"<{prompt}>"), wait=over if late else None)
 
     def command(*more: str) -> list[str]:
-        return [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema", "--run-dir", "runs", *more]
+        return [sys.executable, "-m", "semac.cli.entry", "workflow", "run", "w.sema", "--run-dir", "runs", *more]
 
     with serving(answer) as server:
         environment = {**os.environ, "BASE": f"{server.url}/v1"}

@@ -15,8 +15,8 @@ from workflow_support import COUNTING, Ran, error_of, run
 
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.printer import to_text
-from sema_runtime.workflow import scope
-from sema_runtime.workflow.events import EVENTS
+from sema_runtime.workflow.journal.events import EVENTS
+from sema_runtime.workflow.run import scope
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")

@@ -15,9 +15,10 @@ from workflow_schema import SCHEMA, check, check_journals
 from workflow_support import run
 from workflow_trouble import PROVIDER, flow
 
-from sema_runtime.workflow import approvals, events
+from sema_runtime.workflow import approvals
 from sema_runtime.workflow.approvals import files, keys
-from semac.workflow_command import main
+from sema_runtime.workflow.journal import events
+from semac.cli.workflow.command import main
 
 __all__ = ["browser", "guarded", "mcp", "server_url"]
 pytestmark = pytest.mark.usefixtures("llm")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from workflow_trouble import ENV, PROVIDER, SEMA, calls, events, only_run, readable, said, sema, shell
 
-from semac import workflow_show
-from semac.workflow_commands import list_main
+from semac.cli.workflow import show as workflow_show
+from semac.cli.workflow.list import list_main
 
 # Streams
 

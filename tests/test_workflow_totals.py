@@ -15,8 +15,8 @@ import pytest
 import workflow_journals as journals
 from terminal_support import environment
 
-from sema_runtime.workflow import index
-from sema_runtime.workflow.reading import open_run
+from sema_runtime.workflow.read import index
+from sema_runtime.workflow.read.recorded_run import open_run
 
 MODEL = """
 (llm/define-provider :echo {:default-model "e" :complete (fn (request)
@@ -43,7 +43,7 @@ WAITING = (
 
 def sema(folder: Path, *args: str) -> Any:
     """What a command of `sema workflow` wrote to stdout; JSON as its value."""
-    command = [sys.executable, "-m", "semac.entry", "workflow", *args]
+    command = [sys.executable, "-m", "semac.cli.entry", "workflow", *args]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 1, 3), done.stderr
     return json.loads(done.stdout) if "--json" in args else done.stdout
@@ -128,7 +128,7 @@ def test_circles_and_runs_that_are_gone(tmp_path: Path) -> None:
 
 def test_killed_under_way_resumed(tmp_path: Path) -> None:
     (tmp_path / "w.sema").write_text(WAITING)
-    command = [sys.executable, "-m", "semac.entry", "workflow", "run", "w.sema", "-q"]
+    command = [sys.executable, "-m", "semac.cli.entry", "workflow", "run", "w.sema", "-q"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment())
     while not (tmp_path / "waits").exists():
         assert process.poll() is None

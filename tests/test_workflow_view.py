@@ -493,7 +493,7 @@ def test_replaced_and_cut_journals_are_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_no_burden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sema_runtime.workflow import segments
+    from sema_runtime.workflow.journal import segments
 
     monkeypatch.setattr(segments, "LONGEST", 1 << 20)
     lines = review().lines
@@ -565,9 +565,12 @@ def test_stopping_closes_streams(viewer: Viewer, client: httpx.Client) -> None:
 # The command
 
 
+VIEW = "import sys; from semac.cli.workflow.view import main; sys.exit(main(sys.argv[1:]))"
+
+
 def view(*args: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "import sys; from semac.workflow_view import main; sys.exit(main(sys.argv[1:]))", *args],
+        [sys.executable, "-c", VIEW, *args],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from workflow_journals import Segment, written
 
 from sema_runtime.mcp.scoped import file_name
 from sema_runtime.mcp.tokens import Credentials, FileStore
-from sema_runtime.workflow import mcp_auth
+from sema_runtime.workflow.run import logins as mcp_auth
 from sema_runtime.workflow.viewer.server import Viewer
 
 pytest.importorskip("cryptography")

@@ -9,10 +9,10 @@ import tempfile
 import warnings
 
 from sema_runtime.values.printer import pretty
-from semac import eval_worker
-from semac.driver import compile_source
-from semac.emit import RESULT
+from semac.cli.eval import worker as eval_worker
+from semac.emit.module import RESULT
 from semac.limits import deepen, grow_stack
+from semac.pipeline import compile_source
 
 SECONDS = 5
 

@@ -26,8 +26,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from workflow_kills import NEEDED, Broken
 from workflow_schema import check as check_schema
 
-from sema_runtime.workflow import approvals, memo, run, scope
+from sema_runtime.workflow import approvals
 from sema_runtime.workflow.approvals import deciding, keys
+from sema_runtime.workflow.run import memo, run, scope
 from semac.session import Session
 
 HEAD = """

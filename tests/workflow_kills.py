@@ -29,8 +29,10 @@ from typing import Any
 from workflow_trials import BUDGET, CALL_TOKENS, HEAD, PROGRAMS, Books, Server
 
 from sema_runtime.values.errors import SemaError
-from sema_runtime.workflow import faults, memo, scope, spend_log
-from sema_runtime.workflow.reading import is_held
+from sema_runtime.workflow.journal import crash_points as faults
+from sema_runtime.workflow.journal import spend_log
+from sema_runtime.workflow.read.recorded_run import is_held
+from sema_runtime.workflow.run import memo, scope
 from semac.session import Session
 
 PROGRAM = """
@@ -54,10 +56,15 @@ PROGRAM = """
   {:status :success :texts texts :verdicts verdicts :again again :count (checkpoint :count)})
 """
 NEEDED = (
-    *("sema_runtime.workflow.starting", "sema_runtime.workflow.servers", "sema_runtime.tasks.scheduler"),
-    *("sema_runtime.tasks.background", "concurrent.futures.thread", "sema_runtime.lib.workflows"),
-    *("sema_runtime.lib.channels", "sema_runtime.lib.llm", "sema_runtime.llm.complete", "sema_runtime.lib.files"),
-    *("sema_runtime.llm.transport", "sema_runtime.llm.lisp_provider", "sema_runtime.lib.json", "asyncio"),
+    *("sema_runtime.workflow.run.start", "sema_runtime.workflow.run.servers", "sema_runtime.tasks.scheduler"),
+    *("sema_runtime.tasks.background", "concurrent.futures.thread", "sema_runtime.lib.llm.workflows"),
+    *(
+        "sema_runtime.lib.tasks.channels",
+        "sema_runtime.lib.llm.llm",
+        "sema_runtime.llm.complete",
+        "sema_runtime.lib.files.files",
+    ),
+    *("sema_runtime.llm.transport", "sema_runtime.llm.sema_provider", "sema_runtime.lib.data.json", "asyncio"),
 )
 FIRST, RUN = "events.jsonl", "killed-run"
 

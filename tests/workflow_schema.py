@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from sema_runtime.workflow import reading
+from sema_runtime.workflow.read import recorded_run as reading
 
 SCHEMA = json.loads(Path(reading.__file__).with_name("events.schema.json").read_text())
 BY_HAND = ("damage", "index", "list", "page", "reading", "view")

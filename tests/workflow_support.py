@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sema_runtime.values.conditions import condition_of
-from sema_runtime.workflow import scope
+from sema_runtime.conditions.describe import condition_of
+from sema_runtime.workflow.run import scope
 from semac.session import Session
 
 COUNTING = """

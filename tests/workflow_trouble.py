@@ -19,11 +19,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from sema_runtime.workflow.reading import open_run, run_ids
-from semac import workflow_export, workflow_show
-from semac.workflow_commands import index_main, list_main
+from sema_runtime.workflow.read.recorded_run import open_run, run_ids
+from semac.cli.workflow import export as workflow_export
+from semac.cli.workflow import show as workflow_show
+from semac.cli.workflow.list import index_main, list_main
 
-SEMA = [sys.executable, "-m", "semac.entry"]
+SEMA = [sys.executable, "-m", "semac.cli.entry"]
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("SEMA_WORKFLOW_")} | {"CI": "1"}
 PYTHON_NOISE = ("Traceback (most recent call last)", "Exception ignored", "was never awaited", "Exception in ")
 PROVIDER = """

@@ -6,7 +6,7 @@ before it has any effect. File functions call `check_path` for each path as well
 network, env-read, env-write, process, llm, serial, python.
 
 Python can do whatever the other groups can, so `python` is denied as soon as anything is. Its builtins are guarded like
-others; its forms (`py/import`, `.method`) the compiler turns into errors (semac/forms/python.py).
+others; its forms (`py/import`, `.method`) the compiler turns into errors (semac/analyze/forms/python.py).
 
 Programs of the shell and other processes know nothing of allowed directories, so `shell` and `process` are denied with
 them unless the user allows them by name.

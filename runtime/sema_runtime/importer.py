@@ -5,6 +5,6 @@ from __future__ import annotations
 
 def install() -> None:
     """Makes .sema files importable in this interpreter. Raises SemaError where the compiler isn't installed."""
-    from sema_runtime.seam import install_importer
+    from sema_runtime.compiler_bridge import install_importer
 
     install_importer()

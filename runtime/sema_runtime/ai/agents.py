@@ -40,8 +40,8 @@ class BaseAgent:
     _value: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from sema_runtime.lib.agents import make_agent
-        from sema_runtime.llm.tools import checked_tool
+        from sema_runtime.lib.llm.agents import make_agent
+        from sema_runtime.llm.tools.tool import checked_tool
 
         options = {
             keyword("system"): self.system,
@@ -53,7 +53,7 @@ class BaseAgent:
         object.__setattr__(self, "_value", make_agent(self.name, Map(options)))
 
     def _run(self, text: str, options: RunOptions, conversation: type[BaseConversation]) -> Run:
-        from sema_runtime.lib.agents import agent_run
+        from sema_runtime.lib.llm.agents import agent_run
 
         given: dict[str, Any] = {**options}
         on_partial = given.pop("on_partial", None)

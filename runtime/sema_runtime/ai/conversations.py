@@ -56,7 +56,7 @@ class BaseConversation:
 
     def _changed(self, name: str, *args: Any) -> Any:
         """What a function of Sema makes of it."""
-        from sema_runtime.lib import conversations
+        from sema_runtime.lib.llm import conversations
 
         return getattr(conversations, f"conversation_{name}")(self._value, *args)
 
@@ -120,6 +120,6 @@ class BaseConversation:
         return [Found(one["index"], one["role"].name, one["content"]) for one in self._changed("search", text)]
 
     def _said(self, text: str, options: dict[str, Any]) -> Self:
-        from sema_runtime.lib.conversations import conversation_say
+        from sema_runtime.lib.llm.conversations import conversation_say
 
         return self.of(conversation_say(self._value, text, sema_options(options, SayOptions, "say")))

@@ -8,7 +8,7 @@ SemaError                    message, hint
 
 from __future__ import annotations
 
-from sema_runtime.llm.budget import BudgetError as BudgetError
+from sema_runtime.llm.budgets.budget import BudgetError as BudgetError
 from sema_runtime.llm.errors import ProviderError as ProviderError
 from sema_runtime.values.errors import LlmError as LlmError
 from sema_runtime.values.errors import SemaError as SemaError

@@ -13,7 +13,7 @@ class Memory:
     """What is remembered under an id: turns of a conversation, and facts. folder: instead of the user's Sema folder."""
 
     def __init__(self, id: str, namespace: str = "default", folder: str | os.PathLike[str] | None = None) -> None:
-        from sema_runtime.lib.memory import memory_open
+        from sema_runtime.lib.llm.memory import memory_open
         from sema_runtime.values.atoms import keyword
 
         options = {keyword("id"): id, keyword("namespace"): namespace}
@@ -22,25 +22,25 @@ class Memory:
         self.handle = memory_open(Map(options))
 
     def append(self, role: Literal["user", "assistant"], content: str) -> None:
-        from sema_runtime.lib.memory import memory_append
+        from sema_runtime.lib.llm.memory import memory_append
 
         memory_append(self.handle, {"role": role, "content": content})
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        from sema_runtime.lib.memory import memory_messages
+        from sema_runtime.lib.llm.memory import memory_messages
 
         return memory_messages(self.handle).messages
 
     def remember(self, key: str, value: Any) -> None:
         """Keeps a fact, as JSON."""
-        from sema_runtime.lib.memory import memory_remember
+        from sema_runtime.lib.llm.memory import memory_remember
 
         memory_remember(self.handle, key, value)
 
     def fact(self, key: str) -> Any:
         """A fact as plain data; None without one."""
         from sema_runtime.interop import to_python
-        from sema_runtime.lib.memory import memory_recall_fact
+        from sema_runtime.lib.llm.memory import memory_recall_fact
 
         return to_python(memory_recall_fact(self.handle, key))

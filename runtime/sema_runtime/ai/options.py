@@ -118,7 +118,7 @@ def _sema_value(name: str, value: Any) -> Any:
 
 def _finished(result: Any) -> Any:
     """What a callback gave; what an async one gave is awaited."""
-    from sema_runtime.llm.tools import finished
+    from sema_runtime.llm.tools.tool import finished
 
     return finished(result)
 

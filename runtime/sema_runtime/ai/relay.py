@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
-from sema_runtime.llm import reserve
+from sema_runtime.llm.budgets import reservations as reserve
 from sema_runtime.tasks.scheduler import Scheduler
-from sema_runtime.tasks.strands import Task, Waiter
+from sema_runtime.tasks.waiting import Task, Waiter
 
 AHEAD = 64  # pieces that wait for their reader; then the task waits
 
@@ -78,7 +78,8 @@ class Relay:
 
     def result(self) -> Any:
         """The value of the work, which has ended; its error is raised. What it used is now the reader's last call."""
-        from sema_runtime.llm import calls, usage
+        from sema_runtime.llm import calls
+        from sema_runtime.llm.budgets import usage
 
         kept: tuple[ContextVar[Any], ...] = (usage._last, calls._last)
         for variable in kept:

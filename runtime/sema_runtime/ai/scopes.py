@@ -7,7 +7,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
-from sema_runtime.values.money import dollars
+from sema_runtime.support.money import dollars
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ def budget(
     reserve: set aside what a call may cost before it is sent, so that the limit is never passed.
     on_stream: "pre-gate" opens no stream once the limit is reached.
     """
-    from sema_runtime.llm import budget as frames
+    from sema_runtime.llm.budgets import budget as frames
 
     if max_usd is None and max_tokens is None:
         raise ValueError("a budget needs max_usd or max_tokens")
@@ -103,7 +103,7 @@ def budget(
 
 def cache(ttl: float = 3600) -> Scope[None]:
     """Requests that were answered in the last ttl seconds are answered from memory or the user's cache folder."""
-    from sema_runtime.llm import cache as replies
+    from sema_runtime.llm.recordings import cache as replies
 
     return Scope(replies.scope, replies.Settings(ttl), None)
 
@@ -111,7 +111,7 @@ def cache(ttl: float = 3600) -> Scope[None]:
 def cassette(path: str | os.PathLike[str], mode: Literal["auto", "replay", "record"] = "auto") -> Scope[None]:
     """Calls are replayed from a file. "auto": new ones are made and recorded; "replay": they are errors; "record": all
     are made and recorded."""
-    from sema_runtime.llm import cassette as tapes
+    from sema_runtime.llm.recordings import cassette as tapes
 
     return Scope(tapes.scope, tapes.Cassette(os.fspath(path), mode), None)
 

@@ -24,7 +24,7 @@ def configure(
     answers in place of a server, for tests: it gets the request as a dict {"model", "messages", ...} and returns a str
     or a dict {"content", "tool_calls", "usage": {"prompt_tokens", "completion_tokens"}}.
     """
-    from sema_runtime.lib.llm_providers import llm_configure, llm_define_provider
+    from sema_runtime.lib.llm.llm_providers import llm_configure, llm_define_provider
 
     given = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
     options = Map({keyword(key): value for key, value in given.items() if value is not None})
@@ -37,7 +37,7 @@ def configure(
 def _as_sema(function: Callable[[dict[str, Any]], Any]) -> Callable[[Any], Any]:
     """A provider's function for Sema, of one that takes and gives Python data."""
     from sema_runtime.llm.jsonable import to_json, to_sema
-    from sema_runtime.llm.tools import finished
+    from sema_runtime.llm.tools.tool import finished
 
     def answer(request: Any) -> Any:
         given = {name.replace("-", "_"): value for name, value in to_json(request).items()}
@@ -58,7 +58,7 @@ def configure_embeddings(
     name: str, *, api_key: str | None = None, base_url: str | None = None, default_model: str | None = None
 ) -> None:
     """Makes a provider the one of `embed`, and of `rerank` if it ranks."""
-    from sema_runtime.lib.llm_providers import llm_configure_embeddings
+    from sema_runtime.lib.llm.llm_providers import llm_configure_embeddings
 
     given = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
     options = {keyword(key): value for key, value in given.items() if value is not None}
@@ -67,35 +67,35 @@ def configure_embeddings(
 
 def set_default(name: str) -> None:
     """Makes a registered provider the default. Raises LlmError for an unknown one."""
-    from sema_runtime.lib.llm_providers import llm_set_default
+    from sema_runtime.lib.llm.llm_providers import llm_set_default
 
     llm_set_default(keyword(name))
 
 
 def providers() -> list[str]:
     """The names of the registered providers, sorted."""
-    from sema_runtime.lib.llm_providers import llm_list_providers
+    from sema_runtime.lib.llm.llm_providers import llm_list_providers
 
     return [one.name for one in llm_list_providers()]
 
 
 def set_price(pattern: str, input_usd: float, output_usd: float) -> None:
     """The price of models whose names contain pattern, in USD per million input and output tokens."""
-    from sema_runtime.lib.llm_usage import llm_set_pricing
+    from sema_runtime.lib.llm.llm_usage import llm_set_pricing
 
     llm_set_pricing(pattern, input_usd, output_usd)
 
 
 def usage() -> Usage:
     """What all calls of this process used."""
-    from sema_runtime.llm import usage as counts
+    from sema_runtime.llm.budgets import usage as counts
 
     return usage_of(counts.session.usage, counts.session.cost_usd)
 
 
 def last_usage() -> Usage | None:
     """What the last call of this asyncio task (or thread) used; None before the first."""
-    from sema_runtime.llm import usage as counts
+    from sema_runtime.llm.budgets import usage as counts
 
     last = counts.last()
     return None if last is None else usage_of(last.usage, last.cost_usd, last.model)
@@ -103,6 +103,6 @@ def last_usage() -> Usage | None:
 
 def reset_usage() -> None:
     """Counts from zero again."""
-    from sema_runtime.llm import usage as counts
+    from sema_runtime.llm.budgets import usage as counts
 
     counts.reset()

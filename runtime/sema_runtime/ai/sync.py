@@ -50,7 +50,7 @@ def complete(prompt: Prompt, **options: Unpack[CallOptions]) -> str:
 
     Raises LlmError: ProviderError when no provider answers, BudgetError when a budget is spent.
     """
-    from sema_runtime.lib.llm import llm_chat, llm_complete
+    from sema_runtime.lib.llm.llm import llm_chat, llm_complete
 
     given = sema_options(options, CallOptions, "complete")
     return llm_complete(prompt, given) if isinstance(prompt, str) else llm_chat(messages_of(prompt), given)
@@ -61,7 +61,7 @@ def complete_all(prompts: Sequence[Prompt], *, limit: int = 16, **options: Unpac
     through cache, cassette, retries, fallback and rate limit. The first failure is raised, and ends the others."""
     from contextlib import closing
 
-    from sema_runtime.llm.side_by_side import in_order
+    from sema_runtime.llm.parallel_map import in_order
 
     if limit < 1:
         raise ValueError("complete_all needs a limit of at least 1")
@@ -72,7 +72,7 @@ def complete_all(prompts: Sequence[Prompt], *, limit: int = 16, **options: Unpac
 def chat(prompt: Prompt, **options: Unpack[ChatOptions]) -> str:
     """The model's answer, after the calls of tools that it wants. Options: those of `complete`, tools, parallel_tools,
     max_tool_rounds (10), on_tool_call, mode."""
-    from sema_runtime.lib.llm import llm_chat
+    from sema_runtime.lib.llm.llm import llm_chat
 
     return llm_chat(messages_of(prompt), sema_options(options, ChatOptions, "chat"))
 
@@ -84,7 +84,7 @@ def stream(prompt: Prompt, **options: Unpack[StreamOptions]) -> SyncStream[str]:
 
 def streaming(prompt: Prompt, options: StreamOptions) -> Any:
     """The work of a stream: called with what takes a piece, it gives the whole text."""
-    from sema_runtime.lib.llm import llm_stream
+    from sema_runtime.lib.llm.llm import llm_stream
 
     given = sema_options(options, StreamOptions, "stream")
     messages = messages_of(prompt)
@@ -94,7 +94,7 @@ def streaming(prompt: Prompt, options: StreamOptions) -> Any:
 def batch(prompts: Sequence[str], **options: Unpack[BatchOptions]) -> list[str]:
     """The answers to many texts, asked all at once: without cache, cassette, retries, fallback and rate limit.
     Options: model, max_tokens, temperature, system."""
-    from sema_runtime.lib.llm import llm_batch
+    from sema_runtime.lib.llm.llm import llm_batch
 
     return list(llm_batch(list(prompts), sema_options(options, BatchOptions, "batch")))
 
@@ -113,12 +113,12 @@ def extract(schema: Any, text: str, **options: Unpack[ExtractOptions]) -> Any:
     Options: model, retries (2), mode. Raises LlmError when the answers break the schema to the end.
     """
     from sema_runtime.interop import to_python, to_sema
-    from sema_runtime.lib.typed_answers import llm_extract
+    from sema_runtime.lib.llm.typed_answers import llm_extract
 
     given = sema_options(options, ExtractOptions, "extract")
     if isinstance(schema, Mapping):
         return to_python(llm_extract(to_sema(schema), text, given))
-    from sema_runtime.llm.python_types import TypeSchema
+    from sema_runtime.llm.tools.python_types import TypeSchema
 
     typed = TypeSchema(schema)
     return typed.made(llm_extract(typed, text, given))
@@ -133,7 +133,7 @@ def classify(labels: Any, text: str, **options: Unpack[ModelOption]) -> Any:
 
     With texts the answer is what the model said, even if it is none of them; with an Enum that is an LlmError.
     """
-    from sema_runtime.lib.typed_answers import llm_classify
+    from sema_runtime.lib.llm.typed_answers import llm_classify
     from sema_runtime.values.errors import LlmError
 
     given = sema_options(options, ModelOption, "classify")
@@ -151,7 +151,7 @@ def summarize(
     text: str, *, max_words: int | None = None, style: str | None = None, **options: Unpack[ModelOption]
 ) -> str:
     """A summary. style: "bullet-points", "one-line", else a paragraph."""
-    from sema_runtime.lib.typed_answers import llm_summarize
+    from sema_runtime.lib.llm.typed_answers import llm_summarize
     from sema_runtime.values.atoms import keyword
 
     given = sema_options(options, ModelOption, "summarize")
@@ -163,7 +163,7 @@ def summarize(
 def compare(first: str, second: str, **options: Unpack[ModelOption]) -> Comparison:
     """How alike two texts are."""
     from sema_runtime.interop import to_python
-    from sema_runtime.lib.typed_answers import llm_compare
+    from sema_runtime.lib.llm.typed_answers import llm_compare
 
     found = to_python(llm_compare(first, second, sema_options(options, ModelOption, "compare")))
     return Comparison(found.get("similarity", 0.0), found.get("differences", []), found.get("summary", ""))
@@ -180,7 +180,7 @@ def embed(  # type: ignore[overload-overlap]
 def embed(text: Sequence[str], **options: Unpack[ModelOption]) -> list[list[float]]: ...
 def embed(text: str | Sequence[str], **options: Unpack[ModelOption]) -> Any:
     """The embedding of a text, or one for each of several."""
-    from sema_runtime.lib.embeddings import llm_embed
+    from sema_runtime.lib.llm.embeddings import llm_embed
 
     given = sema_options(options, ModelOption, "embed")
     if isinstance(text, str):
@@ -198,7 +198,7 @@ def rerank(
     query: str, documents: Sequence[str], *, top_k: int | None = None, **options: Unpack[ModelOption]
 ) -> list[Ranked]:
     """The documents that fit a query, best first."""
-    from sema_runtime.lib.embeddings import llm_rerank
+    from sema_runtime.lib.llm.embeddings import llm_rerank
     from sema_runtime.values.atoms import keyword
 
     given = sema_options(options, ModelOption, "rerank")

@@ -35,7 +35,7 @@ def tool(
     back to the model. thread: call it in a thread, because it blocks. Raises SemaError for signatures that can't be
     a tool: parameters without type, positional-only ones, *args, **kwargs.
     """
-    from sema_runtime.llm.python_tools import python_tool
+    from sema_runtime.llm.tools.python_functions import python_tool
 
     def make(given: Callable[..., Any]) -> Any:
         return cast(Any, python_tool(given, name, description, thread))

@@ -41,7 +41,7 @@ def _message(value: Any) -> Message:
 
 def image(source: str | os.PathLike[str] | bytes, media_type: str = "") -> Image:
     """A picture for `Message("user", "...", images=(picture,))`, of a file or of its bytes."""
-    from sema_runtime.lib.pictures import UNKNOWN, media_type_of
+    from sema_runtime.llm.pictures import UNKNOWN, media_type_of
 
     data = source if isinstance(source, bytes) else _contents(source)
     return Image(media_type or media_type_of(data) or UNKNOWN, data)

@@ -8,11 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from sema_runtime import tasks, telemetry
-from sema_runtime.llm import budget
 from sema_runtime.llm import guard as guards
-from sema_runtime.llm.lisp_provider import error_text, is_cancelled
+from sema_runtime.llm.budgets import budget
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
-from sema_runtime.llm.tools import Tool, arguments_map
+from sema_runtime.llm.sema_provider import error_text, is_cancelled
+from sema_runtime.llm.tools.tool import Tool, arguments_map
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError, PolicyDenied
 from sema_runtime.values.maps import Map
@@ -110,7 +110,7 @@ class ToolLoop:
         else:
             reply = layers.stream(self.request, self.on_text)
         if self.request.strict_tools:
-            from sema_runtime.llm.native import drop_nulls
+            from sema_runtime.llm.wires.native import drop_nulls
 
             drop_nulls(self.request, reply)
         return reply
@@ -122,7 +122,7 @@ class ToolLoop:
         guard = guards.current.get()
         self.refused = guard.tool_calls(calls, self.tools) if guard is not None else {}
         if self.parallel > 1 and len(calls) > 1:
-            from sema_runtime.llm.side_by_side import in_order
+            from sema_runtime.llm.parallel_map import in_order
 
             with closing(in_order(self._begun, calls, self.parallel)) as outcomes:
                 for outcome in outcomes:
@@ -207,7 +207,7 @@ def ends_run(error: Exception) -> bool:
 
 def _place(error: Exception) -> str:
     """Where in the program a tool failed, as ` (file:line:column)`; "" when it never got there."""
-    from sema_runtime.values.conditions import describe
+    from sema_runtime.conditions.describe import describe
 
     frames = describe(error).frames
     return f" ({frames[0].file}:{frames[0].line}:{frames[0].col})" if frames else ""

@@ -6,11 +6,12 @@ import asyncio
 
 from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
-from sema_runtime.llm import transport, usage
+from sema_runtime.llm import transport
+from sema_runtime.llm.attempt import Trial
+from sema_runtime.llm.budgets import usage
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.messages import Reply, Request
 from sema_runtime.llm.providers import Provider, registry
-from sema_runtime.llm.trial import Trial
 from sema_runtime.values.errors import LlmError
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from time import time_ns
 
 from sema_runtime import telemetry
-from sema_runtime.llm.ledger import Ledger
+from sema_runtime.llm.budgets.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from time import time_ns
 from typing import Any
 
-from sema_runtime.llm import budget, cache, cassette, fallback, usage
+from sema_runtime.llm import fallback
 from sema_runtime.llm import guard as guards
+from sema_runtime.llm.attempt import Trial
+from sema_runtime.llm.budgets import budget, usage
 from sema_runtime.llm.calls import Call, observed
 from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider, registry
-from sema_runtime.llm.trial import Trial
+from sema_runtime.llm.recordings import cache, cassette
+from sema_runtime.support.visible import tell
 from sema_runtime.values.errors import LlmError
-from sema_runtime.values.visible import tell
 
 Attempt = Callable[[Provider, str], Reply]
 OnChunk = Callable[[str], Any]

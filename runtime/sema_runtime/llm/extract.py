@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sema_runtime.json_input import loads
-from sema_runtime.llm import schema as schemas
 from sema_runtime.llm.complete import complete
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.llm.jsonable import is_sequence, key_text, to_sema
 from sema_runtime.llm.messages import Image, Message, Request
-from sema_runtime.llm.native import is_open, without_nulls
+from sema_runtime.llm.tools import schema as schemas
+from sema_runtime.llm.wires.native import is_open, without_nulls
+from sema_runtime.support.json_input import loads
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import LlmError, SemaError, type_error
 
@@ -123,7 +123,7 @@ def decoded(content: str, failure: str, label: str) -> Any:
     try:
         return loads(text)
     except (ValueError, RecursionError) as error:
-        from sema_runtime.lib.json_errors import first_error
+        from sema_runtime.support.json_errors import first_error
 
         reason = " ".join(first_error(text) or (str(error),))
         raise LlmError(f"{failure}: {reason}\n{label}: {content}") from None

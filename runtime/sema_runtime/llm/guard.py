@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.llm.calls import Call
     from sema_runtime.llm.messages import Reply, Request, ToolCall
-    from sema_runtime.llm.tools import Tool
+    from sema_runtime.llm.tools.tool import Tool
     from sema_runtime.values.errors import PolicyDenied
 
     class Guard(Protocol):

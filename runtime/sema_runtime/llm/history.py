@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sema_runtime.llm import options as opt
 from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
 from sema_runtime.llm.messages import ROLES, Conversation, Message, ToolCall
+from sema_runtime.support import options as opt
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List

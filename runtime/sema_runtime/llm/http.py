@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from sema_runtime.llm import reserve
+from sema_runtime.llm.budgets import reservations as reserve
 from sema_runtime.llm.errors import ProviderError, config_error, network_error, parse_error
 from sema_runtime.net import http
 from sema_runtime.net.addresses import PUBLIC

@@ -11,18 +11,18 @@ import json
 import os
 
 from sema_runtime import capabilities
-from sema_runtime.home import in_home
-from sema_runtime.json_input import loads
-from sema_runtime.lib.appending import append_line, lock
-from sema_runtime.lib.file_access import READ_LIMIT, failed, opened_regular
-from sema_runtime.lib.kv_store import Store
-from sema_runtime.lib.private_files import FILE_MODE, make_folders
-from sema_runtime.lib.text_args import text_of
+from sema_runtime.lib.data.kv_store import Store
 from sema_runtime.llm.messages import Message
+from sema_runtime.support.appending import append_line, lock
+from sema_runtime.support.file_access import READ_LIMIT, failed, opened_regular
+from sema_runtime.support.home import in_home
+from sema_runtime.support.json_input import loads
+from sema_runtime.support.private_files import FILE_MODE, make_folders
+from sema_runtime.support.text_arguments import text_of
+from sema_runtime.support.visible import tell
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
-from sema_runtime.values.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sema_runtime.llm import embedding_providers as embedding
-from sema_runtime.llm.embedding_providers import Embedder, Ranker
+from sema_runtime.llm.embeddings import providers as embedding
+from sema_runtime.llm.embeddings.providers import Embedder, Ranker
 from sema_runtime.values.errors import LlmError
 
 NO_PROVIDER = "no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sema_runtime.llm import options as opt
 from sema_runtime.llm.jsonable import is_sequence
 from sema_runtime.llm.messages import Message, Prompt, Request
+from sema_runtime.support import options as opt
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sema_runtime.redaction import REDACTED
+from sema_runtime.support.redaction import REDACTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,27 +9,30 @@ from importlib import import_module
 from typing import Any
 
 from sema_runtime import tasks
-from sema_runtime.json_input import loads
-from sema_runtime.llm import http, lisp_provider, replies, tool_names
-from sema_runtime.llm.advice import asking
+from sema_runtime.llm import http
+from sema_runtime.llm import sema_provider as lisp_provider
+from sema_runtime.llm.error_hints import asking
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
 from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider
-from sema_runtime.llm.wire_common import error_text, status_error
+from sema_runtime.llm.tools import names as tool_names
+from sema_runtime.llm.wires import replies
+from sema_runtime.llm.wires.common import error_text, status_error
+from sema_runtime.support.json_input import loads
 
 MAX_CORRECTIONS = 7
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sema_runtime.net.sse import Event
-    from sema_runtime.tasks.feeds import Feed
+    from sema_runtime.tasks.bridge import Feed
 
 OnChunk = Callable[[str], Any]
 
 
 def wire_of(provider: Provider) -> Any:
     """The module of the provider's wire format: url, headers, body, parse, learn, splitter, StreamReader."""
-    return import_module(f"sema_runtime.llm.wire_{provider.wire}")
+    return import_module(f"sema_runtime.llm.wires.{provider.wire}")
 
 
 def send(provider: Provider, request: Request, model: str) -> Reply:
@@ -166,7 +169,7 @@ def stream(
         if reply.content:
             on_chunk(reply.content)
         return reply
-    from sema_runtime.tasks.feeds import feed
+    from sema_runtime.tasks.bridge import feed
 
     request, names = tool_names.sendable(request)
     with asking(provider, model):

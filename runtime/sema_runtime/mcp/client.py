@@ -9,17 +9,17 @@ import asyncio
 from typing import Any, NamedTuple
 
 from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer
-from sema_runtime.values.visible import tell
+from sema_runtime.support.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeVar
 
-    from sema_runtime.lib.children import Settings
     from sema_runtime.mcp.access import Access
     from sema_runtime.mcp.discovery import Challenge
     from sema_runtime.mcp.http import Endpoint
+    from sema_runtime.tasks.children import Settings
 
     T = TypeVar("T")
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 import re
 
-from sema_runtime.json_input import TooDeep, received
+from sema_runtime.support.json_input import TooDeep, received
 from sema_runtime.values.digits import TooManyDigits
 
 TYPE_CHECKING = False

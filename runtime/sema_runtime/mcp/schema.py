@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sema_runtime.llm.jsonable import to_sema
 from sema_runtime.llm.messages import ToolSchema
-from sema_runtime.llm.tools import Tool
+from sema_runtime.llm.tools.tool import Tool
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.maps import Map
 

@@ -13,11 +13,11 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 from stat import S_ISDIR, S_ISREG
 
-from sema_runtime.json_input import loads
-from sema_runtime.lib.private_files import make_folders, owned
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.tokens import credentials_of
-from sema_runtime.values.visible import tell
+from sema_runtime.support.json_input import loads
+from sema_runtime.support.private_files import make_folders, owned
+from sema_runtime.support.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class ScopedStore:
 
     def _write(self, name: str, data: bytes) -> None:
         """Replaces a file as a whole; a symbolic link in its place is removed, not followed."""
-        from sema_runtime.lib.replacing import Replacement, remove_leftovers
+        from sema_runtime.support.replacing import Replacement, remove_leftovers
 
         remove_leftovers(self.folder)
         path = os.path.join(self.folder, name)

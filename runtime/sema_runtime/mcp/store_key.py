@@ -74,7 +74,7 @@ def _of_file(name: str) -> bytes | None:
 
 
 def _to_file(name: str, key: bytes) -> None:
-    from sema_runtime.lib.replacing import Replacement
+    from sema_runtime.support.replacing import Replacement
 
     try:
         with Replacement(name, 0o600, sync=True) as file:

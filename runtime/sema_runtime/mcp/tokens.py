@@ -14,9 +14,9 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from sema_runtime.json_input import loads
-from sema_runtime.lib.private_files import make_folders
 from sema_runtime.mcp.protocol import Failure
+from sema_runtime.support.json_input import loads
+from sema_runtime.support.private_files import make_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def default_store() -> Store:
 
 def folder() -> str:
     """The directory of the file and of the locks."""
-    from sema_runtime.lib.system import sys_config_dir
+    from sema_runtime.lib.system.system import sys_config_dir
 
     return os.path.join(sys_config_dir(), "sema")
 
@@ -168,7 +168,7 @@ class FileStore:
     @contextmanager
     def _changed(self) -> Iterator[dict[str, Any]]:
         """The entries; what is changed in them stands in the file afterwards."""
-        from sema_runtime.lib.replacing import Replacement
+        from sema_runtime.support.replacing import Replacement
 
         with locked(f"{self.path}.lock"):
             servers = self._servers()

@@ -20,11 +20,11 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
+from sema_runtime.net.connection import Link, opened
 from sema_runtime.net.decoding import Unpacked, coding_of
-from sema_runtime.net.exchange import Broken, Exchanges
 from sema_runtime.net.failures import CONNECT_MS, IDLE_MS, Failure, cause_of, timed_out
 from sema_runtime.net.http import Part, Request, checked_header
-from sema_runtime.net.link import Link, opened
+from sema_runtime.net.http1 import Broken, Exchanges
 from sema_runtime.net.proxies import Proxy, proxy_for, tunnelled
 from sema_runtime.net.redirects import PORTS, checked_url, following
 

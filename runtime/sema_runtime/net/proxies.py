@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from sema_runtime.net.addresses import Address, address_of, allowed, embedded
-from sema_runtime.net.exchange import Exchanges, Headers
+from sema_runtime.net.connection import Link, opened
 from sema_runtime.net.failures import Failure
-from sema_runtime.net.link import Link, opened
+from sema_runtime.net.http1 import Exchanges, Headers
 
 VARIABLES = ("https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 SYSTEMS = ("darwin", "win32")  # that have settings of their own for it

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.tasks.scheduler import Scheduler
-    from sema_runtime.tasks.strands import Waiter
+    from sema_runtime.tasks.waiting import Waiter
 
 
 class Channel:

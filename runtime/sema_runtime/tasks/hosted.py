@@ -10,7 +10,7 @@ from greenlet import getcurrent  # type: ignore[import-untyped]
 
 from sema_runtime.tasks.promises import AsyncPromise
 from sema_runtime.tasks.scheduler import Scheduler
-from sema_runtime.tasks.strands import Task, Waiter
+from sema_runtime.tasks.waiting import Task, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-u
 
 from sema_runtime.tasks import NAP
 from sema_runtime.tasks.promises import CANCELLED, PENDING, AsyncPromise, Cancelled, Deadlock
-from sema_runtime.tasks.strands import Strand, Task, TaskGreenlet, Waiter
+from sema_runtime.tasks.waiting import Strand, Task, TaskGreenlet, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

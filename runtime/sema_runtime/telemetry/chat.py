@@ -157,7 +157,7 @@ def _used(tracer: Tracer, call: Call, used: Usage) -> dict[str, Any]:
 
 def _split(call: Call, used: Usage) -> tuple[float, float] | None:
     """(cost of the prompt, of the reply) in USD."""
-    from sema_runtime.llm import pricing
+    from sema_runtime.llm.budgets import pricing
 
     model = call.reply.model if call.reply is not None else call.model
     prompt = pricing.cost(model, call.provider, used.prompt, 0)

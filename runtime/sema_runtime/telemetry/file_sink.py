@@ -8,7 +8,7 @@ import os
 import threading
 from collections import deque
 
-from sema_runtime.lib.private_files import FILE_MODE
+from sema_runtime.support.private_files import FILE_MODE
 from sema_runtime.telemetry.spans import Span, warn
 
 PATIENCE = 3.0  # seconds that the end of the program waits for the file
@@ -21,7 +21,7 @@ def opened(path: str, bound: int) -> FileSink | None:
     try:
         descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), FILE_MODE)  # a pipe nobody reads fails at once
     except (OSError, ValueError) as error:
-        from sema_runtime.lib.file_access import reason
+        from sema_runtime.support.file_access import reason
 
         warn(f"can't write spans to {path}: {reason(error)}")
         return None

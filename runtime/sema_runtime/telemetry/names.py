@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.llm.budget import BudgetError
+from sema_runtime.llm.budgets.budget import BudgetError
 from sema_runtime.llm.errors import ProviderError
 from sema_runtime.values.errors import SemaError
 
@@ -25,7 +25,7 @@ def provider_name(name: str) -> str:
 
 def error_type(error: BaseException) -> str:
     """What kind of failure ended a call to a model: one of a few words, to count failures by."""
-    from sema_runtime.llm.lisp_provider import is_cancelled
+    from sema_runtime.llm.sema_provider import is_cancelled
 
     if is_cancelled(error) or not isinstance(error, Exception):
         return "cancelled"
@@ -41,12 +41,12 @@ def error_type(error: BaseException) -> str:
 
 def error_message(error: BaseException) -> str:
     """The text of an error, as `:message` has it, without keys."""
-    from sema_runtime.llm.lisp_provider import error_text, is_cancelled
+    from sema_runtime.llm.sema_provider import error_text, is_cancelled
 
     if is_cancelled(error):
         return "cancelled"
     if not isinstance(error, Exception):
         return "interrupted"
-    from sema_runtime.redaction import hidden
+    from sema_runtime.support.redaction import hidden
 
     return hidden(error.message if isinstance(error, SemaError) else error_text(error))

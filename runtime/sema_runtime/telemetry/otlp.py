@@ -179,7 +179,7 @@ class _FirstFailure(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if not self.said:
             self.said = True
-            from sema_runtime.redaction import hidden
+            from sema_runtime.support.redaction import hidden
 
             warn(hidden(record.getMessage(), self.secrets))
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from random import Random
 from time import time_ns
 
-from sema_runtime.values.visible import tell
+from sema_runtime.support.visible import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

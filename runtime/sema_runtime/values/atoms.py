@@ -33,7 +33,7 @@ class Keyword:
     def __call__(self, *args: Any) -> Any:
         global keyword_call
         if keyword_call is None:
-            from sema_runtime.lib.maps import keyword_call
+            from sema_runtime.lib.collections.maps import keyword_call
         return keyword_call(self, args)
 
     def __reduce__(self) -> tuple[Callable[[str], Keyword], tuple[str]]:
@@ -56,7 +56,7 @@ class Char:
         return char, (self.value,)
 
 
-keyword_call: Any = None  # of lib/maps.py, which needs this module first
+keyword_call: Any = None  # of lib/collections/maps.py, which needs this module first
 _symbols: dict[str, Symbol] = {}
 _keywords: dict[str, Keyword] = {}
 _chars: dict[str, Char] = {}

@@ -109,7 +109,7 @@ class Thrown(SemaError):
         return to_text(self.value)
 
     def display(self) -> str:
-        from sema_runtime.values.conditions import rethrown
+        from sema_runtime.conditions.describe import rethrown
 
         condition = rethrown(self)
         return f"User exception: {self.message}" if condition is None else str(condition["message"])

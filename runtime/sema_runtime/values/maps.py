@@ -331,7 +331,7 @@ def _restored(old: Map) -> dict[Any, Any]:
         except AttributeError:
             pass
         else:
-            from sema_runtime.lib.json import entries
+            from sema_runtime.lib.data.json import entries
 
             old.d = found = entries(raw)
             del old.raw

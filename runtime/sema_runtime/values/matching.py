@@ -69,7 +69,7 @@ def destructure_map(value: Any) -> Any:
 
 def _items_or_error(value: Any) -> Any:
     """The items of another sequence of Python. Raises `expected list or vector` for anything else."""
-    from sema_runtime.lib.sequences import seq
+    from sema_runtime.values.sequences import seq
 
     return seq(value)
 
@@ -102,7 +102,7 @@ def _other_items(value: Any, who: str) -> Any:
     got = type_name(value)
     if got == "mutable-array":
         return list(value.items)
-    from sema_runtime.lib.sequences import foreign_items
+    from sema_runtime.values.sequences import foreign_items
 
     items = value if isinstance(value, list | tuple) else foreign_items(value)
     if items is not None:

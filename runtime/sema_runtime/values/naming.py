@@ -23,7 +23,7 @@ def function_name(function: Any) -> str:
     if code is None:
         inner = getattr(function, "func", None) or getattr(function, "__func__", None)
         return function_name(inner) if inner is not None else str(getattr(function, "__name__", ANONYMOUS))
-    from sema_runtime.values.tracebacks import sema_names
+    from sema_runtime.conditions.tracebacks import sema_names
 
     return name_of_code(code.co_name, sema_names(code, function.__globals__))
 

@@ -7,15 +7,6 @@ import asyncio
 from contextlib import suppress
 from contextvars import copy_context
 
-from sema_runtime.lib.http_responses import (
-    FILE,
-    FILE_PATH,
-    FILE_TYPE,
-    HEADERS,
-    STREAM,
-    STREAM_HANDLER,
-    WEBSOCKET,
-)
 from sema_runtime.tasks.promises import CANCELLED
 from sema_runtime.values.digits import small
 from sema_runtime.values.maps import Map
@@ -29,6 +20,15 @@ from sema_runtime.web.messages import (
     with_body,
 )
 from sema_runtime.web.reports import report_request
+from sema_runtime.web.responses import (
+    FILE,
+    FILE_PATH,
+    FILE_TYPE,
+    HEADERS,
+    STREAM,
+    STREAM_HANDLER,
+    WEBSOCKET,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.tasks.scheduler import Scheduler
-    from sema_runtime.tasks.strands import Task
+    from sema_runtime.tasks.waiting import Task
     from sema_runtime.values.atoms import Keyword
 
     Scope = dict[str, Any]

@@ -70,7 +70,7 @@ def _parsed_quietly(text: str) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    from sema_runtime.lib.json import json_decode
+    from sema_runtime.lib.data.json import json_decode
 
     try:
         return json_decode(text)

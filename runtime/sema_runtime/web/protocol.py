@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from websockets.frames import Frame
 
-    from sema_runtime.tasks.strands import Task
+    from sema_runtime.tasks.waiting import Task
     from sema_runtime.web.app import Application
     from sema_runtime.web.messages import Headers
 

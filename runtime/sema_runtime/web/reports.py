@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-from sema_runtime.values.visible import visible
+from sema_runtime.support.visible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def report_request(scope: Any, error: BaseException) -> None:
 
 def report(what: str, error: BaseException) -> None:
     """Says what went wrong, and where."""
-    from sema_runtime.values.conditions import describe
+    from sema_runtime.conditions.describe import describe
 
     described = describe(error)
     lines = [f"{what}: {described.message}"]

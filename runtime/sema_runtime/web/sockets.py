@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from sema_runtime.lib.http_responses import WEBSOCKET, WS_HANDLER, WS_REQUEST
 from sema_runtime.tasks.promises import CANCELLED
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import type_error
@@ -14,6 +13,7 @@ from sema_runtime.web.app import BROKEN, Gone, special
 from sema_runtime.web.messages import Refused, request_map, response_parts, text_response
 from sema_runtime.web.origins import origin_allowed
 from sema_runtime.web.reports import report_request
+from sema_runtime.web.responses import WEBSOCKET, WS_HANDLER, WS_REQUEST
 from sema_runtime.web.streams import LIMIT, Closed, Outbox
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.tasks.scheduler import Scheduler
-    from sema_runtime.tasks.strands import Waiter
+    from sema_runtime.tasks.waiting import Waiter
     from sema_runtime.web.app import Application, Receive, Scope, Send
     from sema_runtime.web.messages import Headers
 

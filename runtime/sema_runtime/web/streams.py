@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from sema_runtime.lib.text_args import text_of
+from sema_runtime.support.text_arguments import text_of
 from sema_runtime.tasks.promises import CANCELLED
 from sema_runtime.values.errors import SemaError
 from sema_runtime.web.reports import report_request
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.tasks.scheduler import Scheduler
-    from sema_runtime.tasks.strands import Waiter
+    from sema_runtime.tasks.waiting import Waiter
     from sema_runtime.web.app import Application, Receive, Scope, Send
     from sema_runtime.web.messages import Headers
 

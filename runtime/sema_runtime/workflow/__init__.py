@@ -7,7 +7,7 @@ From Python: `start(function, ...)` runs a Sema function that holds a workflow a
         print(event.name)
     envelope = await handle
 
-Finished runs are read with `sema_runtime.workflow.reading`.
+Finished runs are read with `sema_runtime.workflow.read.recorded_run`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from sema_runtime.workflow.handle import Handle
-    from sema_runtime.workflow.recording import Replayed
+    from sema_runtime.workflow.replay.recording import Replayed
+    from sema_runtime.workflow.run.handle import Handle
 
 
 def start(
@@ -48,15 +48,15 @@ def start(
     """
     from dataclasses import replace
 
-    from sema_runtime.workflow.handle import Handle
-    from sema_runtime.workflow.scope import Settings
+    from sema_runtime.workflow.run.handle import Handle
+    from sema_runtime.workflow.run.scope import Settings
 
     settings = Settings.from_environment()
     folder = settings.root if root is None else os.fspath(root)
     begins_with = None
     if fork is not None:
-        from sema_runtime.workflow.fork import code_version_of, finished_at
-        from sema_runtime.workflow.origin import Fork
+        from sema_runtime.workflow.journal.origin import Fork
+        from sema_runtime.workflow.replay.fork import code_version_of, finished_at
 
         code_version = code_version or code_version_of(folder, fork)
         begins_with = Fork(fork, at, None if at is None else finished_at(folder, fork, at))
@@ -80,8 +80,8 @@ def start(
 def latest(root: str | os.PathLike[str] | None = None) -> str | None:
     """The id of the run that was written last, as `latest` on the command line: of a run inside of another one, that of
     the outermost. None when there is none. root: as for `start`."""
-    from sema_runtime.workflow import nested
-    from sema_runtime.workflow.scope import Settings
+    from sema_runtime.workflow.journal import nested
+    from sema_runtime.workflow.run.scope import Settings
 
     return nested.latest(Settings.from_environment().root if root is None else os.fspath(root))
 
@@ -96,9 +96,9 @@ async def replayed(
     from contextlib import suppress
     from dataclasses import replace
 
-    from sema_runtime.workflow import scope
-    from sema_runtime.workflow.handle import Handle
-    from sema_runtime.workflow.recording import Recording
+    from sema_runtime.workflow.replay.recording import Recording
+    from sema_runtime.workflow.run import scope
+    from sema_runtime.workflow.run.handle import Handle
 
     settings = scope.Settings.from_environment()
     recording = Recording(settings.root if root is None else os.fspath(root), run_id)

@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 from stat import S_ISDIR, S_ISREG
 
-from sema_runtime.lib.private_files import make_folders
-from sema_runtime.lib.replacing import take_place
+from sema_runtime.support.private_files import make_folders
+from sema_runtime.support.replacing import take_place
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.approvals.records import Decision, Request, parsed, text_of
 

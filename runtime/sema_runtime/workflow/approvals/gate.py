@@ -9,15 +9,17 @@ from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import Map
-from sema_runtime.workflow import approvals, events, scope
+from sema_runtime.workflow import approvals
 from sema_runtime.workflow.approvals import files, records
 from sema_runtime.workflow.approvals.records import REJECT, Decision, Request
+from sema_runtime.workflow.journal import events
+from sema_runtime.workflow.run import scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.workflow.run import Run
+    from sema_runtime.workflow.run.run import Run
 
 
 class RunPaused(scope.Stop):

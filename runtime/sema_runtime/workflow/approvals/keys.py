@@ -6,7 +6,7 @@ import os
 from base64 import b64decode, b64encode
 from contextlib import suppress
 
-from sema_runtime.lib.private_files import make_folders
+from sema_runtime.support.private_files import make_folders
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        from sema_runtime.lib.extras import extra_missing
+        from sema_runtime.support.extras import extra_missing
 
         raise extra_missing("workflow approvals", "cryptography", "approvals") from None
     return ed25519
@@ -66,7 +66,7 @@ def _create(path: str, text: str, permissions: int) -> None:
 def of_this_user() -> Any:
     """The key with which the user decides on the terminal: made when it is first needed, kept in the user's folder.
     Raises SemaError when it can't be kept there."""
-    from sema_runtime.home import in_home
+    from sema_runtime.support.home import in_home
 
     path = in_home("approvals", "private-key")
     if not os.path.exists(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sema_runtime.values.visible import visible
+from sema_runtime.support.visible import visible
 from sema_runtime.workflow.approvals.records import APPROVE, LONGEST, REJECT, Request
 
 QUESTION = "Approve? [y]es, [n]o, anything else: later "
@@ -27,7 +27,7 @@ def asked(request: Request) -> tuple[str | None, str | None]:
 
 def _answer(question: str) -> str | None:
     """The line that answers a question, None at the end of the input."""
-    from sema_runtime.lib.inputs import standard_input
+    from sema_runtime.tasks.inputs import standard_input
     from sema_runtime.values.errors import SemaError
 
     try:
@@ -42,7 +42,7 @@ def _answer(question: str) -> str | None:
 
 def _forget_what_was_typed() -> None:
     """Keys that were pressed before the question was there don't answer it."""
-    from sema_runtime.lib.inputs import standard_input
+    from sema_runtime.tasks.inputs import standard_input
 
     if sys.stdin is None or not sys.stdin.isatty():
         return

@@ -9,7 +9,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 
-from sema_runtime.json_input import loads
+from sema_runtime.support.json_input import loads
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False

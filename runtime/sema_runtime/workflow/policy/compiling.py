@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sema_runtime.lib.tools import SUBJECT_KEYS
+from sema_runtime.lib.llm.tools import SUBJECT_KEYS
 from sema_runtime.llm.jsonable import is_map, is_sequence, pairs
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.typenames import type_name
@@ -84,8 +84,8 @@ def fingerprint_of(name: str, entries: dict[Any, Any]) -> str:
     """Of a policy: SHA-256 over its name and its rules as JSON with sorted keys."""
     from hashlib import sha256
 
-    from sema_runtime.llm.compact_json import dumps
     from sema_runtime.llm.jsonable import to_json
+    from sema_runtime.support.compact_json import dumps
 
     text = f"{name}\0{dumps(to_json(entries))}"
     return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -245,7 +245,7 @@ def _output(section: Section | None) -> Output | None:
 
 def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
     """Maps with an :id and a :contains or :regex; under :require, plain strings too."""
-    from sema_runtime.lib.regex import Compiled
+    from sema_runtime.lib.text.regex import Compiled
 
     found: dict[str, TextRule] = {}
     if key == "require" and not any(is_map(one) for one in section.items(key)):
@@ -295,7 +295,7 @@ def _metadata(section: Section | None) -> tuple[str, ...]:
 def _events(section: Section | None) -> tuple[str, ...]:
     if section is None:
         return ()
-    from sema_runtime.workflow.events import EVENTS
+    from sema_runtime.workflow.journal.events import EVENTS
 
     known = [name for name in EVENTS if name not in ("run.ended", "journal.overflow", "memory")]
     return tuple(section.one_of("require-events", name, known) for name in section.names("require-events"))

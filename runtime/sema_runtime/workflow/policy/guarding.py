@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from sema_runtime.llm.messages import Reply, Request, ToolCall
 from sema_runtime.values.errors import LlmError, PolicyDenied
-from sema_runtime.workflow.events import (
+from sema_runtime.workflow.journal.events import (
     PolicyBypassed,
     PolicyChecked,
     PolicyFlagged,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.llm.calls import Call
-    from sema_runtime.llm.tools import Tool
+    from sema_runtime.llm.tools.tool import Tool
     from sema_runtime.workflow.policy.texts import Finding, Scan
 
     Record = Callable[..., None]
@@ -316,7 +316,7 @@ def _subject(request: Request, targets: list[str]) -> str:
 
 def _replaying() -> bool:
     """Whether a tape gives all answers: then nobody is asked. Its keys say that the policy allowed it then."""
-    from sema_runtime.llm import cassette
+    from sema_runtime.llm.recordings import cassette
 
     tape = cassette.current()
     return tape is not None and tape.mode == "replay"

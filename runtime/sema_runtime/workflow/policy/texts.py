@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sema_runtime.json_input import loads
+from sema_runtime.support.json_input import loads
 from sema_runtime.workflow.policy import detectors
 from sema_runtime.workflow.policy.rules import BLOCK, REDACT, Field, Output, Policy, TextRule
 
@@ -116,7 +116,7 @@ def _count(rule: TextRule, text: str) -> int:
 
 @lru_cache(256)
 def _compiled(pattern: str, ascii_text: bool) -> Any:
-    from sema_runtime.lib.regex import Compiled
+    from sema_runtime.lib.text.regex import Compiled
 
     return Compiled(pattern, ascii_text)
 

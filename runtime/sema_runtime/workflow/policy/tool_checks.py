@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sema_runtime.llm import schema
 from sema_runtime.llm.jsonable import is_map, pairs, to_sema
-from sema_runtime.llm.tools import Tool
+from sema_runtime.llm.tools import schema
+from sema_runtime.llm.tools.tool import Tool
 from sema_runtime.values.atoms import keyword
 from sema_runtime.workflow.policy import matching
 from sema_runtime.workflow.policy.matching import Unreadable

@@ -19,8 +19,8 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sema_runtime.workflow.fold import Records
-    from sema_runtime.workflow.segments import Segment
+    from sema_runtime.workflow.journal.segments import Segment
+    from sema_runtime.workflow.read.reducer import Records
 
 HEAD = struct.Struct("=IQII")  # number of the file, where the piece begins, its length, that of the records
 LEAD = 2  # pieces that the server has before it while the process does one
@@ -86,8 +86,8 @@ class Ahead:
 
 def main(folder: str, first: int, begin: int, size: int) -> None:
     """The process itself."""
-    from sema_runtime.workflow.fold import records_of
-    from sema_runtime.workflow.segments import Segment, segment_files
+    from sema_runtime.workflow.journal.segments import Segment, segment_files
+    from sema_runtime.workflow.read.reducer import records_of
 
     os.set_blocking(0, False)
     at = there = 0  # pieces: where this process is, and how many the server has come to

@@ -7,19 +7,19 @@ from bisect import bisect_left
 from functools import reduce
 from time import time
 
-from sema_runtime.workflow import origin, outcomes
-from sema_runtime.workflow.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
-from sema_runtime.workflow.fold import CHECKPOINT
-from sema_runtime.workflow.journal import segment_name
-from sema_runtime.workflow.lines import fields_of
-from sema_runtime.workflow.segments import about
-from sema_runtime.workflow.totals import Inside
+from sema_runtime.workflow.journal import origin, outcomes
+from sema_runtime.workflow.journal.parser import fields_of
+from sema_runtime.workflow.journal.segments import about
+from sema_runtime.workflow.journal.writer import segment_name
+from sema_runtime.workflow.read.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
+from sema_runtime.workflow.read.reducer import CHECKPOINT
+from sema_runtime.workflow.read.totals import Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.workflow.fold import Fold
+    from sema_runtime.workflow.read.reducer import Fold
     from sema_runtime.workflow.viewer.journal import Branch, Journal
 
     Row = dict[str, Any]

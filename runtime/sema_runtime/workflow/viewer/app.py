@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from sema_runtime.workflow.totals import Inside
+    from sema_runtime.workflow.read.totals import Inside
     from sema_runtime.workflow.viewer.journal import Journal
 
     Scope = dict[str, Any]
@@ -320,7 +320,7 @@ async def disconnected(receive: Receive, stopping: asyncio.Event) -> None:
 def index_rows(root: Path) -> list[Any]:
     """The rows of index.db; [] when there is none to be had."""
     try:
-        from sema_runtime.workflow.index import rows
+        from sema_runtime.workflow.read.index import rows
 
         return rows(str(root))
     except Exception:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import threading
 from time import time
 
-from sema_runtime.json_input import loads
+from sema_runtime.support.json_input import loads
 from sema_runtime.values.errors import SemaError
-from sema_runtime.workflow.lines import fields_of
+from sema_runtime.workflow.journal.parser import fields_of
 from sema_runtime.workflow.viewer.guard import safe_segment
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def seam(name: str) -> Callable[..., Any]:
     from importlib import import_module
 
     try:
-        return getattr(import_module("sema_runtime.workflow.mcp_auth"), name)  # type: ignore[no-any-return]
+        return getattr(import_module("sema_runtime.workflow.run.logins"), name)  # type: ignore[no-any-return]
     except (ImportError, AttributeError):
         raise SemaError("log in on the command line: sema mcp login URL") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.json_input import loads
+from sema_runtime.support.json_input import loads
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False

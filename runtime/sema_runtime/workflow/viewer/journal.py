@@ -6,19 +6,19 @@ from array import array
 from contextlib import suppress
 from heapq import heappop, heappush
 
-from sema_runtime.workflow import nested
-from sema_runtime.workflow.columns import RUNNING, Usage
-from sema_runtime.workflow.fold import RESULT, STARTED
-from sema_runtime.workflow.reader import Reader
-from sema_runtime.workflow.segments import Segment
+from sema_runtime.workflow.journal import nested
+from sema_runtime.workflow.journal.segments import Segment
+from sema_runtime.workflow.read.columns import RUNNING, Usage
+from sema_runtime.workflow.read.follower import Reader
+from sema_runtime.workflow.read.reducer import RESULT, STARTED
 from sema_runtime.workflow.viewer.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sema_runtime.workflow.fold import Fold, Phase, Records
-    from sema_runtime.workflow.nested import Nested
+    from sema_runtime.workflow.journal.nested import Nested
+    from sema_runtime.workflow.read.reducer import Fold, Phase, Records
 
 
 class Journal(Reader):

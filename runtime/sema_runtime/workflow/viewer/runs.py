@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sema_runtime.workflow import outcomes
-from sema_runtime.workflow.journal import segment_name
-from sema_runtime.workflow.segments import first_event, last_event
-from sema_runtime.workflow.totals import Totaller
+from sema_runtime.workflow.journal import outcomes
+from sema_runtime.workflow.journal.segments import first_event, last_event
+from sema_runtime.workflow.journal.writer import segment_name
+from sema_runtime.workflow.read.totals import Totaller
 from sema_runtime.workflow.viewer.journal import Journal
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from sema_runtime.lib.extras import extra_missing
+from sema_runtime.support.extras import extra_missing
 from sema_runtime.tasks import NAP
 from sema_runtime.values.errors import SemaError
 

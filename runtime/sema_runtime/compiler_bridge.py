@@ -1,0 +1,322 @@
+"""The only door from the runtime to the compiler: `eval`, `read`, `macroexpand`, `load` and `import` of Sema text.
+
+A compiled program works without the compiler until it comes here; then a clear error says what is missing.
+Every function that runs code takes the globals of the module that asks; names are bound there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sema_runtime.support.home import in_home
+from sema_runtime.values.atoms import Symbol, symbol
+from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import MISSING
+from sema_runtime.values.naming import program_globals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from semac.session import Session
+
+SESSION = "__sema_session__"
+NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
+
+EXPORTS = "__sema_exports__"
+SHIPPED = os.path.join(os.path.dirname(__file__), "packages")  # packages that need no installation: sema/patterns
+
+_imported: dict[str, ModuleType] = {}  # by the name in sys.modules
+_running: list[str] = []  # canonical paths of the files being loaded, outermost first
+
+
+def _compiler(part: str, what: str) -> ModuleType:
+    from importlib import import_module
+
+    try:
+        return import_module(f"semac.{part}")
+    except ModuleNotFoundError as missing:
+        if not (missing.name or "").startswith("semac"):
+            raise
+        raise SemaError(NO_COMPILER.format(what=what)) from None
+
+
+def read_text(text: str) -> Any:
+    """The first form of the text, nil when there is none. Raises ReaderError."""
+    return _compiler("syntax.reader", "read").read_one(text)
+
+
+def read_many(text: str) -> List:
+    """All forms of the text. Raises ReaderError."""
+    forms: List = _compiler("syntax.reader", "read-many").read_program(text)
+    return forms
+
+
+def check_workflows(text: str) -> list[Any]:
+    """What is wrong with the workflows in a text: the `Diagnostic`s of semac/diagnostics/workflow_check.py."""
+    found: list[Any] = _compiler("diagnostics.workflow_check", "workflow/check").check_text(text)
+    return found
+
+
+def session_of(namespace: dict[str, Any], what: str) -> Session:
+    """The session that runs a module's globals; a module imported as plain Python gets one now."""
+    found = namespace.get(SESSION)
+    if found is None:
+        file = namespace.get("__file__") or "<input>"
+        found = _compiler("session", what).Session(file, closed=False, namespace=namespace)
+        if file.endswith(".sema"):  # compiled before, perhaps in another process: its macros are in its source
+            found.macros = _compiler("imports.interface", what).macros_of(file)
+        from sema_runtime.conditions.describe import global_names
+
+        found.names = set(global_names(namespace))
+    session: Session = found
+    return session
+
+
+def eval_form(form: Any, namespace: dict[str, Any]) -> Any:
+    """The value of a form, evaluated among the globals of a module."""
+    return session_of(namespace, "eval").run_form(form)
+
+
+def macroexpand(form: Any, namespace: dict[str, Any]) -> Any:
+    """The form with its macro call replaced, once; anything else is given back."""
+    if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
+        return form
+    name = form.items[0].name
+    macros = session_of(namespace, "macroexpand").macros
+    macro = macros.get(name) or _compiler("expand.environment", "macroexpand").prelude().get(name)
+    return form if macro is None else macro.transformer(*form.items[1:])
+
+
+def install_importer() -> None:
+    """Makes .sema files importable from Python in this interpreter."""
+    _compiler("imports.finder", "imports of .sema files").install()
+
+
+# Files
+
+
+def load_file(path: Any, namespace: dict[str, Any]) -> Any:
+    """Runs a file among the globals of a module, every time; gives the value of its last form."""
+    found = _checked_path("load", path, namespace)
+    session = session_of(namespace, "load")
+    before = namespace.get("__file__")
+    namespace["__file__"] = found
+    try:
+        return _guarded(found, lambda text: _run(session, text, found), _text("load", path, found))
+    finally:
+        namespace["__file__"] = before
+
+
+def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
+    """Runs a module file, once, and binds the names given, or all that it exports."""
+    base = namespace.get("__file__")
+    if type(path) is not str:
+        type_error("string", path)
+    found = resolve(path, base)
+    if found != _shipped(path):  # those are a part of the language, in a sandbox too
+        _allow("import", found)
+    module = _module(path, found, base)
+    exported = exports(module)
+    for name in names or exported:
+        if name in exported:
+            value = getattr(module, python_name(name, vars(module)), MISSING)
+            if value is not MISSING:  # a macro is no value, and was taken over by the compiler
+                bind(name, value, namespace)
+        elif not _is_macro(name, module):
+            raise SemaError(f"import: module does not export '{name}'")
+
+
+def _module(shown: str, path: str, base: str | None) -> ModuleType:
+    known = base is not None and os.path.isfile(base)
+    try:
+        module: ModuleType = _compiler("imports.finder", "import").import_file(path, base if known else None)
+    except OSError as error:
+        from sema_runtime.lib.files.files import reason
+
+        raise IoError(f"import {shown}: {reason(error)}") from None
+    _imported[module.__name__] = module
+    return module
+
+
+def exports(module: ModuleType) -> list[str]:
+    """The Sema names that a module offers: those of its `export`, without one all its definitions."""
+    known: list[str] | None = getattr(module, EXPORTS, None)
+    if known is None:
+        known = _declared_exports(module)
+        setattr(module, EXPORTS, known)
+    return known
+
+
+def _declared_exports(module: ModuleType) -> list[str]:
+    text = _source(module)
+    declared: list[str] | None = None
+    if "(module" in text:
+        declared = _compiler("imports.interface", "import").module_body(list(read_many(text)))[1]
+    if declared is not None:
+        return declared
+    own = program_globals(vars(module))
+    return sorted(name for name, python in own.items() if hasattr(module, python))
+
+
+def _is_macro(name: str, module: ModuleType) -> bool:
+    """Whether a module's source defines a macro of that name; the compiler took it over where it met the import."""
+    modules = _compiler("imports.interface", "import")
+    forms = modules.module_body(list(read_many(_source(module))))[0]
+    return any(
+        modules.head_of(form) in ("defmacro", "define-syntax") and form.items[1:2] == [symbol(name)] for form in forms
+    )
+
+
+def _source(module: ModuleType) -> str:
+    files = _compiler("imports.finder", "import")
+    text: str = files.decode(files.read(module.__file__), module.__file__)
+    return text
+
+
+def forget() -> bool:
+    """Has files that were imported run again when they are imported the next time. Whether there were any."""
+    any_imported = bool(_imported)
+    for name in _imported:
+        sys.modules.pop(name, None)
+    _imported.clear()
+    _running.clear()
+    return any_imported
+
+
+def _run(session: Session, text: str, path: str) -> Any:
+    return session.execute(session.compile(text, path), drain=False)
+
+
+def bind(name: str, value: Any, namespace: dict[str, Any]) -> None:
+    """Defines a global of a module that is running, for an import whose names the compiler may not have known."""
+    session = namespace.get(SESSION)
+    if session is not None:
+        session.bind(name, value)
+        return
+    namespace[program_globals(namespace).setdefault(name, python_name(name, namespace))] = value
+
+
+def python_name(name: str, namespace: dict[str, Any]) -> str:
+    """The Python name that a compiled module gives to a Sema name."""
+    known = program_globals(namespace)
+    if name in known:
+        return known[name]
+    for python, sema in namespace.get("__sema_names__", {}).items():
+        if sema == name and python in namespace:
+            return str(python)
+    mangled: str = _compiler("ir.identifiers", "import").mangle(name)
+    return mangled
+
+
+def _guarded(path: str, run: Any, text: str) -> Any:
+    """Runs a file's text; an error when the file is being run already."""
+    canonical = os.path.realpath(path)
+    if canonical in _running:
+        circle = [*_running[_running.index(canonical) :], canonical]
+        raise SemaError(f"cyclic import detected: {' -> '.join(circle)}")
+    _running.append(canonical)
+    try:
+        return run(text)
+    finally:
+        _running.pop()
+
+
+def _checked_path(what: str, path: Any, namespace: dict[str, Any]) -> str:
+    if type(path) is not str:
+        type_error("string", path)
+    found = beside(path, namespace.get("__file__"))
+    _allow(what, found)
+    return found
+
+
+def _allow(what: str, path: str) -> None:
+    from sema_runtime import capabilities
+
+    capabilities.require(what, "fs-read")
+    capabilities.check_path(what, path)
+
+
+def _text(what: str, shown: str, path: str) -> str:
+    from sema_runtime.lib.files.files import reason
+
+    try:
+        data: bytes = _compiler("imports.finder", what).read(path)
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise IoError(f"{what} {shown}: {reason(error)}") from None
+
+
+# Where a module is found
+
+
+def beside(path: str, base: str | None) -> str:
+    """A relative path, seen from the directory of the file base (from the current one when base is no file)."""
+    if os.path.isabs(path) or base is None or base.startswith("<"):
+        return path
+    return os.path.join(os.path.dirname(base), path)
+
+
+def resolve(spec: str, base: str | None) -> str:
+    """The path of the file that `(import "spec")` means: a file beside base, or one of a package.
+
+    A package that comes with the runtime wins over an installed one of the same name.
+    """
+    if not spec:
+        raise ArityError("import", "1+", 0)
+    if not is_package(spec):
+        return beside(spec, base)
+    for segment in spec.split("/"):
+        if segment in (".", "..", ""):
+            raise SemaError(f"invalid package spec: path traversal not allowed: {spec}")
+    shipped = _shipped(spec)
+    if shipped is not None:
+        return shipped
+    root = os.path.join(packages_dir(), spec)
+    if os.path.isfile(root + ".sema"):
+        return root + ".sema"
+    entry = _entrypoint(os.path.join(root, "sema.toml"))
+    for candidate in (entry, "package.sema"):
+        if candidate is not None and os.path.isfile(os.path.join(root, candidate)):
+            return os.path.join(root, candidate)
+    raise SemaError(f"package not found: {spec}", f"Run: sema pkg add {spec}")
+
+
+def _shipped(spec: str) -> str | None:
+    """The file of a package that comes with the runtime; None for any other spec, and for paths."""
+    if not is_package(spec) or ".." in spec.split("/"):
+        return None
+    path = os.path.join(SHIPPED, spec + ".sema")
+    return path if os.path.isfile(path) else None
+
+
+def is_package(spec: str) -> bool:
+    """Whether an import spec names a package and not a file."""
+    if (
+        spec.startswith(("./", "../", "/"))
+        or spec.endswith(".sema")
+        or any(mark in spec for mark in ("://", "\\", ":"))
+    ):
+        return False
+    return "/" in spec or os.path.isdir(os.path.join(packages_dir(), spec))
+
+
+def packages_dir() -> str:
+    """Where packages are installed."""
+    return in_home("packages")
+
+
+def _entrypoint(manifest: str) -> str | None:
+    if not os.path.isfile(manifest):
+        return None
+    import tomllib
+
+    with open(manifest, "rb") as file:
+        data = tomllib.load(file)
+    package = data.get("package")
+    found = package.get("entrypoint") if isinstance(package, dict) else None
+    found = found or data.get("entrypoint")
+    return found if isinstance(found, str) else None

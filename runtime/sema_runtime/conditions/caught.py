@@ -1,0 +1,42 @@
+"""`(:key e)` and `(:key (:value e))` of a caught error `e`, which most handlers do with it and nothing else."""
+
+from __future__ import annotations
+
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import DivisionByZero, Rethrown, SemaError, Thrown, ThrownMap
+from sema_runtime.values.lookup import keyword_get
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TYPE, VALUE, USER, EVAL = keyword("type"), keyword("value"), keyword("user"), keyword("eval")
+
+
+def condition_field(exc: BaseException, key: Keyword) -> Any:
+    """The entry of the condition map of an error, without making the map where that is possible."""
+    kind = type(exc)
+    if key is TYPE:
+        if kind is ThrownMap or kind is Thrown:
+            return USER
+        if kind is DivisionByZero:
+            return EVAL
+        if isinstance(exc, SemaError) and kind is not Rethrown:
+            return keyword(exc.kind)
+    elif key is VALUE:
+        if kind is Thrown:
+            return exc.args[0]
+        if isinstance(exc, ThrownMap):
+            return exc.value
+    from sema_runtime.conditions.describe import condition_map
+
+    return condition_map(exc).d.get(key)
+
+
+def thrown_field(exc: BaseException, key: Keyword) -> Any:
+    """`(:key (:value e))`: the entry of a thrown map."""
+    if type(exc) is ThrownMap:
+        held = exc.args[0]
+        if type(held) is dict:
+            return held.get(key)
+    return keyword_get(condition_field(exc, VALUE), key)

@@ -1,0 +1,171 @@
+"""What a program and a user see of an error: the map that `catch` binds, and the parts of a rendered message."""
+
+from __future__ import annotations
+
+from sema_runtime.conditions.tracebacks import (
+    Frame,
+    innermost,
+    is_ours,
+    raw_calls,
+    sema_frames,
+    sema_names,
+)
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
+from sema_runtime.values.lists import EMPTY, List, delayed_list
+from sema_runtime.values.maps import Map
+from sema_runtime.values.naming import name_of_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+TYPE = keyword("type")
+MESSAGE = keyword("message")
+STACK_TRACE = keyword("stack-trace")
+PYTHON_EXCEPTION = keyword("python-exception")
+NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
+_NAMES = "reader eval type-error arity unbound user io llm python permission-denied policy-denied cancelled timeout"
+KINDS = {name: keyword(name) for name in _NAMES.split()}
+KIND_KEYWORDS = frozenset(KINDS.values())
+
+
+class Described:
+    """An error to show. message: the display text; hint, note: advice or None; frames: innermost first;
+    place: (line, column) in the source text for an error of the reader, else None."""
+
+    __slots__ = ("frames", "hint", "message", "note", "place")
+
+    def __init__(
+        self, message: str, hint: str | None, note: str | None, frames: list[Frame], place: tuple[int, int] | None
+    ) -> None:
+        self.message = message
+        self.hint = hint
+        self.note = note
+        self.frames = frames
+        self.place = place
+
+
+def condition_of(exc: BaseException) -> SemaError:
+    """The condition an exception stands for; one of Python's is translated."""
+    if isinstance(exc, SemaError):
+        return exc
+    from sema_runtime.conditions.translate import translated
+
+    return translated(exc)
+
+
+def rethrown(exc: BaseException) -> Map | None:
+    """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
+    if not isinstance(exc, Rethrown):
+        return None
+    entries = exc.value.d
+    return exc.value if entries.get(TYPE) in KIND_KEYWORDS and type(entries.get(MESSAGE)) is str else None
+
+
+def condition_map(exc: BaseException) -> Map:
+    """What `catch` binds: `:type`, `:message`, `:stack-trace` and the entries of the error's kind."""
+    error = condition_of(exc)
+    thrown = rethrown(exc)
+    if thrown is not None:
+        trace = thrown.d.get(STACK_TRACE)
+        kept = type(trace) is List and len(trace) > 0
+        return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc, error)})
+    entries: dict[Any, Any] = {
+        TYPE: KINDS.get(error.kind) or keyword(error.kind),
+        MESSAGE: _catch_message(error),
+        STACK_TRACE: _trace(exc, error),
+    }
+    for name, value in error.fields.items():
+        entries[keyword(name.replace("_", "-"))] = value
+    if error.kind == "python" and error is not exc:
+        entries[PYTHON_EXCEPTION] = exc  # here and not in the fields, where it would be a cycle
+    return Map(entries)
+
+
+def _catch_message(error: SemaError) -> str:
+    place = source_place(error) if isinstance(error, ReaderError) else None
+    return f"{error.message} at {place[0]}:{place[1]}" if place is not None else error.message
+
+
+def source_place(error: SemaError) -> tuple[int, int] | None:
+    """(line, column) in the source text where the reader or the compiler found the error."""
+    span = getattr(error, "span", None)
+    return None if span is None else (span[0], span[1])
+
+
+def _trace(exc: BaseException, error: SemaError) -> List:
+    from sema_runtime.conditions.stack_trace import shown_frames, stack_calls
+
+    calls = stack_calls(exc)
+    if all(is_ours(call[1]) for call in calls):
+        return EMPTY
+    return delayed_list(lambda: list(map(_entry, _with_operator(shown_frames(calls), error))))
+
+
+def _entry(frame: Frame) -> Map:
+    """A frame as an item of `:stack-trace`."""
+    return Map({NAME: frame.name, LINE: frame.line, COL: frame.col} if frame.line else {NAME: frame.name})
+
+
+def _with_operator(frames: list[Frame], error: SemaError) -> list[Frame]:
+    """The frames of an error; an operator that was compiled into its caller is shown as if it had a frame."""
+    operator = "throw" if isinstance(error, Thrown) else getattr(error, "operator", None)
+    if operator is not None and frames and frames[0].name != operator:
+        caller = frames[0]
+        frames.insert(0, Frame(operator, caller.file, caller.line, caller.col))
+    return frames
+
+
+def describe(exc: BaseException) -> Described:
+    """The parts of the message for an error that nobody caught."""
+    error = condition_of(exc)
+    frames = _with_operator(sema_frames(raw_calls(exc)), error)
+    thrown = rethrown(exc)
+    if thrown is not None:
+        return Described(thrown.d[MESSAGE], None, None, frames, None)
+    hint = error.hint
+    if hint is None and isinstance(error, UnboundError):
+        hint = unbound_hint(error.fields["name"], exc)
+    elif error.kind in ("type-error", "arity"):
+        from sema_runtime.conditions.usage import usage_hint
+
+        hint = usage_hint(error, exc)
+    return Described(error.display(), hint, error.note, frames, source_place(error))
+
+
+def unbound_hint(name: str, exc: BaseException) -> str | None:
+    """Advice for an unbound name, from the names of the reference and of the program that failed."""
+    from sema_runtime.conditions.hints import for_unbound
+
+    return for_unbound(name, program_names(exc))
+
+
+def program_names(exc: BaseException) -> list[str]:
+    """The Sema names of the globals of the compiled module where an error came up."""
+    place = innermost(exc)
+    frame = place[0] if place else None
+    while frame is not None and sema_names(frame.f_code, frame.f_globals) is None:
+        frame = frame.f_back
+    return global_names(frame.f_globals) if frame is not None else []
+
+
+def global_names(namespace: dict[str, Any]) -> list[str]:
+    """The Sema names that a compiled module defines: no imports, no constants, no helpers of the compiler."""
+    table = namespace.get("__sema_names__", {})
+    found = []
+    for name, value in tuple(namespace.items()):
+        if name.startswith("__") or _is_ours(name, value):
+            continue
+        sema = name_of_code(name, table)
+        if not sema.startswith("<"):
+            found.append(sema)
+    return found
+
+
+def _is_ours(name: str, value: Any) -> bool:
+    """Whether a global of a compiled module is an import from the runtime or a constant made by the compiler."""
+    if isinstance(value, type) or hasattr(value, "__code__"):
+        return str(value.__module__).startswith("sema_runtime")
+    return name.startswith(("kw_", "sym_", "char_")) and type(value).__module__ == Keyword.__module__

@@ -1,0 +1,145 @@
+"""`:stack-trace` of a caught error: the frames that the reference gives, which are not all of the frames there are.
+
+It goes from the error up to the last function that a builtin called back, or to the program's top level. The compiler
+leaves in each code object a constant of `Place`s for calls that the reference shows elsewhere (analyze/places.py):
+(line, column, shown line or 0, shown column, kind, loop, line of the loop, its column). kind: "tail" for a call that
+hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
+such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
+position.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.conditions.tracebacks import (
+    OPERATORS,
+    Frame,
+    builtin_name,
+    is_ours,
+    position,
+    raw_calls,
+    sema_names,
+    shown_name,
+)
+from sema_runtime.values.functions import tail_call
+from sema_runtime.values.naming import ANONYMOUS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from sema_runtime.conditions.tracebacks import Call
+
+    Place = tuple[int, int, int, int, str, str, int, int]
+
+PLACES = "sema places"  # the first item of the constant
+TAIL_CALL = tail_call.__code__
+TOP_LEVEL = "<module>"
+# Functions of ours → builtins that are functions of the reference's prelude, which have a frame without a place.
+PRELUDE = {"make_parameter": "make-parameter", "async_with_timeout": "async/with-timeout"}
+INSTRUCTION_ARGUMENTS = {"append": 2, "get": 2, "mutable_array_get": 2}  # with more or fewer they are functions
+
+
+def stack_calls(exc: BaseException) -> list[Call]:
+    """The calls from the last one that a builtin made down to the one that failed, outermost first."""
+    calls = raw_calls(exc)
+    for index in range(len(calls) - 1, 0, -1):
+        if _is_callback(calls[index - 1], calls[index]):
+            return calls[index:]
+    return _callers(exc) + calls
+
+
+def _callers(exc: BaseException) -> list[Call]:
+    """The calls above the function that caught an error, as far as no builtin made them."""
+    frame = exc.__traceback__.tb_frame if exc.__traceback__ is not None else None
+    calls: list[Call] = []
+    callee: Call | None = None
+    while frame is not None:
+        call = (frame.f_code, frame.f_globals, frame.f_lasti, frame.f_lineno)
+        if callee is not None:
+            if _is_callback(call, callee):
+                break
+            calls.append(call)
+        callee, frame = call, frame.f_back
+    calls.reverse()
+    return calls
+
+
+def _is_callback(caller: Call, callee: Call) -> bool:
+    return is_ours(caller[1]) and caller[0] is not TAIL_CALL and not is_ours(callee[1])
+
+
+def shown_frames(calls: list[Call]) -> list[Frame]:
+    """The frames of calls, innermost first, with the names and places that the reference gives them."""
+    found: list[Frame] = []
+    builtin: str | None = None
+    called = ""  # of a call whose frame came just before: its kind
+    caller: tuple[CodeType, int] | None = None
+    for code, namespace, lasti, tb_line in calls:
+        if is_ours(namespace):
+            if code is not TAIL_CALL:
+                if called:
+                    if code.co_name in PRELUDE and namespace.get("__name__", "").startswith("sema_runtime.lib."):
+                        found.append(Frame(PRELUDE[code.co_name], "", 0, 0))
+                    builtin = builtin_name(code, namespace)
+                    if builtin and caller and builtin not in OPERATORS.values():
+                        builtin = builtin if calls_directly(*caller, code.co_name) else None
+                called = ""
+            continue
+        table = sema_names(code, namespace)
+        if table is None and not found:
+            continue
+        if called == "calls back":
+            found.clear()
+        elif called == "tail" or (called and caller and caller[0].co_name == TOP_LEVEL and _is_helper(code, table)):
+            found.pop()
+        caller = (code, lasti)
+        line, col = position(code, lasti)
+        called = _add(found, code, shown_name(code, table), line or tb_line or 0, col)
+        builtin = None
+    if builtin is not None:
+        found.append(Frame(builtin, found[-1].file, found[-1].line, found[-1].col))
+    found.reverse()
+    return found
+
+
+def _is_helper(code: CodeType, table: dict[str, str] | None) -> bool:
+    """Whether code is a function that the compiler has made of a top-level form."""
+    return table is not None and table.get(code.co_name) == ANONYMOUS
+
+
+def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
+    """Whether a call in code of the program calls one of the basic builtins by its name.
+
+    The reference has instructions for these, with messages of their own; as values they are functions like others.
+    """
+    from sema_runtime.conditions.callee import called_name
+
+    place = _place_of(code, *position(code, lasti))
+    if place is not None and place[4] == "calls back":
+        return False
+    name, count = called_name(code, lasti)
+    plain = name.strip("_")
+    return plain == python_name.strip("_") and count == INSTRUCTION_ARGUMENTS.get(plain, count)
+
+
+def _add(found: list[Frame], code: CodeType, name: str, line: int, col: int) -> str:
+    """Adds the frames that a call in code stands for, outermost first; gives the kind of the call."""
+    place = _place_of(code, line, col)
+    if place is None:
+        found.append(Frame(name, code.co_filename, line, col))
+        return "call"
+    _, _, shown_line, shown_col, kind, loop, loop_line, loop_col = place
+    if kind == "callback":
+        found.clear()
+        name = ANONYMOUS
+    if loop_line:
+        _add(found, code, name, loop_line, loop_col)
+    found.append(Frame(loop or name, code.co_filename, shown_line, shown_col))
+    return kind or "call"
+
+
+def _place_of(code: CodeType, line: int, col: int) -> Place | None:
+    for constant in reversed(code.co_consts):
+        if type(constant) is tuple and constant[:1] == (PLACES,):
+            return next((entry for entry in constant[1:] if entry[:2] == (line, col)), None)
+    return None

@@ -1,0 +1,143 @@
+"""The Sema frames of an exception: who called whom, innermost first, in Sema names and Sema positions."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from sema_runtime.values.naming import ANONYMOUS, name_of_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Any
+
+    Position = tuple[int, int]
+    Call = tuple[CodeType, dict[str, Any], int, int | None]
+
+OURS = ("sema_runtime", "semac", "importlib")
+SHOWN = {
+    **{name: name for name in ("car", "cdr", "get", "contains?", "nth", "append", "length")},
+    **{name: name for name in ("string-ref", "string-length", "mutable-array/get", "mutable-array/set!")},
+    **{"first": "car", "rest": "cdr"},
+}  # the builtins that have a line of their own in a trace, as in the reference
+OPERATORS = {
+    **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
+    **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
+}
+COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
+TEXT_FILES = ("<input", "<string>", "<stdin>")
+
+
+class Frame:
+    """One call. file: as the code object has it; line, col: 1-based, of the call that was going on; 0 = unknown."""
+
+    __slots__ = ("col", "file", "line", "name")
+
+    def __init__(self, name: str, file: str, line: int, col: int) -> None:
+        self.name = name
+        self.file = file
+        self.line = line
+        self.col = col
+
+
+def raw_calls(exc: BaseException) -> list[Call]:
+    """(code, globals, instruction, line) of each frame, outermost first: cheap, and keeps no locals alive."""
+    calls: list[Call] = []
+    tb = exc.__traceback__
+    while tb is not None:
+        frame = tb.tb_frame
+        calls.append((frame.f_code, frame.f_globals, tb.tb_lasti, tb.tb_lineno))
+        tb = tb.tb_next
+    return calls
+
+
+def sema_frames(calls: list[Call]) -> list[Frame]:
+    """The frames below the first one of a compiled program; the machinery's own frames are left out.
+
+    One of the basic builtins that fails is shown by its name at the place of its call.
+    """
+    found: list[Frame] = []
+    builtin: str | None = None
+    called = False  # whether the frame before is one of the program
+    for code, namespace, lasti, tb_line in calls:
+        if is_ours(namespace):
+            if called:
+                builtin = builtin_name(code, namespace)
+            called = False
+            continue
+        table = sema_names(code, namespace)
+        if table is not None or found:
+            line, col = position(code, lasti)
+            found.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
+            builtin = None
+            called = True
+    if builtin is not None:
+        caller = found[-1]
+        found.append(Frame(builtin, caller.file, caller.line, caller.col))
+    found.reverse()
+    return found
+
+
+def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
+    """The frame that raised, with the index of its instruction; None when there is no traceback."""
+    tb = exc.__traceback__
+    if tb is None:
+        return None
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb.tb_frame, tb.tb_lasti
+
+
+def is_ours(namespace: dict[str, Any]) -> bool:
+    """Whether a frame with these globals belongs to the runtime or the compiler."""
+    name = namespace.get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] in OURS
+
+
+def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | None:
+    """The names table of code of a compiled program with these globals; None for code of anything else."""
+    table: dict[str, str] | None = namespace.get("__sema_names__")
+    if table is None:
+        file = code.co_filename
+        if file.endswith(".sema") or file.startswith(TEXT_FILES) or str(namespace.get("__doc__")).endswith(COMPILED):
+            return {}
+    return table
+
+
+def in_library(exc: BaseException) -> bool:
+    """Whether an exception came up in the Python code of a library, where it says nothing about the Sema program."""
+    place = innermost(exc)
+    if place is None:
+        return False
+    code, namespace = place[0].f_code, place[0].f_globals
+    return not is_ours(namespace) and sema_names(code, namespace) is None
+
+
+def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
+    name = name_of_code(code.co_name, table)
+    return ANONYMOUS if name.startswith("<") else name
+
+
+def builtin_name(code: CodeType, namespace: dict[str, Any]) -> str | None:
+    """The Sema name when code of ours is that of a builtin that traces show."""
+    if namespace.get("__name__") == "sema_runtime.lib.numbers.arithmetic" and code.co_name in OPERATORS:
+        return OPERATORS[code.co_name]
+    function = namespace.get(code.co_name)
+    name = getattr(function, "__sema_name__", None)
+    return SHOWN.get(name) if name is not None and getattr(function, "__code__", None) is code else None
+
+
+_positions: dict[tuple[CodeType, int], Position] = {}
+
+
+def position(code: CodeType, lasti: int) -> Position:
+    """(line, column) of an instruction, 1-based, 0 where unknown."""
+    key = (code, lasti)
+    found = _positions.get(key)
+    if found is None:
+        line, _, col, _ = next(islice(code.co_positions(), lasti // 2, None), (None, None, None, None))
+        found = (line or 0, 0 if col is None else col + 1)
+        if len(_positions) > 4096:
+            _positions.clear()
+        _positions[key] = found
+    return found

@@ -1,0 +1,113 @@
+"""How a builtin is called, for errors of its arguments that say only what type was expected."""
+
+from __future__ import annotations
+
+import sys
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.errors import ArityError, SemaError, SemaTypeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, TracebackType
+    from typing import Any
+
+ADVICE = {
+    "reduce": "reduce has no start value; with one: (foldl + 0 xs)",
+    "error": 'error takes one message: (error (str "no user " id))',
+    "format": 'the template comes first: (format "~a" x); it is printed by (println (format ...))',
+    "contains?": "an element of a list: (list/contains? xs x)",
+}
+ENTRIES = "the entries of a map, lists of a key and a value, are (map/entries m)"
+KEYWORD = "(:key m) takes a map; (get-in m [:key]) gives nil where m is nil; of a list of maps: (map :key rows)"
+NIL = "nil came in: (or x 0) gives a default; get and keywords give nil for a missing key"
+TEXTS = "as a value, an operator takes numbers only; texts: (sort xs), (fn (a b) (< a b)), (apply str xs)"
+FUNCTION_FIRST = "the function comes first: "
+VARARGS = 0x04
+
+
+def usage_hint(error: SemaError, exc: BaseException) -> str | None:
+    """The hint for an error of the arguments of a builtin: its usage, and what was probably meant."""
+    if not isinstance(error, ArityError | SemaTypeError):
+        return error.hint
+    name = error.fields["function"] if isinstance(error, ArityError) else failing_builtin(exc)
+    if name not in INDEX:
+        return error.hint or _operand_hint(error)
+    advice = ADVICE.get(name)
+    if advice is None and isinstance(error, SemaTypeError):
+        got = str(error.fields["got"])
+        if got.startswith(("map in ", "hashmap in ")):
+            advice = ENTRIES
+        elif got.startswith(("native-fn in ", "lambda in ")):
+            advice = FUNCTION_FIRST + (usage(name) or name)
+        elif (error.fields["expected"], got) == ("number", "string") and _is_operator(exc):
+            advice = TEXTS
+    if error.hint is not None:
+        return f"{error.hint}; {advice}" if advice else error.hint
+    if advice is not None:
+        return advice
+    if isinstance(error, SemaTypeError) and 0 <= INDEX[name][3] < 2:
+        return None  # one argument can't stand in a wrong place
+    call = usage(name)
+    return f"usage: {call}" if call else None
+
+
+def _operand_hint(error: SemaError) -> str | None:
+    """Advice for operators and keywords, which no frame of a builtin tells."""
+    expected, got = error.fields.get("expected"), str(error.fields.get("got", ""))
+    if expected == "map or hashmap":
+        return KEYWORD
+    if "nil" in got.split() and expected in ("number", "number or string", "comparable values"):
+        return NIL
+    return None
+
+
+def _is_operator(exc: BaseException) -> bool:
+    """Whether an error came up in `<`, `+` or another operator that was handed to a builtin."""
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    modules = [] if trace is None else [trace.tb_frame, trace.tb_frame.f_back]
+    return any(frame and frame.f_globals.get("__name__") == "sema_runtime.lib.numbers.arithmetic" for frame in modules)
+
+
+def usage(name: str) -> str | None:
+    """`(string/join strings separator)`; None for operators and what takes anything."""
+    module = sys.modules.get(f"sema_runtime.{INDEX[name][0]}")
+    if module is None:
+        from importlib import import_module
+
+        module = import_module(f"sema_runtime.{INDEX[name][0]}")
+    function: Any = getattr(module, INDEX[name][1], None)
+    function = getattr(function, "__wrapped__", function)
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    count = code.co_argcount
+    names = [part.strip("_").replace("_", "-") for part in code.co_varnames[:count]]
+    least = INDEX[name][2]
+    shown = [part if index < least else f"[{part}]" for index, part in enumerate(names)]
+    if code.co_flags & VARARGS:
+        shown.append(f". {code.co_varnames[count + code.co_kwonlyargcount].strip('_').replace('_', '-')}")
+    return f"({' '.join([name, *shown])})" if names else None
+
+
+def failing_builtin(exc: BaseException) -> str | None:
+    """The innermost builtin that was running when an error came up, if the program called it directly."""
+    names: dict[tuple[str, str], str] = {(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}
+    found = None
+    trace: TracebackType | None = exc.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if not module.startswith("sema_runtime."):
+            found = None
+        elif found is None:
+            found = names.get((module.removeprefix("sema_runtime."), trace.tb_frame.f_code.co_name))
+        trace = trace.tb_next
+    return found and _canonical(found)
+
+
+def _canonical(name: str) -> str:
+    """The first name of a builtin that has several."""
+    module = sys.modules[f"sema_runtime.{INDEX[name][0]}"]
+    return str(getattr(getattr(module, INDEX[name][1]), "__sema_name__", name))

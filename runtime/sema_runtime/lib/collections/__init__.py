@@ -1,0 +1,1 @@
+"""Builtins for lists, vectors, maps, records."""

@@ -1,0 +1,360 @@
+"""Functions that take functions: map, filter, folds, and what groups or searches by a function.
+
+Each runs over a list, vector or mutable array, of which it sees the elements it had at the call. What isn't callable is
+reported when there is something to call it with, as in the reference.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map, stored
+from sema_runtime.values.sequences import elements, items_for, not_callable, size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+INTS = {int}
+
+
+@builtin("map", "mapcar", returns="list")
+def map_(function: Any, collection: Any, *more: Any) -> List:
+    """Calls function with each element of a list or vector: the list of the results. With several collections, with one
+    element of each, up to the end of the shortest.
+
+    (map abs '(-1 2)) => (1 2)
+    (map + '(1 2) [10 20 30]) => (11 22)
+    (map :name (list {:name "ann"} {:name "bob"})) => ("ann" "bob")
+    """
+    items = collection.items if type(collection) is List else elements(collection, "map")
+    if more:
+        rows = [items, *[elements(one, "map") for one in more]]
+        if not callable(function) and all(rows):
+            not_callable(function)
+        return List([function(*row) for row in zip(*rows, strict=False)])
+    if not callable(function) and items:
+        not_callable(function)
+    return List([function(item) for item in items])
+
+
+@builtin("map-indexed", returns="list")
+def map_indexed(function: Any, collection: Any) -> List:
+    """Calls function with the index and value of each element: the list of the results.
+
+    (map-indexed list '(a b)) => ((0 a) (1 b))
+    """
+    items = items_for(function, collection, "map-indexed")
+    return List([function(index, item) for index, item in enumerate(items)])
+
+
+@builtin("for-each", returns="nil")
+def for_each(function: Any, collection: Any) -> None:
+    """Calls function with each element of a list or vector, for its effect.
+
+    (for-each println '(1 2)) prints 1\\n2
+    """
+    items = items_for(function, collection, "for-each")
+    for item in items:
+        function(item)
+
+
+@builtin("filter", returns="list")
+def filter_(predicate: Any, collection: Any) -> List:
+    """Keeps the elements of a list or vector for which predicate holds.
+
+    (filter even? '(1 2 3 4)) => (2 4)
+    (filter :ok (list {:ok #t :n 1} {:ok #f :n 2})) => ({:n 1 :ok #t})
+    """
+    items = items_for(predicate, collection, "filter")
+    return List([item for item in items if (found := predicate(item)) is not None and found is not False])
+
+
+@builtin("list/reject", returns="list")
+def list_reject(predicate: Any, collection: Any) -> List:
+    """Removes the elements for which predicate holds.
+
+    (list/reject even? '(1 2 3)) => (1 3)
+    """
+    items = items_for(predicate, collection, "list/reject")
+    return List([item for item in items if (found := predicate(item)) is None or found is False])
+
+
+@builtin("partition", returns="list")
+def partition(predicate: Any, collection: Any) -> List:
+    """Splits a list by a predicate: the elements for which it holds, and the others. Equal parts: list/chunk.
+
+    (partition even? '(1 2 3)) => ((2) (1 3))
+    """
+    items = items_for(predicate, collection, "partition")
+    held: list[Any] = []
+    others: list[Any] = []
+    for item in items:
+        found = predicate(item)
+        (others if found is None or found is False else held).append(item)
+    return List((List(held), List(others)))
+
+
+@builtin("foldl", "fold")
+def foldl(function: Any, initial: Any, collection: Any) -> Any:
+    """Folds a list or vector from the left: calls (function acc element), acc being initial at first, then the last
+    result.
+
+    (foldl + 0 '(1 2 3)) => 6
+    (foldl list 0 '(1 2)) => ((0 1) 2)
+    """
+    items = items_for(function, collection, "foldl")
+    many = len(items) > 16 and type(initial) is int
+    if many and getattr(function, "__sema_name__", "") == "+" and set(map(type, items)) == INTS:
+        return sum(items, initial)
+    acc = initial
+    for item in items:
+        acc = function(acc, item)
+    return acc
+
+
+@builtin("foldr")
+def foldr(function: Any, initial: Any, collection: Any) -> Any:
+    """Folds a list or vector from the right: calls (function element acc), acc being initial at first, then the last
+    result.
+
+    (foldr cons '() '(1 2)) => (1 2)
+    (foldr list 0 '(1 2)) => (1 (2 0))
+    """
+    items = items_for(function, collection, "foldr")
+    acc = initial
+    for item in reversed(items):
+        acc = function(item, acc)
+    return acc
+
+
+@builtin("reduce")
+def reduce(function: Any, collection: Any) -> Any:
+    """Folds a list or vector from the left, starting with the first element; an empty one is an error.
+
+    (reduce + '(1 2 3)) => 6
+    (reduce + '()) ! reduce: empty list
+    """
+    items = collection.items if type(collection) is List else elements(collection, "reduce")
+    if not items:
+        raise SemaError("reduce: empty list")
+    if not callable(function) and len(items) > 1:
+        not_callable(function)
+    rest = iter(items)
+    acc = next(rest)
+    for item in rest:
+        acc = function(acc, item)
+    return acc
+
+
+@builtin("apply")
+def apply(function: Any, first: Any, *more: Any) -> Any:
+    """Calls function with the elements of a list as its arguments; arguments before the list come first.
+
+    (apply max '(3 1 2)) => 3
+    (apply + 1 2 '(3 4)) => 10
+    """
+    last = more[-1] if more else first
+    items = last.items if type(last) is List else elements(last, "apply")
+    if not callable(function):
+        not_callable(function)
+    return function(first, *more[:-1], *items) if more else function(*items)
+
+
+@builtin("any", "any?", "some?", returns="bool")
+def any_(predicate: Any, collection: Any) -> bool:
+    """Whether predicate holds for some element of a list or vector. Gives #t or #f, not what predicate gave.
+
+    (any even? '(1 2)) => #t
+    (any even? '()) => #f
+    """
+    items = items_for(predicate, collection, "any")
+    for item in items:
+        found = predicate(item)
+        if found is not None and found is not False:
+            return True
+    return False
+
+
+@builtin("every", "every?", returns="bool")
+def every(predicate: Any, collection: Any) -> bool:
+    """Whether predicate holds for all elements of a list or vector.
+
+    (every even? '(2 4)) => #t
+    (every even? '()) => #t
+    """
+    items = items_for(predicate, collection, "every")
+    for item in items:
+        found = predicate(item)
+        if found is None or found is False:
+            return False
+    return True
+
+
+@builtin("list/find")
+def list_find(predicate: Any, collection: Any) -> Any:
+    """Finds the first element for which predicate holds; nil when there is none.
+
+    (list/find even? '(1 2 3)) => 2
+    (list/find even? '(1 3)) => nil
+    """
+    items = items_for(predicate, collection, "list/find")
+    for item in items:
+        found = predicate(item)
+        if found is not None and found is not False:
+            return item
+    return None
+
+
+@builtin("list/sole")
+def list_sole(predicate: Any, collection: Any) -> Any:
+    """The only element for which predicate holds. None or several are an error.
+
+    (list/sole even? '(1 2 3)) => 2
+    (list/sole even? '(2 4)) ! list/sole: more than one matching item
+    """
+    items = items_for(predicate, collection, "list/sole")
+    matching: list[Any] = []
+    for item in items:
+        found = predicate(item)
+        if found is not None and found is not False:
+            matching.append(item)
+            if len(matching) > 1:
+                raise SemaError("list/sole: more than one matching item")
+    if not matching:
+        raise SemaError("list/sole: no matching item")
+    return matching[0]
+
+
+def _prefix_length(predicate: Any, items: Any) -> int:
+    """How many elements from the start satisfy predicate."""
+    if not callable(predicate) and items:
+        not_callable(predicate)
+    for index, item in enumerate(items):
+        found = predicate(item)
+        if found is None or found is False:
+            return index
+    return len(items)
+
+
+@builtin("take-while", returns="list")
+def take_while(predicate: Any, collection: Any) -> List:
+    """Takes elements from the start as long as predicate holds.
+
+    (take-while even? '(2 4 5 6)) => (2 4)
+    """
+    items = elements(collection, "take-while")
+    return List(items[: _prefix_length(predicate, items)])
+
+
+@builtin("drop-while", returns="list")
+def drop_while(predicate: Any, collection: Any) -> List:
+    """Drops elements from the start as long as predicate holds: the list of the others.
+
+    (drop-while even? '(2 4 5 6)) => (5 6)
+    """
+    items = elements(collection, "drop-while")
+    return List(items[_prefix_length(predicate, items) :])
+
+
+@builtin("list/take-while", returns="list")
+def list_take_while(predicate: Any, collection: Any) -> List:
+    """Takes elements from the start as long as predicate holds.
+
+    (list/take-while even? '(2 4 5 6)) => (2 4)
+    """
+    items = elements(collection, "list/take-while")
+    return List(items[: _prefix_length(predicate, items)])
+
+
+@builtin("list/drop-while", returns="list")
+def list_drop_while(predicate: Any, collection: Any) -> List:
+    """Drops elements from the start as long as predicate holds: the list of the others.
+
+    (list/drop-while even? '(2 4 5 6)) => (5 6)
+    """
+    items = elements(collection, "list/drop-while")
+    return List(items[_prefix_length(predicate, items) :])
+
+
+@builtin("flat-map", "mapcat", returns="list")
+def flat_map(function: Any, collection: Any) -> List:
+    """Calls function with each element and joins the lists and vectors it gives to one list.
+
+    (flat-map (fn (x) (list x x)) '(1 2)) => (1 1 2 2)
+    (flat-map (fn (x) (if (even? x) (list x) '())) '(1 2 3 4)) => (2 4)
+    """
+    items = items_for(function, collection, "flat-map")
+    joined: list[Any] = []
+    for item in items:
+        made = function(item)
+        if isinstance(made, List | tuple | list):
+            joined += made
+        else:
+            joined.append(made)
+    return List(joined)
+
+
+@builtin("list/times", returns="list")
+def list_times(count: Any, function: Any) -> List:
+    """Calls function with 0, 1, ... count - 1: the list of the results.
+
+    (list/times 3 (fn (i) (* i i))) => (0 1 4)
+    """
+    count = size(count, "list/times")
+    if not callable(function) and count:
+        not_callable(function)
+    return List([function(index) for index in range(count)])
+
+
+@builtin("list/group-by", returns="map")
+def list_group_by(function: Any, collection: Any) -> Map:
+    """Groups the elements of a list by the result of function: a map from each result to the list of elements that gave
+    it.
+
+    (list/group-by even? '(1 2 3)) => {#f (1 3) #t (2)}
+    (list/group-by :team (list {:n 1 :team "a"} {:n 2 :team "b"})) => {"a" ({:n 1 :team "a"}) "b" ({:n 2 :team "b"})}
+    """
+    items = items_for(function, collection, "list/group-by")
+    groups = new_groups()
+    for item in items:
+        groups[stored(function(item))].append(item)
+    return grouped(groups)
+
+
+def new_groups() -> dict[Any, list[Any]]:
+    """Where emitted code collects items by stored key, when the function of `list/group-by` is known."""
+    from collections import defaultdict
+
+    return defaultdict(list)
+
+
+def grouped(groups: dict[Any, list[Any]]) -> Map:
+    """The map that `list/group-by` gives for what was collected."""
+    return Map({key: List(group) for key, group in groups.items()})
+
+
+@builtin("list/key-by", "index-by", returns="map")
+def list_key_by(function: Any, collection: Any) -> Map:
+    """Indexes the elements of a list by the result of function: a map from each result to the last element that gave
+    it.
+
+    (list/key-by length '("a" "bb")) => {1 "a" 2 "bb"}
+    (list/key-by :id (list {:id 1 :n "a"} {:id 1 :n "b"})) => {1 {:id 1 :n "b"}}
+    """
+    items = items_for(function, collection, "list/key-by")
+    return Map({stored(function(item)): item for item in items})
+
+
+@builtin("tap")
+def tap(value: Any, function: Any) -> Any:
+    """Calls function with value for its effect; gives value.
+
+    (tap 42 println) => 42
+    (-> 2 (tap println) (+ 1)) => 3
+    """
+    if not callable(function):
+        not_callable(function)
+    function(value)
+    return value

@@ -1,0 +1,165 @@
+"""Lists as collections of distinct or counted values: searching by value, uniqueness, differences, frequencies."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.equality import equal
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map, distinct, program_key, stored
+from sema_runtime.values.sequences import elements
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+@builtin("list/contains?", returns="bool", pure=True)
+def list_is_contains(collection: Any, value: Any) -> bool:
+    """Whether a list or vector contains an element that equals value.
+
+    (list/contains? '(1 2) 2) => #t
+    (list/contains? '(1 2) 2.0) => #f
+    """
+    return any(equal(item, value) for item in elements(collection, "list/contains?"))
+
+
+@builtin("list/index-of", returns="int|nil", pure=True)
+def list_index_of(collection: Any, value: Any) -> int | None:
+    """The index of the first element that equals value; nil when there is none.
+
+    (list/index-of '(10 20) 20) => 1
+    (list/index-of '(10 20) 5) => nil
+    """
+    for index, item in enumerate(elements(collection, "list/index-of")):
+        if equal(item, value):
+            return index
+    return None
+
+
+@builtin("list/unique", returns="list", pure=True)
+def list_unique(collection: Any) -> List:
+    """Removes duplicates: the elements without those that occurred before, in their order.
+
+    (list/unique '(3 1 3 2 1)) => (3 1 2)
+    """
+    return List(list(map(program_key, distinct(elements(collection, "list/unique"), dict.fromkeys))))
+
+
+@builtin("list/dedupe", returns="list", pure=True)
+def list_dedupe(collection: Any) -> List:
+    """Removes the elements that equal the one just before.
+
+    (list/dedupe '(1 1 2 1)) => (1 2 1)
+    """
+    kept: list[Any] = []
+    for item in elements(collection, "list/dedupe"):
+        if not kept or not equal(kept[-1], item):
+            kept.append(item)
+    return List(kept)
+
+
+def counted(items: Sequence[Any]) -> dict[Any, int]:
+    """How often each value occurs, by stored key, in the order of first occurrence."""
+    from collections import Counter
+
+    return dict(distinct(items, Counter))
+
+
+@builtin("frequencies", returns="map", pure=True)
+def frequencies(collection: Any) -> Map:
+    """Counts the occurrences of each element of a list or vector: a map from element to number.
+
+    (frequencies '(a b a)) => {a 2 b 1}
+    """
+    return Map(counted(elements(collection, "frequencies")))
+
+
+@builtin("list/duplicates", returns="list", pure=True)
+def list_duplicates(collection: Any) -> List:
+    """The duplicates in a list: the values that occur more than once, each once, in order of size.
+
+    (list/duplicates '(3 1 3 1 2)) => (1 3)
+    """
+    counts = counted(elements(collection, "list/duplicates"))
+    return List(Map({key: count for key, count in counts.items() if count > 1}).keys())
+
+
+@builtin("list/mode", pure=True)
+def list_mode(collection: Any) -> Any:
+    """The most frequent value of a list; a list of them, in order of size, when there are several.
+
+    (list/mode '(1 2 2)) => 2
+    (list/mode '(2 1)) => (1 2)
+    """
+    items = elements(collection, "list/mode")
+    if not items:
+        raise SemaError("list/mode: empty list")
+    counts = counted(items)
+    most = max(counts.values())
+    modes = Map({key: count for key, count in counts.items() if count == most}).keys()
+    return modes[0] if len(modes) == 1 else List(modes)
+
+
+@builtin("list/diff", returns="list", pure=True)
+def list_diff(collection: Any, other: Any) -> List:
+    """The difference of two lists: the elements of the first that don't occur in other.
+
+    (list/diff '(1 2 3) '(2)) => (1 3)
+    """
+    items = elements(collection, "list/diff")
+    known = set(map(stored, elements(other, "list/diff")))
+    return List([item for item in items if stored(item) not in known])
+
+
+@builtin("list/intersect", returns="list", pure=True)
+def list_intersect(collection: Any, other: Any) -> List:
+    """The intersection of two lists: the elements of the first that occur in other too.
+
+    (list/intersect '(1 2 3 4) '(4 2)) => (2 4)
+    """
+    items = elements(collection, "list/intersect")
+    known = set(map(stored, elements(other, "list/intersect")))
+    return List([item for item in items if stored(item) in known])
+
+
+@builtin("list/pluck", "pluck", returns="list", pure=True)
+def list_pluck(key: Any, collection: Any) -> List:
+    """The value under key of each map of a list; nil where there is none or the element is no map.
+
+    (list/pluck :a (list {:a 1} {:b 2})) => (1 nil)
+    """
+    items = elements(collection, "list/pluck")
+    return List([item.lookup(key) if isinstance(item, Map) else _plucked(item, key) for item in items])
+
+
+def _plucked(item: Any, key: Any) -> Any:
+    return Map.of(item.items()).lookup(key) if isinstance(item, dict) else None
+
+
+@builtin("list/shuffle", returns="list")
+def list_shuffle(collection: Any) -> List:
+    """The elements of a list or vector in random order.
+
+    (sort (list/shuffle '(1 2 3))) => (1 2 3)
+    """
+    from random import shuffle
+
+    items = list(elements(collection, "list/shuffle"))
+    shuffle(items)
+    return List(items)
+
+
+@builtin("list/pick")
+def list_pick(collection: Any) -> Any:
+    """Picks a random element of a list or vector.
+
+    (list/contains? '(1 2 3) (list/pick '(1 2 3))) => #t
+    """
+    from random import choice
+
+    items = elements(collection, "list/pick")
+    if not items:
+        raise SemaError("list/pick: empty list")
+    return choice(items)

@@ -1,0 +1,470 @@
+"""Lists: making them, taking them apart, joining them. Most functions take vectors too."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.equality import equal
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import EMPTY, List
+from sema_runtime.values.maps import MISSING, Map
+from sema_runtime.values.mutable import MutableArray
+from sema_runtime.values.sequences import elements, foreign_items, foreign_size, seq, size, used_as_value, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+_new = List.__new__
+_items_of = List.items.__get__  # type: ignore[attr-defined, misc]
+SIZED = (str, tuple, list, Map, dict, bytes, bytearray, MutableArray)
+FIRST = "first: argument 1 must be a list or vector"
+REST = "rest: argument 1 must be a list or vector"
+APPEND = "append: every argument must be a list or vector"
+
+
+@builtin("list", returns="list", pure=True)
+def list_(*values: Any) -> List:
+    """A list of the arguments.
+
+    (list 1 (+ 1 1)) => (1 2)
+    (list) => ()
+    """
+    return List(values)
+
+
+@builtin("cons", returns="list", pure=True)
+def cons(head: Any, tail: Any) -> List:
+    """Adds head in front of the list tail. What is no list becomes the second element; nil counts as empty.
+
+    (cons 1 '(2 3)) => (1 2 3)
+    (cons 1 2) => (1 2)
+    """
+    if type(tail) is List:
+        cell = _new(List)
+        cell.car = head
+        cell.cdr = tail
+        cell.empty = False
+        return cell
+    if type(tail) is list:
+        return List([head, *tail])
+    return List((head,)) if tail is None else List((head, tail))
+
+
+@builtin("car", pure=True)
+def car(collection: Any) -> Any:
+    """The first element of a list or vector; nil when there is none.
+
+    (car '(1 2)) => 1
+    (car '()) => nil
+    (car nil) ! expected list or vector, got nil
+    """
+    if type(collection) is List:
+        return collection.car
+    items = seq(collection, FIRST if used_as_value() else None)
+    return items[0] if items else None
+
+
+@builtin("first", pure=True)
+def first(collection: Any) -> Any:
+    """The first element of a list or vector; nil when it is empty.
+
+    (first [1 2]) => 1
+    (first []) => nil
+    """
+    if type(collection) is List:
+        return collection.car
+    items = seq(collection, FIRST if used_as_value() else None)
+    return items[0] if items else None
+
+
+@builtin("cdr", returns="list|vector", pure=True)
+def cdr(collection: Any) -> Any:
+    """Everything but the first element of a list or vector; of a vector, a vector.
+
+    (cdr '(1 2)) => (2)
+    (cdr '()) => ()
+    """
+    if type(collection) is List:
+        return collection.cdr
+    items = seq(collection, REST if used_as_value() else None)
+    return items[1:] if type(items) is tuple else List(items[1:])
+
+
+@builtin("rest", returns="list|vector", pure=True)
+def rest(collection: Any) -> Any:
+    """Everything but the first element of a list or vector; of a vector, a vector.
+
+    (rest '(1 2)) => (2)
+    (rest [1 2]) => [2]
+    """
+    if type(collection) is List:
+        return collection.cdr
+    items = seq(collection, REST if used_as_value() else None)
+    return items[1:] if type(items) is tuple else List(items[1:])
+
+
+def _nested(value: Any, path: str) -> Any:
+    """car (`a`) and cdr (`d`) along path, the innermost step last."""
+    for step in reversed(path):
+        if type(value) is List:
+            value = value.car if step == "a" else value.cdr
+        elif step == "a":
+            items = seq(value, FIRST)
+            value = items[0] if items else None
+        else:
+            items = seq(value, REST)
+            value = items[1:] if type(items) is tuple else List(items[1:])
+    return value
+
+
+def _at(value: Any, index: int) -> Any:
+    """The element at a small index, without cutting a flat list up; nil when there is none."""
+    if type(value) is List:
+        try:
+            items = _items_of(value)
+        except AttributeError:  # linked
+            return _nested(value, "a" + "d" * index)
+    else:
+        items = seq(value, REST)
+    return items[index] if index < len(items) else None
+
+
+@builtin("cadr", pure=True)
+def cadr(collection: Any) -> Any:
+    """The second element of a list or vector; nil when there is none.
+
+    (cadr '(1 2 3)) => 2
+    (cadr '(1)) => nil
+    """
+    return _at(collection, 1)
+
+
+@builtin("caddr", pure=True)
+def caddr(collection: Any) -> Any:
+    """The third element of a list or vector; nil when there is none.
+
+    (caddr '(1 2 3)) => 3
+    """
+    return _at(collection, 2)
+
+
+@builtin("caar", pure=True)
+def caar(collection: Any) -> Any:
+    """(car (car x)): the first element of the first element.
+
+    (caar '((1 2) 3)) => 1
+    """
+    return _nested(collection, "aa")
+
+
+@builtin("cdar", pure=True)
+def cdar(collection: Any) -> Any:
+    """(cdr (car x)): the first element without its first element.
+
+    (cdar '((1 2) 3)) => (2)
+    """
+    return _nested(collection, "da")
+
+
+@builtin("cddr", pure=True)
+def cddr(collection: Any) -> Any:
+    """(cdr (cdr x)): everything but the first two elements.
+
+    (cddr '(1 2 3)) => (3)
+    """
+    return _nested(collection, "dd")
+
+
+@builtin("caaar", pure=True)
+def caaar(collection: Any) -> Any:
+    """(car (car (car x))).
+
+    (caaar '(((1) 2) 3)) => 1
+    """
+    return _nested(collection, "aaa")
+
+
+@builtin("caadr", pure=True)
+def caadr(collection: Any) -> Any:
+    """(car (car (cdr x))).
+
+    (caadr '(1 (2 3) 4)) => 2
+    """
+    return _nested(collection, "aad")
+
+
+@builtin("cadar", pure=True)
+def cadar(collection: Any) -> Any:
+    """(car (cdr (car x))).
+
+    (cadar '((1 2) 3)) => 2
+    """
+    return _nested(collection, "ada")
+
+
+@builtin("cdaar", pure=True)
+def cdaar(collection: Any) -> Any:
+    """(cdr (car (car x))).
+
+    (cdaar '(((1 2) 3) 4)) => (2)
+    """
+    return _nested(collection, "daa")
+
+
+@builtin("cdadr", pure=True)
+def cdadr(collection: Any) -> Any:
+    """(cdr (car (cdr x))).
+
+    (cdadr '(1 (2 3) 4)) => (3)
+    """
+    return _nested(collection, "dad")
+
+
+@builtin("cddar", pure=True)
+def cddar(collection: Any) -> Any:
+    """(cdr (cdr (car x))).
+
+    (cddar '((1 2 3) 4)) => (3)
+    """
+    return _nested(collection, "dda")
+
+
+@builtin("cdddr", pure=True)
+def cdddr(collection: Any) -> Any:
+    """(cdr (cdr (cdr x))): everything but the first three elements.
+
+    (cdddr '(1 2 3 4)) => (4)
+    """
+    return _nested(collection, "ddd")
+
+
+@builtin("last", pure=True)
+def last(collection: Any) -> Any:
+    """The last element of a list, vector or mutable array; nil when there is none.
+
+    (last '(1 2 3)) => 3
+    (last '()) => nil
+    """
+    items = collection.items if type(collection) is List else elements(collection, "last")
+    return items[-1] if items else None
+
+
+@builtin("nth", pure=True)
+def nth(collection: Any, index: Any) -> Any:
+    """The element at index, counted from 0. An index outside is an error.
+
+    (nth '(10 20 30) 1) => 20
+    (nth '(10 20) 5) ! index 5 out of bounds (length 2)
+    """
+    if type(index) is int and index >= 0:
+        try:
+            if type(collection) is List:
+                return collection.items[index]
+            if type(collection) is tuple:
+                return collection[index]
+        except IndexError:
+            pass
+    return _nth_checked(collection, index, used_as_value())
+
+
+def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
+    from sema_runtime.support.text_arguments import argument_error
+
+    hint = "nth: argument order is (nth collection index); the index must be an integer"
+    if isinstance(index, List | tuple | list):
+        hint = "nth: argument order is (nth collection index) — looks like the arguments are swapped"
+    try:
+        whole(index, hint)
+    except SemaError:
+        if as_value:
+            argument_error("nth", 2, "int", index, hint)
+        raise
+    if index < 0:
+        hint = "indices are 0-based; use (last xs) for the last element"
+        raise SemaError(f"nth: index must be non-negative, got {index}", hint if as_value else None)
+    if type(collection) is MutableArray:
+        items: Sequence[Any] = collection.items
+    else:
+        if as_value and not isinstance(collection, List | tuple | list) and foreign_items(collection) is None:
+            expected = "list, vector, or mutable-array"
+            argument_error("nth", 1, expected, collection, f"nth: argument 1 must be a {expected}")
+        items = seq(collection)
+    if index >= len(items):
+        raise SemaError(f"index {index} out of bounds (length {len(items)})")
+    return items[index]
+
+
+@builtin("length", returns="int", pure=True)
+def length(collection: Any) -> int:
+    """The length of a list, vector, string, map or other collection: its elements, characters, entries or bytes.
+
+    (length '(1 2 3)) => 3
+    (length "abc") => 3
+    (length nil) ! expected list, vector, string, map, hashmap, bytevector, typed array, or mutable-array, got nil
+    """
+    if type(collection) is List:
+        return len(collection.items)
+    if isinstance(collection, SIZED) or getattr(type(collection), "type_name", "") in ("f64-array", "i64-array"):
+        return len(collection)
+    found = foreign_size(collection)
+    if found is not None:
+        return found
+    type_error(
+        "list, vector, string, map, hashmap, bytevector, typed array, or mutable-array",
+        collection,
+        "length: expected a sequence or collection" if used_as_value() else None,
+    )
+
+
+@builtin("append", returns="list", pure=True)
+def append(*collections: Any) -> List:
+    """Concatenates lists and vectors to one list.
+
+    (append '(1) [2 3] '(4)) => (1 2 3 4)
+    (append [1]) => (1)
+    (append '(1) 2) ! expected list or vector, got int
+    """
+    if len(collections) == 2:
+        a, b = collections
+        if type(a) is List and type(b) is List:
+            return List([*a.items, *b.items])
+        hint = APPEND if used_as_value() else None
+        return List([*seq(a, hint), *seq(b, hint)])
+    joined: list[Any] = []
+    for collection in collections:
+        joined += seq(collection, APPEND)
+    return List(joined)
+
+
+def spliced(*parts: Any) -> List:
+    """The list that a quasiquote template with splices makes."""
+    joined: list[Any] = []
+    for part in parts:
+        joined += part.items if type(part) is List else seq(part, APPEND)
+    return List(joined)
+
+
+@builtin("reverse", returns="list|vector", pure=True)
+def reverse(collection: Any) -> Any:
+    """The elements of a list or vector in reverse order; of a vector, a vector.
+
+    (reverse '(1 2 3)) => (3 2 1)
+    """
+    if type(collection) is List:
+        return List(collection.items[::-1])
+    items = seq(collection, "reverse: argument 1 must be a list or vector")
+    return items[::-1] if type(items) is tuple else List(items[::-1])
+
+
+@builtin("range", returns="list[int]", pure=True)
+def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
+    """A list of numbers: the integers from start (0 when there is one argument) up to end, which is left out, by step
+    (1).
+
+    (range 3) => (0 1 2)
+    (range 1 4) => (1 2 3)
+    (range 10 0 -3) => (10 7 4 1)
+    """
+    whole(start)
+    if end is MISSING:
+        return List(range(start))
+    whole(end)
+    if whole(step) == 0:
+        raise SemaError("range: step cannot be 0")
+    return List(range(start, end, step))
+
+
+@builtin("iota", returns="list[int]", pure=True)
+def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
+    """A list of count integers from start (0), each step (1) more than the one before.
+
+    (iota 3) => (0 1 2)
+    (iota 3 5) => (5 6 7)
+    (iota 3 0 10) => (0 10 20)
+    """
+    whole(count)
+    whole(start)
+    whole(step)
+    if step == 0:
+        return List([start] * count)
+    return List(range(start, start + count * step, step)) if count > 0 else EMPTY
+
+
+@builtin("list/repeat", returns="list", pure=True)
+def list_repeat(count: Any, value: Any) -> List:
+    """A list of count times value.
+
+    (list/repeat 3 "x") => ("x" "x" "x")
+    """
+    return List([value] * size(count, "list/repeat"))
+
+
+@builtin("make-list", returns="list", pure=True)
+def make_list(count: Any, value: Any) -> List:
+    """A list of count times value.
+
+    (make-list 2 0) => (0 0)
+    """
+    return List([value] * size(count, "list/repeat"))
+
+
+@builtin("member", returns="list|bool", pure=True)
+def member(value: Any, collection: Any) -> Any:
+    """The part of a list from the first element that equals value on; #f when none does.
+
+    (member 2 '(1 2 3)) => (2 3)
+    (member 9 '(1 2 3)) => #f
+    """
+    items = collection.items if type(collection) is List else elements(collection, "member")
+    for index, item in enumerate(items):
+        if equal(item, value):
+            return List(items[index:])
+    return False
+
+
+def assoc_entry(key: Any, entries: Sequence[Any]) -> Any:
+    """The first entry that is a list starting with key; #f when there is none."""
+    for entry in entries:
+        if type(entry) is List and not entry.empty and equal(entry.car, key):
+            return entry
+    return False
+
+
+@builtin("assq", returns="list|bool", pure=True)
+def assq(key: Any, alist: Any) -> Any:
+    """The first list in alist that starts with key; #f when there is none.
+
+    (assq 'b '((a 1) (b 2))) => (b 2)
+    """
+    return assoc_entry(key, alist.items if type(alist) is List else elements(alist, "assq"))
+
+
+@builtin("assv", returns="list|bool", pure=True)
+def assv(key: Any, alist: Any) -> Any:
+    """The first list in alist that starts with key; #f when there is none.
+
+    (assv 2 '((1 "one") (2 "two"))) => (2 "two")
+    """
+    return assoc_entry(key, alist.items if type(alist) is List else elements(alist, "assv"))
+
+
+# The reference makes these of car, cdr and list/repeat, which is what their arity errors name.
+for function, name in (
+    (first, "car"),
+    (rest, "cdr"),
+    (caar, "car"),
+    (cdar, "car"),
+    (cadar, "car"),
+    (cddar, "car"),
+    (caaar, "car"),
+    (cdaar, "car"),
+    (cadr, "cdr"),
+    (cddr, "cdr"),
+    (caadr, "cdr"),
+    (cdadr, "cdr"),
+    (caddr, "cdr"),
+    (cdddr, "cdr"),
+    (make_list, "list/repeat"),
+):
+    setattr(function, "arity_name", name)  # noqa: B010

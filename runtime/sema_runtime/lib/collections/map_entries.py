@@ -1,0 +1,233 @@
+"""Maps made entry by entry, and entries reached by a path of keys."""
+
+from __future__ import annotations
+
+from _collections_abc import Mapping
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.map_keys import check_key
+from sema_runtime.values.maps import MISSING, Map
+from sema_runtime.values.sequences import foreign_lookup, mapping, not_callable, seq
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+@builtin("map/entries", returns="list", pure=True)
+def map_entries(collection: Any) -> List:
+    """The entries of a map: lists of key and value, in the order of the keys.
+
+    (map/entries {:b 1 :a 2}) => ((:a 2) (:b 1))
+    """
+    found = mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs")
+    return List(list(map(List, found.pairs())))
+
+
+@builtin("map/from-entries", returns="map", pure=True)
+def map_from_entries(entries: Any) -> Map:
+    """Makes a map of a list of entries, each a list or vector of a key and a value.
+
+    (map/from-entries '((:a 1) (:b 2))) => {:a 1 :b 2}
+    """
+    pairs: list[tuple[Any, Any]] = []
+    for entry in seq(entries, "map/from-entries: expected a list of [key value] pairs"):
+        pair = seq(entry, "map/from-entries: each entry must be a [key value] pair")
+        if len(pair) != 2:
+            raise SemaError("map/from-entries: each entry must be a pair (key value)")
+        check_key(pair[0], "map/from-entries")
+        pairs.append((pair[0], pair[1]))
+    return Map.of(pairs)
+
+
+@builtin("map/zip", returns="map", pure=True)
+def map_zip(keys: Any, values: Any) -> Map:
+    """Combines a list of keys and a list of values to a map, up to the end of the shorter.
+
+    (map/zip '(:a :b) '(1 2 3)) => {:a 1 :b 2}
+    """
+    names = seq(keys, "map/zip: argument 1 must be a list of keys")
+    items = seq(values, "map/zip: argument 2 must be a list of values")
+    for name in names[: len(items)]:
+        check_key(name, "map/zip")
+    return Map.of(zip(names, items, strict=False))
+
+
+@builtin("map/map-vals", returns="map")
+def map_map_vals(function: Any, collection: Any) -> Map:
+    """Changes the values of a map: the results of calling function with each value.
+
+    (map/map-vals (fn (v) (* v 2)) {:a 1}) => {:a 2}
+    """
+    found = mapping(collection, "map/map-vals: argument 2 must be a map; applies fn to each value")
+    pairs = found.pairs()
+    if not callable(function) and pairs:
+        not_callable(function)
+    return type(found).of([(key, function(value)) for key, value in pairs])
+
+
+@builtin("map/map-keys", returns="map")
+def map_map_keys(function: Any, collection: Any) -> Map:
+    """Changes the keys of a map: its values under the results of calling function with each key.
+
+    (map/map-keys keyword->string {:a 1}) => {"a" 1}
+    """
+    found = mapping(collection, "map/map-keys: argument 2 must be a map; applies fn to each key")
+    pairs = found.pairs()
+    if not callable(function) and pairs:
+        not_callable(function)
+    made: list[tuple[Any, Any]] = []
+    for key, value in pairs:
+        key = function(key)
+        check_key(key, "map/map-keys")
+        made.append((key, value))
+    return type(found).of(made)
+
+
+@builtin("map/filter", returns="map")
+def map_filter(predicate: Any, collection: Any) -> Map:
+    """Keeps the entries of a map for which (predicate key value) holds.
+
+    (map/filter (fn (k v) (> v 1)) {:a 1 :b 2}) => {:b 2}
+    """
+    found = mapping(collection, "map/filter: argument 2 must be a map; predicate receives (key value)")
+    pairs = found.pairs()
+    if not callable(predicate) and pairs:
+        not_callable(predicate)
+    kept = [pair for pair in pairs if (held := predicate(*pair)) is not None and held is not False]
+    return type(found).of(kept)
+
+
+@builtin("map/select-keys", returns="map", pure=True)
+def map_select_keys(collection: Any, keys: Any) -> Map:
+    """Keeps the entries of a map that have one of the keys of a list.
+
+    (map/select-keys {:a 1 :b 2} '(:b :z)) => {:b 2}
+    """
+    if not isinstance(keys, List | tuple | list):
+        type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
+    found = mapping(collection, "map/select-keys: argument 1 must be a map")
+    wanted = [(key, found.lookup(key, MISSING)) for key in keys]
+    return type(found).of([pair for pair in wanted if pair[1] is not MISSING])
+
+
+@builtin("map/except", returns="map", pure=True)
+def map_except(collection: Any, keys: Any) -> Map:
+    """Removes the keys of a list from a map.
+
+    (map/except {:a 1 :b 2} '(:b)) => {:a 1}
+    """
+    unwanted = seq(keys, "map/except: argument 2 must be a list of keys to exclude")
+    return mapping(collection, "map/except: argument 1 must be a map").without(*unwanted)
+
+
+@builtin("map/sort-keys", returns="map", pure=True)
+def map_sort_keys(collection: Any) -> Map:
+    """The (sorted) map with the entries of a map or hashmap.
+
+    (map/sort-keys {:b 1 :a 2}) => {:a 2 :b 1}
+    """
+    found = mapping(collection, "map/sort-keys: argument 1 must be a map; returns it with keys sorted")
+    return found if type(found) is Map else Map(found.stable())
+
+
+@builtin("map/update", returns="map")
+def map_update(collection: Any, key: Any, function: Any) -> Map:
+    """Updates the value under key with a function, which gets nil when there is none.
+
+    (map/update {:n 1} :n (fn (n) (+ n 1))) => {:n 2}
+    (map/update {} :n (fn (n) (+ (or n 0) 1))) => {:n 1}
+    """
+    found = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
+    check_key(key, "map/update")
+    if not callable(function):
+        not_callable(function)
+    return found.assoc(key, function(found.lookup(key)))
+
+
+def _path(value: Any, function: str) -> Sequence[Any]:
+    return seq(value, f"{function}: argument 2 must be a list/vector path of keys")
+
+
+@builtin("get-in", "map/get-in", pure=True)
+def get_in(collection: Any, path: Any, default: Any = None) -> Any:
+    """The value in a nested map at the end of a path of keys; default (nil) when one of them is missing.
+
+    (get-in {:a {:b 42}} [:a :b]) => 42
+    (get-in {:a {:b 42}} [:x :b] 0) => 0
+    """
+    found = collection
+    for key in _path(path, "get-in"):
+        if isinstance(found, Map):
+            found = found.lookup(key, MISSING)
+        elif isinstance(found, Mapping):
+            found = foreign_lookup(found, key, MISSING)
+        else:
+            return default
+        if found is MISSING:
+            return default
+    return found
+
+
+@builtin("assoc-in", "map/assoc-in", pure=True)
+def assoc_in(collection: Any, path: Any, value: Any) -> Any:
+    """Changes a nested map: value stands at the end of a path of keys. What is no map on the way is replaced by one.
+
+    (assoc-in {:a {:b 1}} [:a :b] 2) => {:a {:b 2}}
+    (assoc-in {} [:a :b] 2) => {:a {:b 2}}
+    """
+    return _replaced(collection, _path(path, "assoc-in"), "assoc-in", lambda old: value)
+
+
+@builtin("update-in", "map/update-in")
+def update_in(collection: Any, path: Any, function: Any) -> Any:
+    """Updates the value of a nested map at the end of a path of keys with a function, which gets nil when there is
+    none.
+
+    (update-in {:a {:b 1}} [:a :b] (fn (n) (+ n 1))) => {:a {:b 2}}
+    """
+    keys = _path(path, "update-in")
+    if not callable(function):
+        not_callable(function)
+    return _replaced(collection, keys, "update-in", function)
+
+
+def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) -> Any:
+    """collection with function applied to what stands at path; an empty path means collection itself."""
+    levels: list[Map] = []
+    here = collection
+    for key in path:
+        check_key(key, name)
+        level = mapping(here) if isinstance(here, Map | dict) else Map()
+        levels.append(level)
+        here = level.lookup(key)
+    made = function(here)
+    for level, key in zip(reversed(levels), reversed(path), strict=True):
+        made = level.assoc(key, made)
+    return made
+
+
+@builtin("deep-merge", "map/deep-merge", pure=True)
+def deep_merge(*maps: Any) -> Any:
+    """Merges nested maps: what two of them have under the same key is merged in turn, or replaced where it is no map.
+
+    (deep-merge {:a {:b 1 :c 2}} {:a {:b 9}}) => {:a {:b 9 :c 2}}
+    """
+    if not maps:
+        return Map()
+    made = maps[0]
+    for one in maps[1:]:
+        made = _deep_merged(made, one)
+    return made
+
+
+def _deep_merged(old: Any, new: Any) -> Any:
+    if not isinstance(old, Map) or not isinstance(new, Map):
+        return new
+    entries = dict(old.stable())
+    for key, value in new.stable().items():
+        entries[key] = _deep_merged(entries[key], value) if key in entries else value
+    return Map(entries)

@@ -1,0 +1,254 @@
+"""Maps: looking up, changing, merging. Every function takes sorted maps and hashmaps and keeps the kind."""
+
+from __future__ import annotations
+
+from _collections_abc import Mapping
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.collections.lists import assoc_entry
+from sema_runtime.values.errors import ArityError, SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.map_keys import KEYS, check_key
+from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
+from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq, used_as_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sema_runtime.values.atoms import Keyword
+
+ASSOC = "assoc: expected a map as the first argument, then key/value pairs"
+ASSOC_ARGUMENTS = "assoc: requires (key alist) or (map key val ...)"
+
+
+def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
+    """(:key map): what the map has under key, or nil. Takes exactly one map."""
+    if len(args) != 1:
+        error = ArityError(key.name, "1", len(args))
+        error.hint = f"a keyword takes one map: (:{key.name} m); with a default: (get m :{key.name} default)"
+        raise error
+    (found,) = args
+    if type(found) is Map or type(found) is HashMap:
+        return found.d.get(key)
+    return foreign_lookup(found, key) if isinstance(found, Mapping) else mapping(found).lookup(key)
+
+
+@builtin("hash-map", "map/new", returns="map", pure=True)
+def hash_map(*keys_and_values: Any) -> Map:
+    """A new map (dictionary) of the keys and values given in turn.
+
+    (hash-map :a 1 :b 2) => {:a 1 :b 2}
+    """
+    if len(keys_and_values) % 2:
+        raise SemaError("hash-map: requires even number of arguments")
+    for key in keys_and_values[::2]:
+        if type(key) not in KEYS:
+            check_key(key, "hash-map")
+    return Map.of(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+
+
+@builtin("get", "hash-ref", pure=True)
+def get(collection: Any, key: Any, default: Any = None) -> Any:
+    """The value that a map has under key; default (nil) when it has none.
+
+    (get {:a 1} :a) => 1
+    (get {:a 1} :b 0) => 0
+    (get {:a nil} :a 0) => nil
+    (get [1 2] 0) ! expected map or hashmap, got vector
+    """
+    if type(collection) is Map or type(collection) is HashMap:
+        return collection.d.get(key, default) if type(key) in ATOMIC else collection.lookup(key, default)
+    if isinstance(collection, Mapping):
+        return foreign_lookup(collection, key, default)
+    return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
+
+
+def _indexing_hint(value: Any, function: str) -> str:
+    if isinstance(value, List | tuple | list):
+        return f"{function} works on maps; use (nth coll i) to index a list or vector"
+    return f"{function}: expected a map as the first argument"
+
+
+@builtin("contains?", returns="bool", pure=True)
+def is_contains(collection: Any, key: Any) -> bool:
+    """Whether a map has an entry under key, be its value nil. Of two strings: whether the first contains the second,
+    which is an extension.
+
+    (contains? {:a nil} :a) => #t
+    (contains? {:a 1} :b) => #f
+    (contains? "hello" "ell") => #t
+    (contains? '(1 2) 1) ! expected map or hashmap, got list
+    """
+    if type(collection) is Map or type(collection) is HashMap:
+        return key in collection.d if type(key) in ATOMIC else bool(collection.has(key))
+    if isinstance(collection, Mapping):
+        return foreign_lookup(collection, key, MISSING) is not MISSING
+    if isinstance(collection, str) and isinstance(key, str):
+        return key in collection
+    if used_as_value():
+        hint = "contains?: argument 1 must be a map; checks for the given key"
+    else:
+        hint = _indexing_hint(collection, "contains?")
+    return mapping(collection, hint).has(key)
+
+
+@builtin("assoc", pure=True, arity=(0, -1))
+def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *more: Any) -> Any:
+    """Adds or changes entries: a map that also has them, (assoc map key value ...). The map itself stays as it is.
+
+    With two arguments, a key and a list of lists: the first of those that starts with key, or #f.
+
+    (assoc {:a 1} :b 2 :c 3) => {:a 1 :b 2 :c 3}
+    (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
+    """
+    if value is MISSING:
+        if isinstance(key, List | list):
+            return assoc_entry(collection, seq(key))
+        raise SemaError(ASSOC_ARGUMENTS)
+    kind = type(collection)
+    if not more and type(key) in KEYS and (kind is Map or kind is HashMap):
+        return collection.assoc(key, value)
+    if len(more) % 2:
+        raise SemaError(ASSOC_ARGUMENTS)
+    made = mapping(collection, ASSOC)
+    if type(key) not in KEYS:
+        check_key(key, "assoc")
+    for other in more[::2]:
+        if type(other) not in KEYS:
+            check_key(other, "assoc")
+    return made.assoc(key, value).assoc_own(more) if more else made.assoc(key, value)
+
+
+@builtin("dissoc", returns="map", pure=True)
+def dissoc(collection: Any, key: Any, *more: Any) -> Map:
+    """Removes keys: a map without their entries. The map itself stays as it is.
+
+    (dissoc {:a 1 :b 2} :a) => {:b 2}
+    """
+    found = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
+    return found.without(key, *more)
+
+
+@builtin("merge", returns="map", pure=True)
+def merge(*maps: Any) -> Map:
+    """Merges maps: all their entries, the last one to have a key decides its value. Of the kind of the first map.
+
+    (merge {:a 1} {:a 2 :b 3}) => {:a 2 :b 3}
+    """
+    hint = "merge: every argument must be a map or hashmap"
+    if not maps:
+        return Map()
+    made = mapping(maps[0], hint)
+    for one in maps[1:]:
+        made = made.merged(mapping(one, hint))
+    return made
+
+
+@builtin("keys", returns="list", pure=True)
+def keys(collection: Any) -> List:
+    """The keys of a map as a list, sorted.
+
+    (keys {:b 1 :a 2}) => (:a :b)
+    """
+    return List(mapping(collection, "keys: expected a map; returns its keys as a list").sorted_keys())
+
+
+@builtin("vals", returns="list", pure=True)
+def vals(collection: Any) -> List:
+    """The values of a map as a list, in the order of their keys.
+
+    (vals {:b 1 :a 2}) => (2 1)
+    """
+    return List(mapping(collection, "vals: expected a map; returns its values as a list").values())
+
+
+@builtin("count", returns="int", pure=True)
+def count(collection: Any) -> int:
+    """Counts the elements, entries or characters of a collection; nil has none.
+
+    (count {:a 1 :b 2}) => 2
+    (count nil) => 0
+    """
+    if type(collection) is List:
+        return len(collection.items)
+    if isinstance(collection, str | tuple | list | Map | dict):
+        return len(collection)
+    found = 0 if collection is None else foreign_size(collection)
+    if found is not None:
+        return found
+    type_error("collection", collection, "count: expected a list, vector, map, or string")
+
+
+@builtin("hashmap/new", returns="hashmap", pure=True)
+def hashmap_new(*keys_and_values: Any) -> HashMap:
+    """A hashmap of the keys and values given in turn: a map without order, never equal to a sorted one.
+
+    (hashmap/new :a 1) => {:a 1}
+    (equal? (hashmap/new :a 1) {:a 1}) => #f
+    """
+    if len(keys_and_values) % 2:
+        raise SemaError("hashmap/new: requires even number of arguments")
+    for key in keys_and_values[::2]:
+        check_key(key, "hashmap/new")
+    return HashMap.of(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+
+
+def _hashmap(value: Any, function: str) -> HashMap:
+    if type(value) is not HashMap:
+        type_error("hashmap", value, f"{function}: argument 1 must be a hashmap")
+    return value
+
+
+@builtin("hashmap/get", pure=True)
+def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
+    """The value that a hashmap or map has under key; default (nil) when it has none.
+
+    (hashmap/get (hashmap/new :a 1) :a) => 1
+    (hashmap/get (hashmap/new) :a 0) => 0
+    """
+    found = collection if type(collection) is Map else _hashmap(collection, "hashmap/get")
+    return found.lookup(key, default)
+
+
+@builtin("hashmap/assoc", returns="hashmap", pure=True)
+def hashmap_assoc(*args: Any) -> HashMap:
+    """Adds or changes entries: a hashmap that also has them, (hashmap/assoc hashmap key value ...).
+
+    (hashmap/assoc (hashmap/new) :a 1) => {:a 1}
+    """
+    if len(args) < 3 or len(args) % 2 == 0:
+        raise SemaError("hashmap/assoc: requires hashmap and even number of key-value pairs")
+    made = _hashmap(args[0], "hashmap/assoc")
+    for key in args[1::2]:
+        check_key(key, "hashmap/assoc")
+    for key, value in zip(args[1::2], args[2::2], strict=True):
+        made = made.assoc(key, value)
+    return made
+
+
+@builtin("hashmap/contains?", returns="bool", pure=True)
+def hashmap_is_contains(collection: Any, key: Any) -> bool:
+    """Whether a hashmap has an entry under key.
+
+    (hashmap/contains? (hashmap/new :a 1) :a) => #t
+    """
+    return _hashmap(collection, "hashmap/contains?").has(key)
+
+
+@builtin("hashmap/keys", returns="list", pure=True)
+def hashmap_keys(collection: Any) -> List:
+    """The keys of a hashmap.
+
+    (hashmap/keys (hashmap/new :a 1)) => (:a)
+    """
+    return List(_hashmap(collection, "hashmap/keys").sorted_keys())
+
+
+@builtin("hashmap/to-map", returns="map", pure=True)
+def hashmap_to_map(collection: Any) -> Map:
+    """Converts a hashmap to a (sorted) map.
+
+    (hashmap/to-map (hashmap/new :a 1)) => {:a 1}
+    """
+    return Map(_hashmap(collection, "hashmap/to-map").stable())

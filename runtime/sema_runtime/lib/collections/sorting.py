@@ -1,0 +1,119 @@
+"""sort and sort-by."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.errors import SemaTypeError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import MISSING
+from sema_runtime.values.ordering import order_key
+from sema_runtime.values.sequences import elements, items_for, not_callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+MIXED = "sort orders one type at a time; use `sort-by` or `(sort xs cmp)` with a comparator to order mixed types"
+ASCENDING = frozenset(("<", "<=", "-"))
+DESCENDING = frozenset((">", ">="))
+
+
+@builtin("sort", returns="list")
+def sort(collection: Any, comparator: Any = MISSING) -> List:
+    """Sorts a list or vector. Its elements must be of one type, unless a comparator says for each two of them whether
+    they are in order: #t or a number of at most 0 keeps them, #f or a positive number swaps them.
+
+    (sort '(3 1 2)) => (1 2 3)
+    (sort '(3 1 2) >) => (3 2 1)
+    (sort '(1 "a")) ! expected int, got string
+    """
+    items = collection.items if type(collection) is List else elements(collection, "sort")
+    if comparator is MISSING:
+        return List(_in_order(items))
+    if len(items) < 2:
+        return List(items)
+    if not callable(comparator):
+        not_callable(comparator)
+    name = getattr(comparator, "__sema_name__", "")
+    if (name in ASCENDING or name in DESCENDING) and set(map(type, items)) == {int}:
+        return List(sorted(items, reverse=name in DESCENDING))
+    return List(_merged(list(items), comparator))
+
+
+@builtin("sort-by", returns="list")
+def sort_by(function: Any, collection: Any) -> List:
+    """Sorts a list or vector by a key: what function gives for each element, of whatever types; equal ones keep their
+    order.
+
+    (sort-by abs '(-3 1 -2)) => (1 -2 -3)
+    (sort-by :age (list {:n "a" :age 9} {:n "b" :age 7})) => ({:age 7 :n "b"} {:age 9 :n "a"})
+    """
+    items = items_for(function, collection, "sort-by")
+    return sorted_by(items, [function(item) for item in items])
+
+
+def sorted_by(items: Iterable[Any], keys: list[Any]) -> List:
+    """The items in the order of their keys; emitted code computes the keys itself where the function is known."""
+    from functools import partial
+
+    sizes = iter(keys if _is_simple(keys) else map(order_key, keys))
+    return List(sorted(items, key=partial(next, sizes)))  # the key function is called once an item, in their order
+
+
+def _is_simple(values: Sequence[Any]) -> bool:
+    """Whether Python orders the values as Sema does."""
+    kinds = set(map(type, values))
+    return kinds == {int} or kinds == {str}
+
+
+def _in_order(items: Sequence[Any]) -> list[Any]:
+    if _is_simple(items):
+        return sorted(items)
+    families = [_family(item) for item in items]
+    for item, family in zip(items, families, strict=True):
+        if family != families[0]:
+            from sema_runtime.values.typenames import type_name
+
+            raise SemaTypeError(type_name(items[0]), type_name(item), MIXED)
+    if families and families[0] is float:
+        return sorted(items, key=_number_key)
+    return sorted(items, key=order_key)
+
+
+def _family(item: Any) -> Any:
+    """What may be sorted together: the real numbers, else values of one type."""
+    kind = type(item)
+    if kind is int or kind is float or kind.__module__ == "fractions":
+        return float
+    return "function" if callable(item) and kind is not Keyword else kind
+
+
+def _number_key(number: Any) -> Any:
+    """NaN comes last."""
+    return (number != number, 0 if number != number else number)
+
+
+def _merged(items: list[Any], comparator: Callable[[Any, Any], Any]) -> list[Any]:
+    """Merge sort from the bottom up: the reference's, so that the comparator sees the same pairs in the same order."""
+    width = 1
+    total = len(items)
+    while width < total:
+        merged: list[Any] = []
+        for start in range(0, total, 2 * width):
+            left, middle = start, min(start + width, total)
+            right, end = middle, min(start + 2 * width, total)
+            while left < middle and right < end:
+                kept = comparator(items[left], items[right])
+                if kept is True or (kept is not False and (type(kept) is not int or kept <= 0)):
+                    merged.append(items[left])
+                    left += 1
+                else:
+                    merged.append(items[right])
+                    right += 1
+            merged += items[left:middle]
+            merged += items[right:end]
+        items = merged
+        width *= 2
+    return items

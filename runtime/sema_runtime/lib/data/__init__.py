@@ -1,0 +1,1 @@
+"""Builtins for data formats and databases."""

@@ -1,0 +1,103 @@
+"""HTML: normalizing, CSS selectors, text. Broken markup is repaired as browsers do; the parser is selectolax's lexbor.
+
+A parsed document is its normalized text, so that all functions take any HTML and programs can store and print it.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.data.html_limits import BYTES, HINT, check_cost, check_selector, check_size
+from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.text_arguments import text_of
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+INVISIBLE = "script, style"
+
+
+@builtin("html/parse", returns="string")
+def html_parse(html: Any) -> str:
+    """The HTML as a whole, repaired document; the other html functions take it as they take any HTML.
+
+    (html/parse "<p>one<p>two") => "<html><head></head><body><p>one</p><p>two</p></body></html>"
+    """
+    document, _ = _parsed("html/parse", html)
+    return document.html or ""
+
+
+@builtin("html/text", returns="string")
+def html_text(html: Any) -> str:
+    """The text of a document without tags, scripts and style sheets; white space becomes single spaces.
+
+    (html/text "<h1>Title</h1><p>Some <b>bold</b> text.</p>") => "Title Some bold text."
+    """
+    document, _ = _parsed("html/text", html)
+    for element in document.css(INVISIBLE):
+        element.decompose()
+    return _text(document.root)
+
+
+@builtin("html/select", returns="list[string]")
+def html_select(html: Any, selector: Any) -> List:
+    """The elements that a CSS selector matches, in the order of the document, each as HTML.
+
+    (html/select "<p class=x>a</p><p>b</p>" "p.x") => ("<p class=\\"x\\">a</p>")
+    """
+    return _of_each("html/select", html, selector, lambda element: element.html or "")
+
+
+@builtin("html/select-text", returns="list[string]")
+def html_select_text(html: Any, selector: Any) -> List:
+    """The texts of the elements that a CSS selector matches; white space becomes single spaces.
+
+    (html/select-text "<ul><li>one<li>two</ul>" "li") => ("one" "two")
+    """
+    return _of_each("html/select-text", html, selector, _text)
+
+
+def _parsed(function: str, html: Any) -> tuple[LexborHTMLParser, int]:
+    """The document, and the sum of the depths of its elements."""
+    text = text_of(html)
+    check_size(function, text)
+    depths = check_cost(function, text)
+    try:
+        from selectolax.lexbor import LexborHTMLParser
+    except ImportError:
+        raise extra_missing(function, "selectolax", "markup") from None
+    return LexborHTMLParser(text), depths
+
+
+def _of_each(function: str, html: Any, selector: Any, part: Callable[[LexborNode], str]) -> List:
+    """A part of every element that matches, as a list. The parts of nested matches repeat text, so there is a limit."""
+    pattern = text_of(selector)
+    document, depths = _parsed(function, html)
+    check_selector(function, document, depths, pattern)
+    found, size = [], 0
+    for element in _matches(document, pattern):
+        found.append(part(element))
+        size += len(found[-1])
+        if size > BYTES:
+            raise SemaError(f"{function}: the text of the matches exceeds {BYTES} characters", HINT)
+    return List(found)
+
+
+def _matches(document: LexborHTMLParser, selector: str) -> list[LexborNode]:
+    """The elements, each once, though it may match several alternatives of the selector."""
+    from selectolax.lexbor import SelectolaxError
+
+    try:
+        found = document.css(selector)
+    except (SelectolaxError, UnicodeEncodeError):
+        raise SemaError(f"invalid selector: {selector}") from None
+    return list({element.mem_id: element for element in found}.values())
+
+
+def _text(element: LexborNode | None) -> str:
+    return " ".join(element.text(separator=" ").split()) if element is not None else ""

@@ -1,0 +1,101 @@
+"""Markdown: CommonMark to HTML, headings, front matter. The parser is pulldown-cmark (pyromark), without extensions."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.data.html_limits import check_size
+from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.text_arguments import text_of
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+FENCE = "---"
+
+
+@builtin("markdown/to-html", returns="string")
+def markdown_to_html(markdown: Any) -> str:
+    """The HTML of a text in CommonMark. HTML within it is kept as it is.
+
+    (markdown/to-html "# Title\\n\\nHello **world**.") => "<h1>Title</h1>\\n<p>Hello <strong>world</strong>.</p>\\n"
+    """
+    text = _checked("markdown/to-html", markdown)
+    found: str = _pyromark("markdown/to-html").html(text)
+    return found
+
+
+@builtin("markdown/headings", returns="list[map]")
+def markdown_headings(markdown: Any) -> List:
+    """The headings of a text in their order, as `{:level 1 to 6 :text plain}`.
+
+    (markdown/headings "# Intro\\n\\n## *Set* up") => ({:level 1 :text "Intro"} {:level 2 :text "Set up"})
+    """
+    text = _checked("markdown/headings", markdown)
+    found = []
+    parts: list[str] | None = None  # of the heading that is being read
+    for event in _pyromark("markdown/headings").events(text):
+        if type(event) is str:
+            if parts is not None and event in ("SoftBreak", "HardBreak"):
+                parts.append(" ")
+            continue
+        ((kind, what),) = event.items()
+        if kind == "Start" and "Heading" in what:
+            parts, level = [], int(what["Heading"]["level"][1:])
+        elif parts is not None and kind in ("Text", "Code"):
+            parts.append(what)
+        elif parts is not None and kind == "End" and "Heading" in what:
+            shown = " ".join("".join(parts).split())
+            found.append(Map({keyword("level"): level, keyword("text"): shown}))
+            parts = None
+    return List(found)
+
+
+@builtin("markdown/frontmatter", returns="map", pure=True)
+def markdown_frontmatter(markdown: Any) -> Map:
+    """`{:frontmatter text :body text}`: what stands between two lines `---` at the beginning, unread, and what follows.
+
+    :frontmatter is nil when the text doesn't begin so.
+
+    (markdown/frontmatter "---\\ntitle: A\\n---\\nText") => {:body "Text" :frontmatter "title: A\\n"}
+    """
+    text = text_of(markdown)
+    check_size("markdown/frontmatter", text)
+    front, body = _split(text)
+    return Map({keyword("frontmatter"): front, keyword("body"): body})
+
+
+def _split(text: str) -> tuple[str | None, str]:
+    start = text.find("\n") + 1
+    if text[:start] not in (f"{FENCE}\n", f"{FENCE}\r\n"):
+        return None, text
+    at = start
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        if text[at:end].removesuffix("\n").removesuffix("\r") == FENCE:
+            return text[start:at], text[end:]
+        at = end
+    return None, text
+
+
+def _checked(function: str, markdown: Any) -> str:
+    text = text_of(markdown)
+    check_size(function, text)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SemaError(f"{function}: character {error.start} of the text is half of a surrogate pair") from None
+    return text
+
+
+def _pyromark(function: str) -> ModuleType:
+    try:
+        import pyromark
+    except ImportError:
+        raise extra_missing(function, "pyromark", "markup") from None
+    return pyromark

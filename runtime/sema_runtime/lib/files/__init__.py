@@ -1,0 +1,1 @@
+"""Builtins for files, paths, streams, archives."""

@@ -1,0 +1,136 @@
+"""Paths as text. Nothing is normalised unless it says so; only the functions of group fs-read look at the disk."""
+
+from __future__ import annotations
+
+import os
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.support.text_arguments import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@builtin("path/join", returns="string", pure=True)
+def path_join(first: Any, *others: Any) -> str:
+    """Joins paths: their parts with `/` where neither side brings one. Nothing is normalized.
+
+    (path/join "src" "main.sema") => "src/main.sema"
+    (path/join "a/" "../b") => "a/../b"
+    """
+    joined = text_of(first)
+    for other in others:
+        part = text_of(other)
+        joined += part if joined.endswith("/") or part.startswith("/") else "/" + part
+    return joined
+
+
+@builtin("path/dir", "path/dirname", returns="string", pure=True)
+def path_dir(path: Any) -> str:
+    """The directory of a path: all but its last part.
+
+    (path/dir "/a/b/c.txt") => "/a/b"
+    (path/dir "c.txt") => ""
+    """
+    text = text_of(path).rstrip("/")
+    end = text.rfind("/")
+    return text[:end] or "/" if end >= 0 else ""
+
+
+@builtin("path/filename", "path/basename", returns="string", pure=True)
+def path_filename(path: Any) -> str:
+    """The file name of a path: its last part.
+
+    (path/filename "/a/b/c.txt") => "c.txt"
+    """
+    return text_of(path).rstrip("/").rpartition("/")[2]
+
+
+@builtin("path/extension", "path/ext", returns="string", pure=True)
+def path_extension(path: Any) -> str:
+    """What follows the last dot of the file name; a leading dot doesn't count.
+
+    (path/extension "a.tar.gz") => "gz"
+    (path/extension ".bashrc") => ""
+    """
+    name = path_filename(path)
+    dot = name.rfind(".")
+    return name[dot + 1 :] if dot > 0 else ""
+
+
+@builtin("path/stem", returns="string", pure=True)
+def path_stem(path: Any) -> str:
+    """The file name without its extension.
+
+    (path/stem "a.tar.gz") => "a.tar"
+    """
+    name = path_filename(path)
+    if name in (".", ".."):
+        return ""
+    dot = name.rfind(".")
+    return name[:dot] if dot > 0 else name
+
+
+@builtin("path/absolute?", returns="bool", pure=True)
+def path_is_absolute(path: Any) -> bool:
+    """Whether the path begins at the root.
+
+    (path/absolute? "/a") => #t
+    (path/absolute? "a/b") => #f
+    """
+    return os.path.isabs(text_of(path))
+
+
+@builtin("path/absolute", returns="string", cap="fs-read")
+def path_absolute(path: Any) -> str:
+    """The absolute path, from the root on, without `.`, `..` and symbolic links; it must exist.
+
+    (path/absolute "/.") => "/"
+    (path/absolute "missing") ! I/O error: path/absolute missing: No such file
+    """
+    return _canonical("path/absolute", path)
+
+
+@builtin("path/canonicalize", returns="string", cap="fs-read")
+def path_canonicalize(path: Any) -> str:
+    """The path from the root on with symbolic links resolved; it must exist.
+
+    (path/canonicalize "missing") ! I/O error: path/canonicalize missing: No such file
+    """
+    return _canonical("path/canonicalize", path)
+
+
+def _canonical(function: str, path: Any) -> str:
+    from sema_runtime.support.file_access import FAILURES, checked, failed, readable_name
+
+    found = checked(function, path)
+    try:
+        if not found:
+            raise FileNotFoundError
+        return readable_name(os.path.realpath(found, strict=True))
+    except FAILURES as error:
+        raise failed(function, path, error) from None
+
+
+@builtin("path/relative-to", returns="string")
+def path_relative_to(base: Any, path: Any) -> str:
+    """The relative path, as seen from the directory base.
+
+    (path/relative-to "/a/b" "/a/c/d.txt") => "../c/d.txt"
+    """
+    return os.path.relpath(text_of(path) or ".", text_of(base) or ".")
+
+
+@builtin("path/within?", returns="bool")
+def path_is_within(base: Any, child: Any) -> bool:
+    """Whether child is base or lies below it, when symbolic links and `..` are resolved. Neither need exist.
+
+    (path/within? "/a" "/a/b") => #t
+    (path/within? "/a" "/a/../b") => #f
+    """
+    try:
+        outer, inner = os.path.realpath(text_of(base)), os.path.realpath(text_of(child))
+    except ValueError:  # a NUL byte: no file has such a name
+        return False
+    return inner == outer or inner.startswith(outer.rstrip("/") + "/")

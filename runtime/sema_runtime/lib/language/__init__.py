@@ -1,0 +1,1 @@
+"""Builtins of the language itself: control, predicates, output, context."""

@@ -1,0 +1,268 @@
+"""Raising errors, multiple values, parameters, retrying, timing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.equality import equal
+from sema_runtime.values.errors import Rethrown, SemaError, SemaTypeError, Thrown, type_error
+from sema_runtime.values.maps import MISSING, Map
+from sema_runtime.values.printer import display, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from sema_runtime.values.atoms import Symbol
+
+TYPE, MESSAGE, PYTHON_EXCEPTION = keyword("type"), keyword("message"), keyword("python-exception")
+
+
+def throw_value(value: Any) -> BaseException:
+    """The exception that `(throw value)` raises; for what `catch` has bound see conditions/describe.py."""
+    if isinstance(value, BaseException):
+        return value
+    made: BaseException = _again(value) if type(value) is Map and TYPE in value.d else Thrown(value)
+    return made
+
+
+def _again(condition: Map) -> BaseException:
+    """The exception for a map like those that `catch` binds; what a library of Python raised goes on as it was."""
+    cause: BaseException | None = condition.d.get(PYTHON_EXCEPTION)
+    if isinstance(cause, BaseException):
+        from sema_runtime.conditions.describe import condition_of
+
+        if condition_of(cause).message == condition.d.get(MESSAGE):
+            return cause
+    made: BaseException = Rethrown(condition)
+    return made
+
+
+def throw(value: Any) -> NoReturn:
+    """`(throw value)` where an expression is needed."""
+    raise throw_value(value)
+
+
+@builtin("raise")
+def raise_(value: Any) -> NoReturn:
+    """Raises any value as an error, as `throw` does.
+
+    (guard (e ((symbol? e) e)) (raise 'oops)) => oops
+    (try (raise 5) (catch e (:value e))) => 5
+    """
+    raise throw_value(value)
+
+
+@builtin("error")
+def error(*parts: Any) -> NoReturn:
+    """Raises an error with that message. Further values are ignored: build the message with `str`.
+
+    (error (str "no user " 5)) ! no user 5
+    (try (error "no") (catch e (:message e))) => "no"
+    """
+    raise SemaError(display(parts[0]) if parts else "error called with no message")
+
+
+@builtin("assert", returns="bool")
+def assert_(condition: Any, message: Any = MISSING) -> bool:
+    """#t when the condition is true, else an error.
+
+    (assert (= 1 1) "sums") => #t
+    (assert (= 1 2) "sums") ! sums
+    """
+    if condition is None or condition is False:
+        raise SemaError("assertion failed" if message is MISSING else display(message))
+    return True
+
+
+@builtin("assert=", returns="bool")
+def assert_eq(expected: Any, actual: Any) -> bool:
+    """Checks that two values are equal: #t, else an error that shows both.
+
+    (assert= 3 (+ 1 2)) => #t
+    (assert= 4 (+ 1 2)) ! assertion failed: expected 4, got 3
+    """
+    if not equal(expected, actual):
+        raise SemaError(f"assertion failed: expected {to_text(expected)}, got {to_text(actual)}")
+    return True
+
+
+@builtin("spy")
+def spy(label: Any, value: Any) -> Any:
+    """Shows a value while a program runs: writes `[label] value` to the error output and gives the value back.
+
+    (+ 1 (spy "x" 2)) => 3
+    """
+    if type(label) is not str:
+        type_error("string", label)
+    import sys
+
+    from sema_runtime.support.visible import at_error_terminal
+
+    print(at_error_terminal(f"[{label}] {to_text(value)}"), file=sys.stderr)
+    return value
+
+
+@builtin("gensym", returns="symbol")
+def gensym(prefix: Any = "g") -> Symbol:
+    """A fresh symbol, which no program has written.
+
+    (symbol? (gensym)) => #t
+    (eq? (gensym "x") (gensym "x")) => #f
+    """
+    if type(prefix) is not str:
+        type_error("string", prefix)
+    from sema_runtime.values.macros import gensym as fresh
+
+    return fresh(prefix)
+
+
+# Multiple values
+
+
+@builtin("values")
+def values(*items: Any) -> Any:
+    """Several results at once, for call-with-values and let-values; one value is itself.
+
+    (call-with-values (fn () (values 1 2)) +) => 3
+    (let-values (((q r) (values 3 1))) (list q r)) => (3 1)
+    """
+    if len(items) == 1:
+        return items[0]
+    from sema_runtime.values.multiple import Values
+
+    return Values(items)
+
+
+@builtin("call-with-values")
+def call_with_values(producer: Any, consumer: Any) -> Any:
+    """Calls producer, then consumer with the values that producer returned.
+
+    (call-with-values (fn () (values 1 2)) +) => 3
+    """
+    result = called(producer)()
+    if not callable(consumer):
+        type_error("callable", consumer)
+    from sema_runtime.values.multiple import Values
+
+    return consumer(*result.items) if type(result) is Values else consumer(result)
+
+
+def called(function: Any) -> Callable[..., Any]:
+    """The function, checked to be one."""
+    if callable(function):
+        return function  # type: ignore[no-any-return]
+    from sema_runtime.values.typenames import type_name
+
+    raise SemaError(
+        f"not callable: {to_text(function)} ({type_name(function)})", "expected a function, lambda, or keyword"
+    )
+
+
+# Dynamic scope
+
+
+@builtin("make-parameter")
+def make_parameter(value: Any, converter: Any = MISSING, *_: Any) -> Any:
+    """A function that gives a value, which `parameterize` binds anew; converter is applied to every value set.
+
+    (let ((p (make-parameter 10))) (parameterize ((p 20)) (p))) => 20
+    (let ((p (make-parameter 1 str))) (p)) => "1"
+    """
+    from sema_runtime.values.parameters import Parameter
+
+    return Parameter(value, None if converter is MISSING else called(converter))
+
+
+@builtin("__parameterize")
+def sema_parameterize(parameters: Any, values: Any, body: Any) -> Any:
+    """What an expanded `parameterize` calls; the compiler knows the form itself."""
+    from sema_runtime.values.parameters import parameterized
+
+    with parameterized(*(part for pair in zip(parameters, values, strict=False) for part in pair)):
+        return called(body)()
+
+
+# Trying again, taking the time
+
+
+@builtin("retry")
+def retry(thunk: Any, options: Any = None, *_: Any) -> Any:
+    """Calls a function again until it doesn't raise, waiting between the attempts; then its last error is raised.
+
+    options: :max-attempts 3, :base-delay-ms 100, :backoff 2.0 (factor on the delay after each attempt).
+
+    (define tries 0)
+    (define (flaky) (set! tries (+ tries 1)) (if (< tries 3) (error "no") tries))
+    (retry flaky {:base-delay-ms 1}) => 3
+    (retry (fn () (error "never")) {:max-attempts 2 :base-delay-ms 1}) ! never
+    """
+    function = called(thunk)
+    attempts, delay, backoff = _retry_options(options)
+    attempt = 1
+    while True:
+        try:
+            return function()
+        except Exception:
+            if attempt >= attempts:
+                raise
+        _wait(delay)
+        delay *= backoff
+        attempt += 1
+
+
+def _retry_options(options: Any) -> tuple[int, float, float]:
+    if options is None:
+        return 3, 100.0, 2.0
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.values.maps import Map
+
+    if not isinstance(options, Map):
+        type_error("map", options)
+    found = []
+    for name, default in (("max-attempts", 3), ("base-delay-ms", 100.0), ("backoff", 2.0)):
+        value = options.lookup(keyword(name), default)
+        if type(value) is not int and type(value) is not float:
+            raise SemaTypeError("number", to_text(value))
+        found.append(value)
+    return int(found[0]), float(found[1]), float(found[2])
+
+
+def _wait(milliseconds: float) -> None:
+    if milliseconds > 0:
+        from sema_runtime.tasks import sleep
+
+        sleep(milliseconds)
+
+
+@builtin("time")
+def time(thunk: Any) -> Any:
+    """Measures a call: calls a function, writes how long it took to the error output, and gives its result.
+
+    (time (fn () (+ 1 2))) => 3
+    """
+    import sys
+
+    function = called(thunk)
+    seconds, result = _timed(function)
+    print(f"elapsed: {seconds * 1000:.3f} ms", file=sys.stderr)
+    return result
+
+
+@builtin("time/ms", returns="float")
+def time_ms(thunk: Any) -> float:
+    """Measures a call: the milliseconds that calling the function takes.
+
+    (>= (time/ms (fn () (+ 1 2))) 0) => #t
+    """
+    return _timed(called(thunk))[0] * 1000
+
+
+def _timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    from time import perf_counter
+
+    start = perf_counter()
+    result = function()
+    return perf_counter() - start, result

@@ -1,0 +1,101 @@
+"""Text to forms: `read` and its relatives. They need the compiler's reader; see seam.py."""
+
+from __future__ import annotations
+
+from sema_runtime import compiler_bridge as seam
+from sema_runtime.catalogue import builtin
+from sema_runtime.support.text_arguments import text_of
+from sema_runtime.values.errors import ReaderError
+from sema_runtime.values.lists import List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@builtin("read")
+def read(text: Any) -> Any:
+    """Parses a text: its first form, as data; nil when there is none.
+
+    (read "(+ 1 2)") => (+ 1 2)
+    (eval (read "(+ 1 2)")) => 3
+    """
+    return seam.read_text(text_of(text))
+
+
+@builtin("read-many", "io/read-many", returns="list")
+def read_many(text: Any) -> List:
+    """Parses a text: the list of all its forms, as data.
+
+    (read-many "1 (a b)") => (1 (a b))
+    """
+    return seam.read_many(text_of(text))
+
+
+@builtin("read/string")
+def read_string(text: Any) -> Any:
+    """Parses a text: its first form, as data; nil when there is none.
+
+    (read/string "[1 (f x)]") => [1 (f x)]
+    (read/string "(") ! unterminated list
+    """
+    return seam.read_text(text_of(text))
+
+
+@builtin("read/all", returns="list")
+def read_all(text: Any) -> List:
+    """Parses a text: the list of all its forms, as data.
+
+    (read/all "1 (a b)") => (1 (a b))
+    """
+    return seam.read_many(text_of(text))
+
+
+@builtin("sema/check-string", returns="map")
+def sema_check_string(text: Any) -> Any:
+    """Whether a text can be read as Sema: `{:ok bool :diagnostics list}`, each with :code, :level, :message and :span.
+
+    (sema/check-string "(+ 1 2)") => {:diagnostics () :ok #t}
+    (map :message (:diagnostics (sema/check-string "(+ 1 2"))) => ("Reader error at 1:1: unterminated list")
+    """
+    return _checked(text_of(text))
+
+
+@builtin("sema/check-file", returns="map", cap="fs-read")
+def sema_check_file(path: Any) -> Any:
+    """Whether the text of a file can be read as Sema: `{:ok bool :diagnostics list}`, as of sema/check-string.
+
+    (file/write "a.sema" "(+ 1 2")
+    (:ok (sema/check-file "a.sema")) => #f
+    """
+    from sema_runtime.lib.files.files import file_read
+
+    return _checked(file_read(path))
+
+
+def _checked(text: str) -> Any:
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.values.maps import Map
+
+    found = []
+    try:
+        seam.read_many(text)
+    except ReaderError as error:
+        found.append(_diagnostic(error))
+    return Map({keyword("diagnostics"): List(found), keyword("ok"): not found})
+
+
+def _diagnostic(error: ReaderError) -> Any:
+    from sema_runtime.values.atoms import keyword
+    from sema_runtime.values.maps import Map
+
+    line, col, end_line, end_col = tuple(error.span)[:4]
+    span = {"line": line, "col": col, "end-line": end_line, "end-col": end_col}
+    return Map(
+        {
+            keyword("code"): "syntax",
+            keyword("level"): keyword("error"),
+            keyword("message"): f"Reader error at {line}:{col}: {error.message}",
+            keyword("span"): Map({keyword(name): value for name, value in span.items()}),
+        }
+    )

@@ -1,0 +1,371 @@
+"""Questions about values: their type, equality, emptiness, properties of numbers."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType, MethodType
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
+from sema_runtime.values.equality import equal
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.numbers import COMPLEX, NUMBERS, REALS, parts
+from sema_runtime.values.typenames import type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LISTS = frozenset((List, list))
+FUNCTIONS = frozenset((FunctionType, BuiltinFunctionType, MethodType))
+COLLECTIONS = frozenset((List, tuple, Map, HashMap, str, list, dict))
+EMPTY_HINT = "empty?: expected a list, vector, map, or string"
+
+
+# Types
+
+# Builtins that are functions of the reference's prelude.
+LAMBDAS = frozenset(
+    [
+        *("__owned-all", "__parameterize", "__prefill-sem", "__spawn-apply", "__spawn-thunks", "agent/run", "llm/pmap"),
+        *("async/race-owned", "async/with-timeout", "http/serve", "llm/chat", "llm/stream", "make-parameter", "retry"),
+    ]
+)
+
+
+@builtin("type", "type-of", returns="keyword", pure=True)
+def type_(value: Any) -> Keyword:
+    """The type of a value as a keyword; of a record, the name of its record type.
+
+    (type 1.5) => :float
+    (map type (list nil "a" [] car)) => (:nil :string :vector :native-fn)
+    """
+    if type(value) is FunctionType:
+        # Functions of the runtime and those that it makes (record accessors) are native to the program.
+        native = value.__module__.startswith("sema_runtime.") and value.__dict__.get("__sema_name__") not in LAMBDAS
+        return keyword("native-fn" if native else "lambda")
+    name = getattr(type(value), "type_keyword", None) or type_name(value)
+    return keyword(value.tag if name == "record" else name)
+
+
+@builtin("number?", returns="bool", pure=True)
+def is_number(value: Any) -> bool:
+    """Whether value is a number of any kind.
+
+    (number? 1/2) => #t
+    (number? "1") => #f
+    """
+    return NUMBERS[type(value)]
+
+
+@builtin("integer?", returns="bool", pure=True)
+def is_integer(value: Any) -> bool:
+    """Whether value is a whole number: an int, or a float without a fraction.
+
+    (integer? 1.0) => #t
+    (integer? 1.5) => #f
+    """
+    return type(value) is int or (type(value) is float and value.is_integer())
+
+
+@builtin("exact-integer?", returns="bool", pure=True)
+def is_exact_integer(value: Any) -> bool:
+    """Whether value is an int.
+
+    (exact-integer? 1) => #t
+    (exact-integer? 1.0) => #f
+    """
+    return type(value) is int
+
+
+@builtin("float?", returns="bool", pure=True)
+def is_float(value: Any) -> bool:
+    """Whether value is a float.
+
+    (float? 1.0) => #t
+    (float? 1) => #f
+    """
+    return type(value) is float
+
+
+@builtin("rational?", returns="bool", pure=True)
+def is_rational(value: Any) -> bool:
+    """Whether value is an exact real number: an int or a ratio.
+
+    (rational? 1/2) => #t
+    (rational? 0.5) => #f
+    """
+    return REALS[type(value)] and type(value) is not float
+
+
+@builtin("real?", returns="bool", pure=True)
+def is_real(value: Any) -> bool:
+    """Whether value is a number without an imaginary part.
+
+    (real? 1.5) => #t
+    (real? 1+2i) => #f
+    """
+    return REALS[type(value)]
+
+
+@builtin("complex?", returns="bool", pure=True)
+def is_complex(value: Any) -> bool:
+    """Whether value is a number: every number is a complex one.
+
+    (complex? 1) => #t
+    """
+    return NUMBERS[type(value)]
+
+
+@builtin("exact?", returns="bool", pure=True)
+def is_exact(value: Any) -> bool:
+    """Whether value is a number without a float in it; #f for what is no number.
+
+    (exact? 1/2) => #t
+    """
+    return NUMBERS[type(value)] and all(type(part) is not float for part in parts(value))
+
+
+@builtin("inexact?", returns="bool", pure=True)
+def is_inexact(value: Any) -> bool:
+    """Whether value is a float or a complex number with a float in it; #f for what is no number.
+
+    (inexact? 1.0) => #t
+    """
+    return NUMBERS[type(value)] and any(type(part) is float for part in parts(value))
+
+
+@builtin("string?", returns="bool", pure=True)
+def is_string(value: Any) -> bool:
+    """Whether value is a string.
+
+    (string? "a") => #t
+    (string? :a) => #f
+    """
+    return isinstance(value, str)
+
+
+@builtin("char?", returns="bool", pure=True)
+def is_char(value: Any) -> bool:
+    """Whether value is a character.
+
+    (char? #\\a) => #t
+    (char? "a") => #f
+    """
+    return type(value) is Char
+
+
+@builtin("symbol?", returns="bool", pure=True)
+def is_symbol(value: Any) -> bool:
+    """Whether value is a symbol.
+
+    (symbol? 'a) => #t
+    """
+    return type(value) is Symbol
+
+
+@builtin("keyword?", returns="bool", pure=True)
+def is_keyword(value: Any) -> bool:
+    """Whether value is a keyword.
+
+    (keyword? :a) => #t
+    """
+    return type(value) is Keyword
+
+
+@builtin("bool?", "boolean?", returns="bool", pure=True)
+def is_bool(value: Any) -> bool:
+    """Whether value is #t or #f.
+
+    (bool? #f) => #t
+    (bool? nil) => #f
+    """
+    return value is True or value is False
+
+
+@builtin("list?", returns="bool", pure=True)
+def is_list(value: Any) -> bool:
+    """Whether value is a list, also an empty one.
+
+    (list? '()) => #t
+    (list? [1]) => #f
+    """
+    return type(value) in LISTS
+
+
+@builtin("pair?", returns="bool", pure=True)
+def is_pair(value: Any) -> bool:
+    """Whether value is a list that isn't empty.
+
+    (pair? '(1)) => #t
+    (pair? '()) => #f
+    """
+    return type(value) in LISTS and bool(value)
+
+
+@builtin("vector?", returns="bool", pure=True)
+def is_vector(value: Any) -> bool:
+    """Whether value is a vector.
+
+    (vector? [1]) => #t
+    (vector? '(1)) => #f
+    """
+    return isinstance(value, tuple)
+
+
+@builtin("map?", "hash-map?", returns="bool", pure=True)
+def is_map(value: Any) -> bool:
+    """Whether value is a sorted map, as `{...}` makes it; #f for one of `hashmap/new`.
+
+    (map? {:a 1}) => #t
+    (map? (hashmap/new)) => #f
+    """
+    return type(value) is Map or isinstance(value, dict)
+
+
+@builtin("bytevector?", returns="bool", pure=True)
+def is_bytevector(value: Any) -> bool:
+    """Whether value is a bytevector.
+
+    (bytevector? #u8(1 2)) => #t
+    """
+    return isinstance(value, bytes | bytearray)
+
+
+@builtin("fn?", "procedure?", returns="bool", pure=True)
+def is_fn(value: Any) -> bool:
+    """Whether value is a function. Keywords and multimethods can be called too, but are none.
+
+    (fn? car) => #t
+    (fn? :a) => #f
+    """
+    return type(value) in FUNCTIONS or (callable(value) and type_name(value) in ("native-fn", "lambda"))
+
+
+# Nothing and emptiness
+
+
+@builtin("nil?", returns="bool", pure=True)
+def is_nil(value: Any) -> bool:
+    """Whether value is nil; the empty list isn't.
+
+    (nil? nil) => #t
+    (nil? '()) => #f
+    """
+    return value is None
+
+
+@builtin("null?", returns="bool", pure=True)
+def is_null(value: Any) -> bool:
+    """Whether value is nil or the empty list.
+
+    (null? '()) => #t
+    (null? nil) => #t
+    (null? []) => #f
+    """
+    if type(value) is List:
+        return value.empty
+    return value is None or (type(value) in LISTS and not value)
+
+
+@builtin("empty?", returns="bool", pure=True)
+def is_empty(collection: Any) -> bool:
+    """Whether a list, vector, map or string is empty; #t for nil.
+
+    (empty? "") => #t
+    (empty? '(nil)) => #f
+    """
+    if collection is None:
+        return True
+    if type(collection) in COLLECTIONS:
+        return not len(collection)
+    from sema_runtime.values.sequences import foreign_size
+
+    found = foreign_size(collection)
+    if found is None:
+        type_error("collection", collection, EMPTY_HINT)
+    return not found
+
+
+# Equality
+
+
+@builtin("eq?", returns="bool", pure=True)
+def is_eq(a: Any, b: Any) -> bool:
+    """Whether two values are equal: the same as `equal?`.
+
+    (eq? '(1 2) '(1 2)) => #t
+    """
+    return equal(a, b)
+
+
+@builtin("equal?", returns="bool", pure=True)
+def is_equal(a: Any, b: Any) -> bool:
+    """Whether two values have the same type and the same contents, all the way down.
+
+    (equal? '(1 {:a 2}) '(1 {:a 2})) => #t
+    (equal? 1 1.0) => #f
+    (equal? '(1) [1]) => #f
+    """
+    return equal(a, b)
+
+
+# Numbers
+
+
+@builtin("zero?", returns="bool", pure=True)
+def is_zero(number: Any) -> bool:
+    """Whether number is 0.
+
+    (zero? 0.0) => #t
+    (zero? 1) => #f
+    """
+    if not NUMBERS[type(number)]:
+        type_error("number", number)
+    return bool(number == 0)
+
+
+@builtin("positive?", returns="bool", pure=True)
+def is_positive(number: Any) -> bool:
+    """Whether number is greater than 0; #f for NaN and complex numbers.
+
+    (positive? 0) => #f
+    """
+    if not NUMBERS[type(number)]:
+        type_error("number", number)
+    return type(number) not in COMPLEX and bool(number > 0)
+
+
+@builtin("negative?", returns="bool", pure=True)
+def is_negative(number: Any) -> bool:
+    """Whether number is less than 0; #f for NaN and complex numbers.
+
+    (negative? -1) => #t
+    """
+    if not NUMBERS[type(number)]:
+        type_error("number", number)
+    return type(number) not in COMPLEX and bool(number < 0)
+
+
+@builtin("even?", returns="bool", pure=True)
+def is_even(number: Any) -> bool:
+    """Whether an int is even, a multiple of 2.
+
+    (even? 4) => #t
+    (even? 2.0) ! expected integer, got float
+    """
+    if type(number) is not int:
+        type_error("integer", number)
+    return not number & 1
+
+
+@builtin("odd?", returns="bool", pure=True)
+def is_odd(number: Any) -> bool:
+    """Whether an int is odd, no multiple of 2.
+
+    (odd? -3) => #t
+    """
+    if type(number) is not int:
+        type_error("integer", number)
+    return bool(number & 1)

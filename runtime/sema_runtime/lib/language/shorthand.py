@@ -1,0 +1,183 @@
+"""Short names that programs written from memory use. All are extensions: the reference has no such names, and a program
+that defines one of them itself has its own.
+
+Where the reference has the same function under another name, the short one stands as an alias in its declaration.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.collections.list_sets import counted
+from sema_runtime.lib.numbers.arithmetic import add, div, lt
+from sema_runtime.support.text_arguments import strings
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map, stored
+from sema_runtime.values.numbers import NUMBERS
+from sema_runtime.values.sequences import elements, items_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+# Text
+
+
+@builtin("split", returns="list[string]", pure=True)
+def split(text: Any, separator: Any = None) -> List:
+    """Splits a string at each occurrence of a separator; without one, into its words.
+
+    (split "a,b,,c" ",") => ("a" "b" "" "c")
+    (split "  two  words ") => ("two" "words")
+    """
+    from sema_runtime.lib.text.strings import string_split
+
+    if separator is not None:
+        return string_split(text, separator)
+    strings(text)
+    return List(text.split())
+
+
+@builtin("join", returns="string", pure=True)
+def join(items: Any, separator: Any = "") -> str:
+    """Joins the items of a list or vector to one string, with separator between them. The separator may stand first.
+
+    (join '("a" "b") ", ") => "a, b"
+    (join ", " '("a" "b")) => "a, b"
+    (join '(1 2)) => "12"
+    """
+    from sema_runtime.lib.text.strings import string_join
+
+    return string_join(separator, items) if isinstance(items, str) else string_join(items, separator)
+
+
+@builtin("blank?", returns="bool", pure=True)
+def is_blank(text: Any) -> bool:
+    """Whether a string is empty or nothing but white space; true of nil.
+
+    (map blank? (list "" " \\n" "a" nil)) => (#t #t #f #t)
+    """
+    if text is None:
+        return True
+    strings(text)
+    return not text.strip()
+
+
+@builtin("index-of", returns="int|nil", pure=True)
+def index_of(collection: Any, value: Any) -> int | None:
+    """Where value occurs first: the index of a character in a string, of an item in a list or vector; nil when nowhere.
+
+    (index-of "hello" "l") => 2
+    (index-of '(10 20) 20) => 1
+    """
+    if isinstance(collection, str):
+        from sema_runtime.lib.text.string_search import string_index_of
+
+        return string_index_of(collection, value)
+    from sema_runtime.lib.collections.list_sets import list_index_of
+
+    return list_index_of(collection, value)
+
+
+# Data. The function comes first, the list last, so that they stand in `->>`.
+
+
+@builtin("sum", returns="number", pure=True)
+def sum_(items: Any) -> Any:
+    """The sum of a list or vector of numbers; 0 when it is empty.
+
+    (sum '(1 2 1/2)) => 7/2
+    """
+    return _total(elements(items, "sum"))
+
+
+@builtin("sum-by", returns="number")
+def sum_by(function: Any, items: Any) -> Any:
+    """The sum of what function gives for the items of a list or vector.
+
+    (sum-by :price (list {:price 2} {:price 3})) => 5
+    """
+    return _total([function(item) for item in items_for(function, items, "sum-by")])
+
+
+@builtin("avg-by", returns="number")
+def avg_by(function: Any, items: Any) -> Any:
+    """The average of what function gives for the items of a list or vector.
+
+    (avg-by :price (list {:price 2} {:price 3})) => 2.5
+    """
+    values = [function(item) for item in items_for(function, items, "avg-by")]
+    if not values:
+        raise SemaError("avg-by: empty list")
+    total = _total(values)
+    return div(float(total) if type(total) is int else total, len(values))
+
+
+@builtin("max-by")
+def max_by(function: Any, items: Any) -> Any:
+    """The item for which function gives the largest number or string, the first of equals; nil without items.
+
+    (max-by :price (list {:price 2} {:price 3})) => {:price 3}
+    """
+    return _extreme(items_for(function, items, "max-by"), function, largest=True)
+
+
+@builtin("min-by")
+def min_by(function: Any, items: Any) -> Any:
+    """The item for which function gives the smallest number or string, the first of equals; nil without items.
+
+    (min-by string/length '("ccc" "a" "bb")) => "a"
+    """
+    return _extreme(items_for(function, items, "min-by"), function, largest=False)
+
+
+@builtin("count-by", returns="map")
+def count_by(function: Any, items: Any) -> Map:
+    """A map from each value that function gives for an item to how many items gave it.
+
+    (count-by even? '(1 2 3)) => {#f 2 #t 1}
+    """
+    return Map(counted([function(item) for item in items_for(function, items, "count-by")]))
+
+
+@builtin("distinct-by", returns="list")
+def distinct_by(function: Any, items: Any) -> List:
+    """The items without those for which function gives a value that it gave before.
+
+    (distinct-by abs '(1 -1 2)) => (1 2)
+    """
+    kept: dict[Any, Any] = {}
+    for item in items_for(function, items, "distinct-by"):
+        kept.setdefault(stored(function(item)), item)
+    return List(list(kept.values()))
+
+
+@builtin("keep", returns="list")
+def keep(function: Any, items: Any) -> List:
+    """What function gives for the items, without the nils.
+
+    (keep :a (list {:a 1} {:b 2} {:a #f})) => (1 #f)
+    """
+    values = [function(item) for item in items_for(function, items, "keep")]
+    return List([value for value in values if value is not None])
+
+
+def _total(values: Iterable[Any]) -> Any:
+    total: Any = 0
+    for value in values:
+        if not NUMBERS[type(value)]:
+            type_error("number", value)
+        total = add(total, value)
+    return total
+
+
+def _extreme(items: Iterable[Any], function: Any, *, largest: bool) -> Any:
+    best: Any = None
+    best_key: Any = None
+    for index, item in enumerate(items):
+        key = function(item)
+        if index == 0 or (lt(best_key, key) if largest else lt(key, best_key)):
+            best, best_key = item, key
+    return best

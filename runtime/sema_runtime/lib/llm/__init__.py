@@ -1,0 +1,1 @@
+"""Builtins for models, tools, agents, workflows, MCP servers, traces."""

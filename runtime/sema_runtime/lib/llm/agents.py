@@ -1,0 +1,216 @@
+"""Agents: what `defagent` and `agent` make, `agent/…` and the run."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.llm.agents import ALL, DEFAULT_TURNS, Agent
+from sema_runtime.llm.jsonable import is_sequence
+from sema_runtime.llm.messages import Message
+from sema_runtime.llm.tools.tool import checked_tool, tool_from
+from sema_runtime.support import options as opt
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import display
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sema_runtime.llm.agents import ToolLoop
+    from sema_runtime.llm.memory import Thread
+    from sema_runtime.llm.messages import Request
+
+
+def make_agent(name: str, options: Any) -> Agent:
+    """`(defagent name options)`. Values of the wrong type count as absent."""
+    if type(options) is not Map:
+        type_error("map", options)
+    tools = options.lookup(keyword("tools"))
+    turns = opt.integer(options, "max-turns")
+    return Agent(
+        name=name,
+        system=opt.text(options, "system") or "",
+        tools=tuple(tool_from(tool) or tool for tool in tools) if is_sequence(tools) else (),
+        model=opt.text(options, "model") or "",
+        max_turns=DEFAULT_TURNS if turns is None else turns,
+        parallel=parallel_tools(options) or 1,
+    )
+
+
+def parallel_tools(options: Map) -> int | None:
+    """How many tool calls of one turn :parallel-tools allows at once: a number, or #t for all; None without it."""
+    if options.lookup(keyword("parallel-tools")) is True:
+        return ALL
+    number = opt.integer(options, "parallel-tools")
+    return None if number is None or number < 1 else number
+
+
+def agent_of(value: Any) -> Agent:
+    """The agent itself; raises a type error for anything else."""
+    if not isinstance(value, Agent):
+        type_error("agent", value)
+    return value
+
+
+@builtin("agent")
+def agent(options: Any) -> Agent:
+    """An agent without definition: {:name :system :tools :model :max-turns :parallel-tools}, all optional.
+
+    With :parallel-tools n (#t: all) up to n of the calls that a model asks for in one turn run as tasks side by side.
+    Python functions with annotations can stand among the tools.
+
+    (agent {:name "helper" :system "Be brief."}) => <agent helper>
+    """
+    name = opt.text(options, "name") if isinstance(options, Map) else None
+    return make_agent(name or "", options)
+
+
+@builtin("agent?", returns="bool", pure=True)
+def is_agent(value: Any) -> bool:
+    """Whether the value is an agent.
+
+    (agent? (agent {})) => #t
+    """
+    return isinstance(value, Agent)
+
+
+@builtin("agent/name", returns="string", pure=True)
+def agent_name(agent: Any) -> str:
+    """The agent's name.
+
+    (agent/name (agent {:name "helper"})) => "helper"
+    """
+    return agent_of(agent).name
+
+
+@builtin("agent/system", returns="string", pure=True)
+def agent_system(agent: Any) -> str:
+    """The agent's instructions.
+
+    (agent/system (agent {:system "Be brief."})) => "Be brief."
+    """
+    return agent_of(agent).system
+
+
+@builtin("agent/tools", returns="list", pure=True)
+def agent_tools(agent: Any) -> List:
+    """The agent's tools.
+
+    (deftool now "The time" {} (fn () "noon"))
+    (map tool/name (agent/tools (agent {:tools [now]}))) => ("now")
+    """
+    return List(agent_of(agent).tools)
+
+
+@builtin("agent/model", returns="string", pure=True)
+def agent_model(agent: Any) -> str:
+    """The agent's model, "" for the provider's default.
+
+    (agent/model (agent {:model "gpt-5.5"})) => "gpt-5.5"
+    """
+    return agent_of(agent).model
+
+
+@builtin("agent/max-turns", returns="int", pure=True)
+def agent_max_turns(agent: Any) -> int:
+    """How many rounds of tool calls a run may take.
+
+    (agent/max-turns (agent {:max-turns 5})) => 5
+    """
+    return agent_of(agent).max_turns
+
+
+@builtin("agent/run", cap="llm")
+def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> Any:
+    """Runs an agent on a message: asks the model, calls the tools it wants, until it answers in text.
+
+    Returns the answer; with an options map {:response :messages :session}. Options: :on-tool-call :on-text :on-partial
+    :reasoning-effort :messages :session :memory :parallel-tools :conversation-id :session-id :user-id :tags :metadata.
+    A tool's error goes back to the model; five in a row end the run, and so does a spent budget. :memory is a handle
+    of memory/open: what was said before comes first, what is said now is kept.
+
+    (llm/define-provider :echo {:complete (fn (req) "42, as always") :default-model "echo"})
+    (agent/run (agent {:system "Be brief."}) "What is the answer?") => "42, as always"
+    (:response (agent/run (agent {}) "And now?" {})) => "42, as always"
+    """
+    from sema_runtime.llm.agents import ToolLoop
+
+    chosen = agent_of(agent)
+    wanted = None if options is None else opt.options_map(options)
+    given = wanted if wanted is not None else Map()
+    thread = _memory(given)
+    said = Message("user", display(message))
+    request = _request(chosen, said, given, [] if thread is None else thread.messages)
+    loop = ToolLoop(
+        request,
+        {tool.name: tool for tool in map(checked_tool, chosen.tools)},
+        chosen.max_turns,
+        opt.function(given, "on-tool-call"),
+        opt.function(given, "on-text"),
+        parallel_tools(given) or chosen.parallel,
+        chosen.name,
+    )
+    try:
+        text = loop.run()
+    except BaseException:
+        _tell_partial(loop, given)
+        raise
+    if thread is not None:
+        thread.append("agent/run", [said, *([Message("assistant", text)] if text else [])])
+    return text if wanted is None else _result(loop)
+
+
+def _memory(options: Map) -> Thread | None:
+    """The thread of :memory, which the run will add to."""
+    handle = options.lookup(keyword("memory"))
+    if handle is None:
+        return None
+    from sema_runtime.capabilities import require
+    from sema_runtime.llm.memory import thread_of
+
+    require("agent/run", "fs-write")
+    return thread_of("agent/run", handle, refresh=True)
+
+
+def _request(agent: Agent, said: Message, options: Map, remembered: list[Message]) -> Request:
+    from sema_runtime.llm.history import conversation_id, messages_of
+    from sema_runtime.llm.messages import Request
+    from sema_runtime.llm.requests import observe
+
+    history = messages_of(options.lookup(keyword("messages")), options.lookup(keyword("session")))
+    request = Request(
+        messages=[*remembered, *history, said],
+        model=agent.model,
+        system=agent.system or None,
+        reasoning_effort=opt.name_or_text(options, "reasoning-effort"),
+        strict_tools=opt.is_native("agent/run", options),
+    )
+    observe(request, options)
+    request.conversation_id = conversation_id(options)
+    return request
+
+
+def _result(loop: ToolLoop) -> Map:
+    from sema_runtime.llm.agents import flattened
+    from sema_runtime.llm.history import to_maps
+
+    messages = loop.request.messages
+    return Map(
+        {
+            keyword("response"): loop.text,
+            keyword("messages"): to_maps(messages),
+            keyword("session"): flattened(messages, loop.request.model, loop.request.conversation_id or ""),
+        }
+    )
+
+
+def _tell_partial(loop: ToolLoop, options: Map) -> None:
+    """:on-partial gets what there is when a run ends by an error; its own errors don't hide that one."""
+    callback = opt.function(options, "on-partial")
+    if callback is not None:
+        try:
+            callback(_result(loop))
+        except Exception:
+            return

@@ -1,0 +1,112 @@
+"""Answers of language models as data: extraction by schema, classification, comparison, summaries."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.llm.prompts import string_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@builtin("llm/extract", cap="llm")
+def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
+    """Data read from text in the shape of a schema, as a map: {:amount {:type :number} :note :string}.
+
+    A spec is a type, `[:T]` for a list, or a map with :type :optional :validate :message, :fields of an object,
+    :items of a list. Options: :model :max-tokens (4096) :temperature :timeout :validate (#t) :retries (2) :reask? (#t),
+    and :mode :native, which has the provider hold the model to the schema.
+
+    (define reply "{\\"amount\\": 12.5, \\"note\\": \\"lunch\\"}")
+    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
+    (llm/extract {:amount {:type :number} :note :string} "Lunch for 12.50") => {:amount 12.5 :note "lunch"}
+    """
+    from sema_runtime.llm.extract import extract
+    from sema_runtime.llm.requests import TYPED_OPTIONS, request
+    from sema_runtime.support import options as opt
+
+    given = opt.options_map(options)
+    retries = opt.integer(given, "retries")
+    return extract(
+        schema,
+        string_of(text),
+        request([], given, TYPED_OPTIONS),
+        opt.truthy(given, "validate", True),
+        2 if retries is None else retries,
+        opt.truthy(given, "reask?", True),
+        opt.is_native("llm/extract", given),
+    )
+
+
+@builtin("llm/extract-from-image", cap="llm")
+def llm_extract_from_image(schema: Any, source: Any, options: Any = None) -> Any:
+    """Data read from a picture, in the shape of a schema, as a map. source: the path of a PNG, JPEG, GIF, WebP or PDF
+    file, or its bytes. Not validated. Options: :model :max-tokens :temperature :timeout :mode, as in llm/extract.
+
+    (define reply "{\\"total\\": 12.5}")
+    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
+    (llm/extract-from-image {:total :number} #u8(137 80 78 71)) => {:total 12.5}
+    ; (llm/extract-from-image {:total :number :shop :string} "receipt.jpg" {:model "gpt-5.5"})
+    """
+    from sema_runtime.llm.extract import extract_from_image
+    from sema_runtime.llm.pictures import picture
+    from sema_runtime.llm.requests import TYPED_OPTIONS, request
+    from sema_runtime.support import options as opt
+
+    given = opt.options_map(options)
+    native = opt.is_native("llm/extract-from-image", given)
+    image = picture("llm/extract-from-image", source)
+    return extract_from_image(schema, image, request([], given, TYPED_OPTIONS), native)
+
+
+@builtin("llm/classify", returns="keyword|string", cap="llm")
+def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
+    """The label that fits text, chosen by the model: a keyword if it is one of the labels, else the reply's text.
+
+    Options: :model :max-tokens :temperature :timeout.
+
+    (llm/define-provider :echo {:complete (fn (req) "bug") :default-model "echo"})
+    (llm/classify [:bug :question :praise] "It crashes when I click") => :bug
+    """
+    from sema_runtime.llm.extract import classify
+    from sema_runtime.llm.requests import TYPED_OPTIONS, request
+    from sema_runtime.support.options import options_map
+
+    return classify(labels, string_of(text), request([], options_map(options), TYPED_OPTIONS))
+
+
+@builtin("llm/summarize", returns="string", cap="llm")
+def llm_summarize(text: Any, options: Any = None) -> str:
+    """A summary of text. Options: :max-length (words) :style ("bullet-points", "one-line", else a paragraph) :model
+    :max-tokens :temperature :timeout.
+
+    (llm/define-provider :echo {:complete (fn (req) "Short.") :default-model "echo"})
+    (llm/summarize "A long text" {:max-length 10 :style "one-line"}) => "Short."
+    """
+    from sema_runtime.llm.extract import summarize
+    from sema_runtime.llm.requests import TYPED_OPTIONS, request
+    from sema_runtime.support import options as opt
+
+    given = opt.options_map(options)
+    return summarize(
+        string_of(text),
+        request([], given, TYPED_OPTIONS),
+        opt.integer(given, "max-length"),
+        opt.name_or_text(given, "style") or "",
+    )
+
+
+@builtin("llm/compare", returns="map", cap="llm")
+def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
+    """How alike two texts are: {:similarity :differences :summary}. Options: :model :max-tokens :temperature :timeout.
+
+    (define reply "{\\"similarity\\": 0.9, \\"differences\\": [], \\"summary\\": \\"alike\\"}")
+    (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
+    (:summary (llm/compare "a cat" "a kitten")) => "alike"
+    """
+    from sema_runtime.llm.extract import compare
+    from sema_runtime.llm.requests import TYPED_OPTIONS, request
+    from sema_runtime.support.options import options_map
+
+    return compare(string_of(first), string_of(second), request([], options_map(options), TYPED_OPTIONS))

@@ -1,0 +1,346 @@
+"""HTTP requests: `http/get` and its family, and event streams. What is sent and received is `net/http.py`'s business.
+
+Each function stops its task only; a task that is cancelled gives its request up.
+"""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.support.redaction import hidden, shown_url
+from sema_runtime.support.text_arguments import INT_LIMIT, text_of
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.errors import IoError, SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from sema_runtime.net.failures import Failure
+    from sema_runtime.net.http import Part, Reply, Request, Stream
+    from sema_runtime.net.sse import Event
+
+HINTS = {
+    "url": 'a URL looks like "https://example.com/path"',
+    "size": "raise the limit with {:max-bytes n}",
+    "connect": "is the server running, and are its host and port right?",
+}
+TIMEOUT_HINT = "the limit is :timeout in the options, in milliseconds"
+
+
+@builtin("http/get", returns="map", cap="network")
+def http_get(url: Any, options: Any = None) -> Map:
+    """Fetches a URL: `{:status 200 :headers {:content-type "..."} :body "..."}`, whatever the status.
+
+    options: a map of
+    - :headers, a map whose keys are strings or keywords
+    - :timeout, milliseconds for the whole request; without it, two minutes without a byte are too long
+    - :as, `:bytes` for a body that is a bytevector instead of a string
+    - :multipart, the parts of a form to send, maps of :name, :content (string or bytevector), :filename, :content-type
+    - :max-bytes, the most that the body may have; 256 MiB without it
+
+    Redirects are followed, up to ten. Without a reply (no such host, no connection, a timeout, ...) an error is raised.
+
+    ; (:status (http/get "https://example.com")) => 200
+    ; (json/decode (:body (http/get "https://example.com/x.json" {:timeout 5000})))
+    ; (file/write-bytes "a.png" (:body (http/get "https://example.com/a.png" {:as :bytes})))
+    """
+    return _reply_to("GET", url, options)
+
+
+@builtin("http/delete", returns="map", cap="network")
+def http_delete(url: Any, options: Any = None) -> Map:
+    """Sends a DELETE request. Options and result are those of http/get.
+
+    ; (http/delete "https://example.com/users/42" {:headers {:authorization "Bearer x"}})
+    """
+    return _reply_to("DELETE", url, options)
+
+
+@builtin("http/post", returns="map", cap="network")
+def http_post(url: Any, body: Any, options: Any = None) -> Map:
+    """Sends a POST request: a map as JSON, a string or bytevector as it is, nil for no body.
+
+    Options and result are those of http/get. With :multipart in the options a form is sent and body is ignored.
+
+    ; (http/post "https://example.com/users" {:name "Ada"})
+    ; (http/post "https://example.com/log" "a line" {:headers {:content-type "text/plain"}})
+    ; (http/post "https://example.com/up" nil {:multipart [{:name "f" :filename "a.txt" :content "hi"}]})
+    """
+    return _reply_to("POST", url, options, body)
+
+
+@builtin("http/put", returns="map", cap="network")
+def http_put(url: Any, body: Any, options: Any = None) -> Map:
+    """Sends a PUT request. Body, options and result are those of http/post.
+
+    ; (http/put "https://example.com/users/42" {:name "Ada Lovelace"})
+    """
+    return _reply_to("PUT", url, options, body)
+
+
+@builtin("http/query", returns="map", cap="network")
+def http_query(url: Any, body: Any, options: Any = None) -> Map:
+    """Sends a QUERY request: it changes nothing, as GET, and has a body, as POST.
+
+    Body, options and result are those of http/post.
+
+    ; (http/query "https://example.com/search" {:status "active" :limit 50})
+    """
+    return _reply_to("QUERY", url, options, body)
+
+
+@builtin("http/request", returns="map", cap="network")
+def http_request(method: Any, url: Any, options: Any = None, body: Any = None) -> Map:
+    """Sends a request with any method, in upper or lower case. The rest is as for http/post.
+
+    ; (http/request "PATCH" "https://example.com/users/42" {} {:name "Ada"})
+    ; (:headers (http/request "HEAD" "https://example.com"))
+    """
+    return _reply_to(_method(method), url, options, body)
+
+
+@builtin("http/events", returns="string|nil", cap="network")
+def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
+    """Reads a stream of server-sent events: calls handler with `{:event "message" :data "..." :id nil}` for each one.
+
+    Written `(http/events url handler)` or `(http/events url options handler)`. It returns when the server ends the
+    stream or handler returns `:stop`, with the id of the last event, nil without one; whoever wants to go on where a
+    stream broke off sends it as the header Last-Event-ID. options: those of http/get, where :timeout limits the wait
+    for the next event and :max-bytes the size of one; and :method ("GET" without it) and :body.
+
+    ; (http/events "https://example.com/feed" (fn (event) (println (:data event))))
+    ; (http/events "https://example.com/feed" {:timeout 60000} (fn (event) :stop))
+    """
+    if handler is None:
+        options, handler = None, options
+    if not callable(handler):
+        type_error("function", handler)
+    given = options_map(options)
+    method = _method(given.lookup(keyword("method"), "GET"))
+    request = _request(method, url, given, given.lookup(keyword("body")))
+    if not any(name.lower() == "accept" for name, _ in request.headers):
+        request = request._replace(headers=[*request.headers, ("accept", "text/event-stream")])
+    return _Events(request).run(handler)
+
+
+# Requests
+
+
+def _method(method: Any) -> str:
+    from sema_runtime.net.http import METHOD_CHARACTERS
+
+    found = text_of(method).upper()
+    if not found or not METHOD_CHARACTERS.issuperset(found):
+        raise SemaError(f"http: invalid method {found}")
+    return found
+
+
+def _reply_to(method: str, url: Any, options: Any, body: Any = None) -> Map:
+    from sema_runtime.net.failures import Failure
+    from sema_runtime.net.http import fetch
+    from sema_runtime.tasks import suspend
+
+    given = options_map(options)
+    request = _request(method, url, given, body)
+    as_bytes = _wants_bytes(given)
+    try:
+        reply: Reply = suspend(fetch(request))
+    except Failure as failure:
+        raise _failed(request, failure) from None
+    return Map(
+        {
+            keyword("status"): reply.status,
+            keyword("headers"): Map({keyword(name): value for name, value in reply.headers}),
+            keyword("body"): reply.body if as_bytes else reply.text(),
+        }
+    )
+
+
+def _request(method: str, url: Any, options: Map, body: Any) -> Request:
+    from sema_runtime.net.http import MAX_BYTES, Request
+
+    target = text_of(url)
+    headers = header_list(options.lookup(keyword("headers")))
+    typed = [pair for pair in headers if pair[0].lower() == "content-type"]
+    parts = _parts(options)
+    content: bytes | list[Part] | None = parts
+    if parts is None:
+        content, kind = _content(body)
+        if kind and not typed:
+            headers.append(("content-type", kind))
+    else:  # its type says where one part ends, which is not known yet
+        headers = [pair for pair in headers if pair not in typed]
+    where = f"http {method} {shown_url(target)}"
+    timeout = positive(where, options, "timeout")
+    limit = positive(where, options, "max-bytes")
+    return Request(method, target, headers, content, timeout, max_bytes=int(limit or MAX_BYTES))
+
+
+def _content(body: Any) -> tuple[bytes | None, str]:
+    """What is sent for a body, and the type of content that goes with it."""
+    if body is None:
+        return None, ""
+    if isinstance(body, (bytes, bytearray)):
+        return bytes(body), ""
+    if isinstance(body, (Map, dict)):
+        from sema_runtime.web.responses import json_text
+
+        return json_text(body).encode(), "application/json"
+    return (body if isinstance(body, str) else to_text(body)).encode(), ""
+
+
+def _parts(options: Map) -> list[Part] | None:
+    """The parts of a form, None without :multipart."""
+    given = options.lookup(keyword("multipart"))
+    if given is None:
+        return None
+    if not isinstance(given, (List, tuple, list)):
+        raise SemaError("http: :multipart must be a list of part maps")
+    return [_part(one) for one in given]
+
+
+def _part(given: Any) -> Part:
+    from sema_runtime.net.http import Part
+
+    if not isinstance(given, Map):
+        raise SemaError("http: each :multipart part must be a map")
+    name, content = given.lookup(keyword("name")), given.lookup(keyword("content"))
+    if not isinstance(name, str):
+        raise SemaError("http: a :multipart part is missing :name")
+    if content is None:
+        raise SemaError(f"http: :multipart part '{name}' is missing :content")
+    if not isinstance(content, (str, bytes, bytearray)):
+        raise SemaError(f"http: :multipart part '{name}' :content must be a string or bytevector")
+    filename, kind = given.lookup(keyword("filename")), given.lookup(keyword("content-type"))
+    if isinstance(kind, str) and not ("/" in kind and kind.isascii() and kind.isprintable()):
+        raise SemaError(f"http: invalid :content-type '{kind}': expected type/subtype")
+    return Part(
+        name,
+        content.encode() if isinstance(content, str) else bytes(content),
+        filename if isinstance(filename, str) else None,
+        kind if isinstance(kind, str) else None,
+    )
+
+
+# Options
+
+
+def options_map(options: Any) -> Map:
+    """The options given to a function. Anything that isn't a map counts as none, as in the reference."""
+    from sema_runtime.values.sequences import mapping
+
+    return mapping(options) if isinstance(options, (Map, dict)) else Map()
+
+
+def header_list(headers: Any) -> list[tuple[str, str]]:
+    """Names and values of a map of headers; values that aren't strings as they print."""
+    pairs = options_map(headers).pairs()
+    return [(_name(key), value if isinstance(value, str) else to_text(value)) for key, value in pairs]
+
+
+def _name(key: Any) -> str:
+    return key.name if isinstance(key, Keyword) else key if isinstance(key, str) else to_text(key)
+
+
+def positive(where: str, options: Map, name: str) -> float | None:
+    """A number among the options, None without it."""
+    value = options.lookup(keyword(name))
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not 0 < value < INT_LIMIT:
+        raise SemaError(f"{where}: :{name} must be a positive number, got {to_text(value)}")
+    return float(value)
+
+
+def _wants_bytes(options: Map) -> bool:
+    wanted = options.lookup(keyword("as"))
+    name = wanted.name if isinstance(wanted, Keyword) else wanted
+    if name not in (None, "text", "bytes"):
+        raise SemaError(f"http: :as must be :text or :bytes, got {to_text(wanted)}")
+    return name == "bytes"
+
+
+# Errors
+
+
+def _failed(request: Request, failure: Failure) -> IoError:
+    """The condition for a request without a reply: `http GET https://x.invalid: could not connect (...)`."""
+    reason = failure.reason
+    if failure.kind == "connect":
+        reason = f"could not connect ({reason})"
+    elif failure.kind == "url":
+        reason = f"invalid URL: {reason}"
+    hint = TIMEOUT_HINT if failure.kind == "timeout" else HINTS.get(failure.kind)
+    return IoError(hidden(f"http {request.method} {request.url}: {reason}"), hint)
+
+
+# Event streams
+
+
+class _Events:
+    """One stream of server-sent events."""
+
+    def __init__(self, request: Request) -> None:
+        from sema_runtime.net.http import Stream
+        from sema_runtime.net.sse import SseParser
+
+        self.request = request
+        self.stream: Stream = Stream(request)
+        self.parser = SseParser()
+
+    def run(self, handler: Callable[[Any], Any]) -> str | None:
+        """Calls handler with each event. The id of the last one that had one."""
+        from sema_runtime.net.failures import Failure
+        from sema_runtime.tasks import finish
+
+        last = ""
+        try:
+            self._open()
+            for event in self._events():
+                last = event.id
+                if handler(_event_map(event)) is keyword("stop"):
+                    break
+        except Failure as failure:
+            raise _failed(self.request, failure) from None
+        finally:
+            finish(self.stream.close())
+        return last or None
+
+    def _open(self) -> None:
+        from sema_runtime.net.failures import Failure
+        from sema_runtime.tasks import suspend
+
+        head: Reply = suspend(self.stream.open())
+        kind = (head.header("content-type") or "").partition(";")[0].strip().lower()
+        if head.status != 200:
+            text = head._replace(body=suspend(self.stream.rest())).text()
+            raise Failure("status", f"status {head.status}: {text[:200]}" if text else f"status {head.status}")
+        if kind != "text/event-stream":
+            raise Failure("type", f"expected text/event-stream, got {kind or 'a reply without a content type'}")
+
+    def _events(self) -> Iterator[Event]:
+        from sema_runtime.net.failures import Failure
+        from sema_runtime.tasks import suspend
+
+        waiting = 0  # bytes of the event that is not complete yet
+        while piece := suspend(self.stream.read()):
+            events = self.parser.feed(piece)
+            yield from events
+            waiting = 0 if events else waiting + len(piece)
+            if waiting > self.request.max_bytes:
+                raise Failure("size", f"an event is larger than {self.request.max_bytes} bytes")
+        yield from self.parser.close()
+
+
+def _event_map(event: Event) -> Map:
+    return Map(
+        {
+            keyword("event"): event.name or "message",
+            keyword("data"): event.data,
+            keyword("id"): event.id or None,
+        }
+    )

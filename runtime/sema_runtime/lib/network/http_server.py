@@ -1,0 +1,121 @@
+"""`http/serve`. The application and the server behind it are in web/."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.support.extras import extra_missing
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import to_text
+from sema_runtime.web import MAX_BODY, READ_TIMEOUT
+from sema_runtime.web.responses import function_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PORT, HOST, URL, STOP = keyword("port"), keyword("host"), keyword("url"), keyword("stop")
+PORT_FALLBACK, ON_LISTEN = keyword("port-fallback"), keyword("on-listen")
+
+
+@builtin("http/serve", returns="nil", cap="network")
+def http_serve(handler: Any, *options: Any) -> None:
+    """Starts a web server: answers HTTP requests with a handler, a function from request map to response map, until
+    Ctrl-C or SIGTERM, or until its task is cancelled. Each request is a task of its own. A request: `:method :path
+    :headers :query :params :body :remote`, and `:json` for a JSON body.
+
+    Options: :port (3000; 0 for any free one), :host ("0.0.0.0"), :port-fallback (take the next free port), :on-listen
+    (called with `{:host :port :url :stop}` once connections are accepted), :max-body (bytes, 16 MiB), :max-connections,
+    :read-timeout (ms that a client may stall, 30000), :grace (ms that requests get when the server stops, 10000),
+    :origins (a list of origins whose pages may open WebSockets besides the server's own, or "*" for all).
+
+    ; (http/serve (fn (request) (http/ok {:path (:path request)})) {:port 8080})
+    """
+    function_of(handler)
+    given = options[0] if options and options[0] is not None else Map()
+    if not isinstance(given, Map):
+        type_error("map", given)
+    port = _number(given, "port", 3000)
+    if not 0 <= port <= 65535:
+        raise SemaError(f"http/serve: port must be in 0..=65535, got {port}")
+    host = given.lookup(HOST, "0.0.0.0")
+    if type(host) is not str:
+        type_error("string", host)
+    on_listen = given.lookup(ON_LISTEN)
+    if on_listen is not None:
+        function_of(on_listen)
+    limits: dict[str, Any] = {
+        "max_body": _number(given, "max-body", MAX_BODY),
+        "max_connections": _number(given, "max-connections", None),
+        "read_timeout": _number(given, "read-timeout", int(READ_TIMEOUT * 1000)) / 1000,
+        "grace": _number(given, "grace", 10_000) / 1000,
+        "origins": _origins(given.lookup(keyword("origins"))),
+    }
+    fallback = given.lookup(PORT_FALLBACK)
+    _serve(handler, host, port, fallback is not None and fallback is not False, on_listen, limits)
+
+
+def _number(options: Map, name: str, default: Any) -> Any:
+    value = options.lookup(keyword(name))
+    if value is None:
+        return default
+    if type(value) is not int:
+        type_error("int", value, f"http/serve: :{name} must be an integer")
+    if value < 0 and name != "port":
+        raise SemaError(f"http/serve: :{name} must not be negative, got {to_text(value)}")
+    return value
+
+
+def _origins(value: Any) -> frozenset[str]:
+    """The origins among the options, in one form. Raises SemaError for what is no list of strings."""
+    if value is None:
+        return frozenset()
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, (List, tuple, list)) or not all(isinstance(one, str) for one in given):
+        raise SemaError(
+            f"http/serve: :origins must be a list of strings, got {to_text(value)}",
+            'an origin looks like "https://app.example.com"; "*" allows all',
+        )
+    from sema_runtime.web.origins import normal
+
+    for one in given:
+        if one not in ("*", "null") and "://" not in one:
+            raise SemaError(
+                f"http/serve: :origins has {to_text(one)}, which is no origin",
+                'an origin looks like "https://app.example.com"; "*" allows all',
+            )
+    return frozenset(normal(one) for one in given)
+
+
+def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, limits: dict[str, Any]) -> None:
+    try:
+        from sema_runtime.web.server import TRIES, Server, listen
+    except ImportError as error:
+        raise extra_missing("http/serve", error.name or "uvicorn", "web") from None
+    from sema_runtime.web.reports import say
+
+    listener = listen(host, port, TRIES if fallback else 1)
+    bound = listener.getsockname()[1]
+    server = Server(handler, listener, **limits)
+    if on_listen is None:
+        say(f"Listening on {host}:{bound}")
+    else:
+        shown = f"[{host}]" if ":" in host else host
+        info = Map({HOST: host, PORT: bound, URL: f"http://{shown}:{bound}", STOP: server.stop})
+        server.tasks.spawn(lambda: _tell(on_listen, info))
+    server.run()
+
+
+def _tell(on_listen: Any, info: Map) -> None:
+    """Calls the function; the server goes on if it fails."""
+    from sema_runtime.tasks.promises import Cancelled
+    from sema_runtime.web.reports import report
+
+    try:
+        on_listen(info)
+    except Cancelled:
+        raise
+    except Exception as error:
+        report("http/serve on-listen handler error", error)

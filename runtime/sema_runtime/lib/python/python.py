@@ -1,0 +1,304 @@
+"""Python objects from Sema: indexing, attributes, conversion. The forms (`py/import`, `.method`) are the compiler's.
+
+All of it is in the capability group `python`, and so denied in every sandbox.
+"""
+
+from __future__ import annotations
+
+from keyword import iskeyword
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.describe import PYTHON_EXCEPTION
+from sema_runtime.values.atoms import Keyword, Symbol
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import MISSING, Map
+from sema_runtime.values.sequences import elements, mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, NoReturn
+
+NOTHING = MISSING  # an optional argument that isn't there
+
+
+# Modules and calls
+
+
+@builtin("py/module", cap="python")
+def py_module(name: Any) -> ModuleType:
+    """The Python module of that name, imported if it wasn't yet; for names that are known only at run time.
+
+    (.sqrt (py/module "math") 4) => 2.0
+    """
+    if type(name) is not str:
+        type_error("string", name)
+    from importlib import import_module
+
+    return import_module(name)
+
+
+@builtin("py/apply", cap="python")
+def py_apply(function: Any, arguments: Any, keywords: Any = None) -> Any:
+    """Calls function with a list of arguments and a map of keyword arguments.
+
+    (py/apply (.-sub (py/module "re")) '("a" "b" "banana") {:count 1}) => "bbnana"
+    """
+    if not callable(function):
+        type_error("callable", function)
+    named = {} if keywords is None else {_parameter(key): value for key, value in mapping(keywords).items()}
+    return function(*elements(arguments, "py/apply"), **named)
+
+
+def _parameter(key: Any) -> str:
+    if isinstance(key, Keyword | Symbol):
+        name = key.name.replace("-", "_")
+        return name + "_" if iskeyword(name) else name
+    if type(key) is not str:
+        type_error("keyword, symbol or string", key, "py/apply: the keys of the map name parameters")
+    return key
+
+
+# Items
+
+
+@builtin("py/get", cap="python")
+def py_get(object: Any, key: Any, default: Any = NOTHING) -> Any:
+    """object[key] of any Python object; default, if given, when there is no such key or index.
+
+    (py/get [1 2 3] -1) => 3
+    (py/get {"a" 1} "b" 0) => 0
+    """
+    if default is NOTHING:
+        return object[key]
+    try:
+        return object[key]
+    except LookupError:
+        return default
+
+
+@builtin("py/set!", cap="python")
+def py_set_mut(object: Any, key: Any, value: Any) -> Any:
+    """Makes object[key] be value, in the object itself; gives value back.
+
+    (let ((d (py/dict))) (py/set! d "a" 1) d) => {"a" 1}
+    """
+    object[key] = value
+    return value
+
+
+@builtin("py/del!", returns="nil", cap="python")
+def py_del_mut(object: Any, key: Any) -> None:
+    """Removes object[key] from the object itself.
+
+    (let ((xs (py/list [1 2 3]))) (py/del! xs 0) xs) => (2 3)
+    """
+    del object[key]
+
+
+@builtin("py/slice", cap="python")
+def py_slice(object: Any, start: Any = None, end: Any = None, step: Any = None) -> Any:
+    """object[start:end:step]; nil for what is left out.
+
+    (py/slice "python" nil nil -1) => "nohtyp"
+    (py/slice [1 2 3 4] 1 -1) => [2 3]
+    """
+    return object[start:end:step]
+
+
+@builtin("py/len", returns="int", cap="python")
+def py_len(object: Any) -> int:
+    """How many items any Python object says it has.
+
+    (py/len (py/set [1 1 2])) => 2
+    """
+    return len(object)
+
+
+@builtin("py/in?", returns="bool", cap="python")
+def is_py_in(value: Any, container: Any) -> bool:
+    """Whether Python finds value in container.
+
+    (py/in? 2 (py/set [1 2])) => #t
+    """
+    return value in container
+
+
+# Attributes
+
+
+@builtin("py/getattr", cap="python")
+def py_getattr(object: Any, name: Any, default: Any = NOTHING) -> Any:
+    """The attribute of that name (a string, spelled as in Python); default, if given, when there is none.
+
+    (py/getattr (py/module "math") "no_such_thing" 0) => 0
+    """
+    _check_name(name)
+    return getattr(object, name) if default is NOTHING else getattr(object, name, default)
+
+
+@builtin("py/setattr!", cap="python")
+def py_setattr_mut(object: Any, name: Any, value: Any) -> Any:
+    """Sets the attribute of that name; gives value back.
+
+    (define thing ((.-SimpleNamespace (py/module "types"))))
+    (py/setattr! thing "size" 5)
+    (.-size thing) => 5
+    """
+    _check_name(name)
+    setattr(object, name, value)
+    return value
+
+
+@builtin("py/hasattr?", returns="bool", cap="python")
+def is_py_hasattr(object: Any, name: Any) -> bool:
+    """Whether object has an attribute of that name.
+
+    (py/hasattr? "text" "upper") => #t
+    """
+    _check_name(name)
+    return hasattr(object, name)
+
+
+def _check_name(name: Any) -> None:
+    if type(name) is not str:
+        type_error("string", name)
+
+
+# Types and texts
+
+
+@builtin("py/type", cap="python")
+def py_type(object: Any) -> type:
+    """The Python class of a value.
+
+    (.-__name__ (py/type [1 2])) => "tuple"
+    """
+    return type(object)
+
+
+@builtin("py/isinstance?", returns="bool", cap="python")
+def is_py_isinstance(object: Any, kind: Any) -> bool:
+    """Whether object is an instance of a Python class, or of one in a vector of classes.
+
+    (py/isinstance? {} (.-Mapping (py/module "collections.abc"))) => #t
+    """
+    return isinstance(object, kind)
+
+
+@builtin("py/str", returns="string", cap="python")
+def py_str(object: Any) -> str:
+    """Python's `str` of a value.
+
+    (py/str (py/dict {"a" nil})) => "{'a': None}"
+    """
+    return str(object)
+
+
+@builtin("py/repr", returns="string", cap="python")
+def py_repr(object: Any) -> str:
+    """Python's `repr` of a value.
+
+    (py/repr "it's") => "\\"it's\\""
+    """
+    return repr(object)
+
+
+# Containers and conversion
+
+
+@builtin("py/list", cap="python")
+def py_list(items: Any = ()) -> list[Any]:
+    """A Python list of the items of anything that can be iterated over: it can be changed, and is a list to Sema.
+
+    (let ((xs (py/list '(1 2)))) (.append xs 3) xs) => (1 2 3)
+    """
+    return list(items)
+
+
+@builtin("py/tuple", returns="vector", cap="python")
+def py_tuple(items: Any = ()) -> tuple[Any, ...]:
+    """A Python tuple, which is a vector, of the items of anything that can be iterated over.
+
+    (py/tuple '(1 2)) => [1 2]
+    """
+    return tuple(items)
+
+
+@builtin("py/set", cap="python")
+def py_set(items: Any = ()) -> set[Any]:
+    """A Python set of the items of anything that can be iterated over.
+
+    (py/len (py/set [1 1])) => 1
+    """
+    return set(items)
+
+
+@builtin("py/dict", cap="python")
+def py_dict(entries: Any = NOTHING) -> dict[Any, Any]:
+    """A Python dict of the entries of a map, which can be changed, and is a map to Sema. Keys that are keywords become
+    strings; values stay as they are (`py/->py` converts them too).
+
+    (py/dict {:a [1]}) => {"a" [1]}
+    """
+    from sema_runtime.interop import python_key
+
+    return {} if entries is NOTHING else {python_key(key): value for key, value in mapping(entries).items()}
+
+
+@builtin("py/iter->list", returns="list", cap="python")
+def py_iter_to_list(iterable: Any) -> List:
+    """A list of the items of anything that can be iterated over: generators (which it uses up), sets, files, views.
+
+    (py/iter->list (.keys (py/dict {"a" 1}))) => ("a")
+    """
+    return List(list(iterable))
+
+
+@builtin("py/->py", cap="python")
+def py_to_py(value: Any) -> Any:
+    """Plain Python data, all the way down: lists and dicts with strings for keywords, symbols and characters.
+
+    (py/repr (py/->py {:a '(1 :b)})) => "{'a': [1, 'b']}"
+    """
+    from sema_runtime.interop import to_python
+
+    return to_python(value)
+
+
+@builtin("py/->sema", cap="python")
+def py_to_sema(value: Any, keywords: Any = True) -> Any:
+    """Sema data for Python data, all the way down: list, set and iterator become lists, tuples vectors, dicts maps.
+    Keys that are strings become keywords; with #f as second argument they stay strings.
+
+    (py/->sema (py/dict {"a" (py/set [1])})) => {:a (1)}
+    (py/->sema (py/dict {"a" 1}) #f) => {"a" 1}
+    """
+    from sema_runtime.interop import to_sema
+
+    return to_sema(value, keywords is not None and keywords is not False)
+
+
+# Exceptions
+
+
+@builtin("py/exception", cap="python")
+def py_exception(condition: Any) -> Any:
+    """The exception that a Python library raised, of what `catch` has bound; nil when it was no such error.
+
+    (try ((.-loads (py/module "json")) "[") (catch e (.-pos (py/exception e)))) => 1
+    """
+    return mapping(condition).lookup(PYTHON_EXCEPTION)
+
+
+@builtin("py/raise", cap="python")
+def py_raise(exception: Any) -> NoReturn:
+    """Raises a Python exception: an instance, a class, or what `catch` has bound for one.
+
+    (try (py/raise ((.-ValueError (py/module "builtins")) "no")) (catch e (:message e))) => "ValueError: no"
+    """
+    found = py_exception(exception) if type(exception) is Map else exception
+    if isinstance(found, BaseException) or (isinstance(found, type) and issubclass(found, BaseException)):
+        raise found
+    raise SemaError("py/raise: expected an exception of Python", "use throw for values of Sema")

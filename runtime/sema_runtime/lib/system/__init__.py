@@ -1,0 +1,1 @@
+"""Builtins for the process, other programs, git, devices."""

@@ -1,0 +1,199 @@
+"""Channels between tasks, and the fan-out that `parallel` and `pipeline` are made of."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.tasks.concurrency import cancel_all, items_of, wait_for_all
+from sema_runtime.tasks.channels import Channel
+from sema_runtime.tasks.promises import wrong_value
+from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def channel_of(value: Any) -> Channel:
+    """The value, checked to be a channel."""
+    if type(value) is not Channel:
+        wrong_value("channel", value)
+    return value
+
+
+@builtin("channel/new")
+def channel_new(capacity: Any = 1) -> Channel:
+    """A channel (queue) between tasks that holds up to capacity (1) values.
+
+    (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
+    """
+    if type(capacity) is not int:
+        type_error("int", capacity)
+    if capacity < 1:
+        raise SemaError("channel/new: capacity must be at least 1")
+    scheduler().pause()
+    return Channel(capacity)
+
+
+@builtin("channel/send", returns="nil")
+def channel_send(channel: Any, value: Any) -> None:
+    """Sends a value to a channel; waits while it is full. An error when it is closed.
+
+    (define c (channel/new 1))
+    (channel/send c :hello)
+    (channel/recv c) => :hello
+    """
+    channel_of(channel).send(scheduler(), value)
+
+
+@builtin("channel/recv")
+def channel_recv(channel: Any) -> Any:
+    """Receives the next value of a channel; waits while it is empty. nil when it is closed and empty.
+
+    (define c (channel/new))
+    (async (channel/send c :hello))
+    (channel/recv c) => :hello
+    """
+    return channel_of(channel).receive(scheduler())
+
+
+@builtin("channel/try-recv")
+def channel_try_recv(channel: Any) -> Any:
+    """The next value of a channel, nil when there is none: never waits.
+
+    (channel/try-recv (channel/new)) => nil
+    """
+    return scheduler().turn(channel_of(channel).take)
+
+
+@builtin("channel/close", returns="nil")
+def channel_close(channel: Any) -> None:
+    """Closes the channel: receivers get what is left, then nil; sending is an error.
+
+    (define c (channel/new 2))
+    (channel/send c 1)
+    (channel/close c)
+    (list (channel/recv c) (channel/recv c)) => (1 nil)
+    (channel/send c 2) ! channel/send: channel is closed; value 2 was dropped
+    """
+    scheduler().turn(channel_of(channel).close)
+
+
+@builtin("channel/closed?", returns="bool")
+def channel_is_closed(channel: Any) -> bool:
+    """Whether the channel is closed.
+
+    (define c (channel/new))
+    (channel/close c)
+    (channel/closed? c) => #t
+    """
+    closed = channel_of(channel).closed
+    scheduler().pause()
+    return closed
+
+
+@builtin("channel/count", returns="int")
+def channel_count(channel: Any) -> int:
+    """How many values the channel holds.
+
+    (define c (channel/new 2))
+    (channel/send c 1)
+    (channel/count c) => 1
+    """
+    count = len(channel_of(channel).buffer)
+    scheduler().pause()
+    return count
+
+
+@builtin("channel/empty?", returns="bool")
+def channel_is_empty(channel: Any) -> bool:
+    """Whether the channel holds nothing.
+
+    (channel/empty? (channel/new)) => #t
+    """
+    return channel_count(channel) == 0
+
+
+@builtin("channel/full?", returns="bool")
+def channel_is_full(channel: Any) -> bool:
+    """Whether the channel holds as much as it can.
+
+    (define c (channel/new 1))
+    (channel/send c 1)
+    (channel/full? c) => #t
+    """
+    return channel_count(channel) >= channel_of(channel).capacity
+
+
+@builtin("channel?", returns="bool", pure=True)
+def is_channel(value: Any) -> bool:
+    """Whether the value is a channel.
+
+    (channel? (channel/new)) => #t
+    """
+    return type(value) is Channel
+
+
+@builtin("__prefill-sem", returns="nil")
+def prefill_sem(channel: Any, count: Any) -> None:
+    """Puts count permits into a channel that serves as a semaphore."""
+    channel_of(channel).buffer.extend([True] * count)
+
+
+@builtin("__fanout-tagged")
+def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
+    """Calls function with each item in tasks, at most limit at a time: list of `{:ok value}` or `{:err condition}`."""
+    permits = channel_new(limit)
+    given = items_of(items)
+    prefill_sem(permits, limit)
+    here = scheduler()
+    promises = [here.spawn(_tagged(function, item, permits)) for item in given]
+    try:
+        wait_for_all(promises)
+    except BaseException:
+        cancel_all(promises)
+        raise
+    return List([promise.value for promise in promises])
+
+
+@builtin("__stages")
+def stages(functions: Any) -> Callable[[Any], Any]:
+    """The functions of a list as one: each gets the result of the one before it, and is called back as by a builtin."""
+    from sema_runtime.tasks.callbacks import call_native
+
+    def run(value: Any, *stages: Any) -> Any:
+        for stage in stages:
+            value = stage(value)
+        return value
+
+    return lambda value: call_native(run, False, value, *functions) if functions else value
+
+
+def _tell_of(error: Exception) -> None:
+    """In a workflow: `parallel` makes nil of an error, and somebody may want to know of which."""
+    module = sys.modules.get("sema_runtime.workflow.run.scope")
+    listener = None if module is None else module.on_failure.get()
+    if listener is not None and not getattr(error, "is_journaled", False):
+        listener(error)
+
+
+def _tagged(function: Any, item: Any, permits: Channel) -> Callable[[], Map]:
+    def run() -> Map:
+        permits.receive(scheduler())
+        try:
+            return Map({keyword("ok"): function(item)})
+        except Exception as error:
+            from sema_runtime.conditions.describe import condition_map
+
+            _tell_of(error)
+            return Map({keyword("err"): condition_map(error)})
+        finally:
+            permits.send(scheduler(), True)
+
+    return run

@@ -1,0 +1,413 @@
+"""Tasks and their promises: `async`, `await` and what is built on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, isfinite
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.tasks.promises import (
+    CANCELLED,
+    PENDING,
+    REJECTED,
+    RESOLVED,
+    AsyncPromise,
+    TimedOut,
+    wrong_value,
+)
+from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.errors import Rethrown, SemaError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.promises import Promise
+from sema_runtime.values.sequences import INT_LIMIT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def await_(value: Any) -> Any:
+    """`(await value)`: the value of a promise, or its error raised; any other value is given back."""
+    if type(value) is AsyncPromise:
+        return scheduler().await_promise(value)
+    callback = scheduler().current().callback
+    if callback is not None:
+        callback.is_used = True
+    return value
+
+
+def promise_of(value: Any) -> AsyncPromise:
+    """The value, checked to be a promise."""
+    if type(value) is not AsyncPromise:
+        wrong_value("async-promise", value)
+    return value
+
+
+def sequence_of(value: Any, hint: str | None = None) -> Sequence[Any]:
+    """The items of a list or vector."""
+    if type(value) is List:
+        return value.items
+    if isinstance(value, (tuple, list)):
+        return value
+    type_error("list or vector", value, hint)
+
+
+def items_of(value: Any) -> Sequence[Any]:
+    """The items of a list or vector; none for nil."""
+    return () if value is None else sequence_of(value)
+
+
+def milliseconds(value: Any, function: str) -> float:
+    """A duration, checked to be a finite number that isn't negative."""
+    if type(value) is not float and (type(value) is not int or not -INT_LIMIT <= value < INT_LIMIT):
+        type_error("number", value)
+    if not isfinite(value):
+        raise SemaError(f"{function}: duration must be a finite number")
+    if value < 0:
+        raise SemaError(f"{function}: duration must be non-negative")
+    return float(value)
+
+
+@builtin("async/spawn")
+def async_spawn(function: Any) -> AsyncPromise:
+    """Starts a task that calls a function without arguments, concurrently; gives the promise of its result.
+
+    (await (async/spawn (fn () (+ 1 2)))) => 3
+    """
+    here = scheduler()
+    if not callable(function) or type(function) is Keyword:
+        here.pause()
+        raise SemaError("async/spawn: argument must be a function (compiled VM closure)")
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_argcount > len(function.__defaults__ or ()):
+        here.pause()
+        function()  # raises the arity error here instead of in the task
+    return here.spawn(function)
+
+
+@builtin("async/await")
+def async_await(promise: Any) -> Any:
+    """Waits for a promise: its value, or its error is raised. Any other value is given back.
+
+    (async/await (async (+ 1 2))) => 3
+    (async/await 5) => 5
+    """
+    return await_(promise)
+
+
+@builtin("async/run")
+def async_run() -> None:
+    """Runs all tasks until none of them can go on.
+
+    (async (println "in the task"))
+    (async/run) prints in the task
+    """
+    scheduler().run_others()
+
+
+@builtin("async/sleep")
+def async_sleep(ms: Any) -> None:
+    """Waits (sleeps) a number of milliseconds in the current task; others run meanwhile.
+
+    (async/all (list (async (async/sleep 2) 1) (async (async/sleep 1) 2))) => (1 2)
+    """
+    scheduler().sleep(milliseconds(ms, "async/sleep"))
+
+
+@builtin("async/resolved")
+def async_resolved(value: Any) -> AsyncPromise:
+    """A promise that has the value already.
+
+    (async/await (async/resolved 5)) => 5
+    """
+    promise = AsyncPromise()
+    promise.resolve(value)
+    scheduler().pause()
+    return promise
+
+
+@builtin("async/rejected")
+def async_rejected(message: Any) -> AsyncPromise:
+    """A promise that has failed already, with that message.
+
+    (async/await (async/rejected "no")) ! no
+    """
+    if type(message) is not str:
+        type_error("string", message)
+    promise = AsyncPromise()
+    promise.reject(SemaError(message))
+    scheduler().pause()
+    return promise
+
+
+@builtin("async/all")
+def async_all(promises: Any) -> List:
+    """Waits for all promises: the list of their values, in their order. The first error to happen is raised; the others
+    go on.
+
+    (async/all (list (async 1) (async 2))) => (1 2)
+    (async/all (list (async 1) (async (error "no")))) ! no
+    """
+    given = [promise_of(item) for item in sequence_of(promises, "async/all expects a list or vector of promises")]
+    wait_for_all(given)
+    return List([promise.value for promise in given])
+
+
+def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
+    """Returns when all are resolved; raises the error of the first one to fail."""
+    here = scheduler()
+    failed = [promise for promise in promises if promise.error is not None and not promise.open]
+    if failed:
+        here.pause()
+        min(failed, key=_number).result()
+    pending = sum(promise.open for promise in promises)
+    if not pending:
+        here.pause()
+        return
+    waiter = here.waiter()
+
+    def settled(promise: AsyncPromise) -> None:
+        nonlocal pending
+        pending -= 1
+        if promise.error is not None:
+            waiter.fail(promise.error)
+        elif not pending:
+            waiter.wake()
+
+    for promise in promises:
+        if promise.open:
+            promise.watchers.append(settled)
+    here.wait(waiter)
+
+
+def _number(promise: AsyncPromise) -> int:
+    return promise.number
+
+
+@builtin("async/race")
+def async_race(promises: Any) -> Any:
+    """The value or error of the promise that is settled first; the others go on.
+
+    (async/race (list (async (sleep 50) :slow) (async (sleep 1) :fast))) => :fast
+    """
+    given = [promise_of(item) for item in sequence_of(promises, "async/race expects a list or vector of promises")]
+    if not given:
+        raise SemaError("async/race: requires at least one promise")
+    return first_of(given)
+
+
+def first_of(promises: Sequence[AsyncPromise]) -> Any:
+    """The outcome of the promise that is settled first."""
+    here = scheduler()
+    settled = [promise for promise in promises if not promise.open]
+    if settled:
+        here.pause()
+        return min(settled, key=_number).result()
+    waiter = here.waiter()
+    for promise in promises:
+        promise.watchers.append(waiter.settle)
+    return here.wait(waiter)
+
+
+@builtin("async/race-owned")
+def async_race_owned(thunks: Any) -> Any:
+    """Runs functions as tasks concurrently: the outcome of the first to end; the others are cancelled.
+
+    (async/race-owned (list (fn () (sleep 60000) :slow) (fn () (sleep 1) :fast))) => :fast
+    """
+    given = items_of(thunks)
+    if not given:
+        raise SemaError("async/race-owned: requires at least one thunk")
+    promises = [async_spawn(thunk) for thunk in given]
+    try:
+        return first_of(promises)
+    except Exception as error:
+        raise rethrown(error) from None
+    finally:
+        cancel_all(promises)
+
+
+def cancel_all(promises: Sequence[AsyncPromise]) -> None:
+    """Cancels those that are pending, each in a turn of its own."""
+    here = scheduler()
+    for promise in promises:
+        here.turn(here.cancel, promise)
+
+
+def rethrown(error: Exception) -> Exception:
+    """The error as `(throw caught-condition)` raises it: shown without the prefix of its kind."""
+    from sema_runtime.conditions.describe import condition_map
+
+    made: Exception = Rethrown(condition_map(error))
+    return made
+
+
+@builtin("async/timeout")
+def async_timeout(ms: Any, promise: Any) -> Any:
+    """Waits for a promise for at most that many milliseconds, else raises a :timeout condition. The task goes on.
+
+    (async/timeout 50 (async 5)) => 5
+    (async/timeout 1 (async (sleep 100))) ! async/timeout: operation timed out after 1 ms
+    """
+    limit = milliseconds(ms, "async/timeout")
+    given = promise_of(promise)
+    whole = ceil(limit)
+    message = f"async/timeout: operation timed out after {whole} ms"
+    error = TimedOut(message, operation="async/timeout", duration_ms=whole)
+    return outcome_within(limit, given, error)
+
+
+def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
+    """The outcome of the promise, or the error after that long."""
+    here = scheduler()
+    if not promise.open:
+        return here.await_promise(promise)
+    waiter = here.waiter()
+    here.after(ms, waiter)
+    promise.watchers.append(waiter.wake)
+    if here.wait(waiter) is not promise:
+        raise error
+    return promise.result()
+
+
+@builtin("async/with-timeout")
+def async_with_timeout(ms: Any, thunk: Any) -> Any:
+    """Calls a function with a time limit in milliseconds, as a task, which is cancelled when it takes longer.
+
+    (async/with-timeout 50 (fn () 5)) => 5
+    (async/with-timeout 1 (fn () (sleep 60000))) ! operation exceeded 1 ms
+    """
+    from sema_runtime.values.printer import to_text
+
+    def alarm() -> None:
+        async_sleep(ms)
+        raise TimedOut(f"operation exceeded {to_text(ms)} ms")
+
+    return async_race_owned((thunk, alarm))
+
+
+@builtin("async/cancel", returns="bool")
+def async_cancel(promise: Any) -> bool:
+    """Cancels the task of a promise: it raises a :cancelled condition where it waits. #f when it had ended.
+
+    (define p (async (sleep 60000)))
+    (async/cancel p) => #t
+    (async/cancelled? p) => #t
+    """
+    here = scheduler()
+    cancelled: bool = here.turn(here.cancel, promise_of(promise))
+    return cancelled
+
+
+def _state(promise: Any, state: str) -> bool:
+    found = promise_of(promise).state is state
+    scheduler().pause()
+    return found
+
+
+@builtin("async/pending?", returns="bool")
+def async_is_pending(promise: Any) -> bool:
+    """Whether the promise is still open.
+
+    (async/pending? (async 1)) => #t
+    (async/pending? (async/resolved 1)) => #f
+    """
+    return _state(promise, PENDING)
+
+
+@builtin("async/resolved?", returns="bool")
+def async_is_resolved(promise: Any) -> bool:
+    """Whether the promise has its value.
+
+    (define p (async 1))
+    (async/resolved? p) => #f
+    (await p)
+    (async/resolved? p) => #t
+    """
+    return _state(promise, RESOLVED)
+
+
+@builtin("async/rejected?", returns="bool")
+def async_is_rejected(promise: Any) -> bool:
+    """Whether the promise has failed.
+
+    (async/rejected? (async/rejected "no")) => #t
+    """
+    return _state(promise, REJECTED)
+
+
+@builtin("async/cancelled?", returns="bool")
+def async_is_cancelled(promise: Any) -> bool:
+    """Whether the task of the promise was cancelled.
+
+    (define p (async (sleep 60000)))
+    (async/cancel p)
+    (async/cancelled? p) => #t
+    """
+    return _state(promise, CANCELLED)
+
+
+@builtin("async/promise?", returns="bool", pure=True)
+def async_is_promise(value: Any) -> bool:
+    """Whether the value is the promise of a task.
+
+    (async/promise? (async 1)) => #t
+    (async/promise? (delay 1)) => #f
+    """
+    return type(value) is AsyncPromise
+
+
+@builtin("promise?", returns="bool", pure=True)
+def is_promise(value: Any) -> bool:
+    """Whether the value was made by `delay`.
+
+    (promise? (delay 1)) => #t
+    (promise? (async 1)) => #f
+    """
+    return type(value) is Promise
+
+
+@builtin("promise-forced?", "async/forced?", returns="bool")
+def is_promise_forced(promise: Any) -> bool:
+    """Whether a `delay` has been forced.
+
+    (define p (delay 5))
+    (promise-forced? p) => #f
+    (force p)
+    (promise-forced? p) => #t
+    """
+    if type(promise) is not Promise:
+        type_error("promise", promise)
+    return promise.thunk is None
+
+
+@builtin("__spawn-apply")
+def spawn_apply(function: Any, items: Any) -> List:
+    """One task for each item, calling the function with it; gives the list of promises."""
+    here = scheduler()
+    return List([here.spawn(_applied(function, item)) for item in items_of(items)])
+
+
+@builtin("__spawn-thunks")
+def spawn_thunks(thunks: Any) -> List:
+    """One task for each function of a list; gives the list of promises."""
+    return List([async_spawn(thunk) for thunk in items_of(thunks)])
+
+
+def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
+    return lambda: function(item)
+
+
+@builtin("__owned-all")
+def owned_all(promises: Any) -> List:
+    """As async/all; on an error the tasks that are still running are cancelled. Without promises no other task runs."""
+    given = sequence_of(promises)
+    if not given:
+        return List([])
+    try:
+        wait_for_all(given)
+    except Exception as error:
+        cancel_all(given)
+        raise rethrown(error) from None
+    return List([promise.value for promise in given])

@@ -1,0 +1,56 @@
+"""The standard input, line by line or as a whole. Waiting for it suspends only the task that does."""
+
+from __future__ import annotations
+
+import sys
+
+from sema_runtime.catalogue import builtin
+
+_ended = False  # whether a read has come to the end of the input
+
+
+def note_end() -> None:
+    """Remembers, for `io/eof?`, that the input has ended."""
+    global _ended
+    _ended = True
+
+
+@builtin("read-line", "io/read-line", returns="string|nil")
+def read_line() -> str | None:
+    """Reads a line of the input (stdin) without its end; nil when there is no more.
+
+    ; (begin (display "Your name: ") (println "Hello," (read-line)))
+    """
+    from sema_runtime.lib.files.streams import text_from
+    from sema_runtime.tasks.inputs import standard_input
+
+    sys.stdout.flush()
+    line = standard_input().line("read-line")
+    if not line:
+        note_end()
+        return None
+    return text_from("read-line", line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
+
+
+@builtin("read-stdin", "io/read-stdin", returns="string")
+def read_stdin() -> str:
+    """Reads all that is left of the input (stdin).
+
+    ; (println (string/upper (read-stdin)))
+    """
+    from sema_runtime.lib.files.streams import text_from
+    from sema_runtime.tasks.inputs import standard_input
+
+    sys.stdout.flush()
+    data = standard_input().rest("read-stdin")
+    note_end()
+    return text_from("read-stdin", data)
+
+
+@builtin("io/eof?", returns="bool")
+def io_is_eof() -> bool:
+    """Whether a read has come to the end of the standard input.
+
+    ; (while (not (io/eof?)) (println (read-line)))
+    """
+    return _ended

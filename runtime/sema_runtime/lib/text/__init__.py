@@ -1,0 +1,1 @@
+"""Builtins for strings, characters, bytes, regular expressions."""

@@ -1,0 +1,241 @@
+"""Characters: classes, case, comparison, conversion."""
+
+from __future__ import annotations
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.lib.text.strings import WHITESPACE, is_scalar
+from sema_runtime.support.text_arguments import is_int, strings
+from sema_runtime.values.atoms import Char, char
+from sema_runtime.values.errors import SemaError, type_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _text(value: Any) -> str:
+    """The one-character string of a character. Raises a type error for anything else."""
+    if type(value) is Char:
+        return value.value
+    type_error("char", value)
+
+
+def _folded(value: Any) -> str:
+    return _text(value).lower()[0]
+
+
+@builtin("char->integer", "char/to-integer", returns="int", pure=True)
+def char_to_integer(value: Any) -> int:
+    """The Unicode code point of a character.
+
+    (char->integer #\\A) => 65
+    """
+    return ord(_text(value))
+
+
+@builtin("integer->char", "integer/to-char", returns="char", pure=True)
+def integer_to_char(codepoint: Any) -> Char:
+    """The character of a Unicode code point.
+
+    (integer->char 233) => #\\é
+    (integer->char 55296) ! integer->char: invalid codepoint 55296
+    """
+    if not is_int(codepoint):
+        type_error("int", codepoint)
+    if not is_scalar(codepoint):
+        raise SemaError(f"integer->char: invalid codepoint {codepoint}")
+    return char(chr(codepoint))
+
+
+@builtin("char->string", "char/to-string", returns="string", pure=True)
+def char_to_string(value: Any) -> str:
+    """The string of one character. (`str` shows characters with their `#\\` prefix.)
+
+    (char->string #\\a) => "a"
+    (str #\\a) => "#\\\\a"
+    """
+    return _text(value)
+
+
+@builtin("string->char", "string/to-char", returns="char", pure=True)
+def string_to_char(text: Any) -> Char:
+    """The character of a string of length 1.
+
+    (string->char "a") => #\\a
+    (string->char "ab") ! string->char: string must have exactly one character
+    """
+    strings(text)
+    if not text:
+        raise SemaError("string->char: empty string")
+    if len(text) > 1:
+        raise SemaError("string->char: string must have exactly one character")
+    return char(text)
+
+
+@builtin("char-alphabetic?", "char/alphabetic?", returns="bool", pure=True)
+def is_char_alphabetic(value: Any) -> bool:
+    """Whether a character is a letter.
+
+    (char-alphabetic? #\\é) => #t
+    (char-alphabetic? #\\1) => #f
+    """
+    text = _text(value)
+    if text.isascii() or text.isalpha():
+        return text.isalpha()
+    from unicodedata import category
+
+    return category(text) in ("Nl", "Mc") or "\u24b6" <= text <= "\u24e9" or text == "\u0345"
+
+
+@builtin("char-numeric?", "char/numeric?", returns="bool", pure=True)
+def is_char_numeric(value: Any) -> bool:
+    """Whether a character is a digit or another number (Unicode Nd, Nl, No).
+
+    (char-numeric? #\\7) => #t
+    (char-numeric? #\\½) => #t
+    """
+    text = _text(value)
+    if text.isascii():
+        return text.isdigit()
+    from unicodedata import category
+
+    return category(text)[0] == "N"
+
+
+@builtin("char-whitespace?", "char/whitespace?", returns="bool", pure=True)
+def is_char_whitespace(value: Any) -> bool:
+    """Whether a character is white space.
+
+    (char-whitespace? #\\newline) => #t
+    """
+    return _text(value) in WHITESPACE
+
+
+@builtin("char-upper-case?", "char/upper-case?", returns="bool", pure=True)
+def is_char_upper_case(value: Any) -> bool:
+    """Whether a character is an upper case letter.
+
+    (char-upper-case? #\\a) => #f
+    """
+    return _text(value).isupper()
+
+
+@builtin("char-lower-case?", "char/lower-case?", returns="bool", pure=True)
+def is_char_lower_case(value: Any) -> bool:
+    """Whether a character is a lower case letter.
+
+    (char-lower-case? #\\a) => #t
+    """
+    return _text(value).islower()
+
+
+@builtin("char-upcase", "char/upcase", returns="char", pure=True)
+def char_upcase(value: Any) -> Char:
+    """A character in upper case; the first one, where the upper case form has several.
+
+    (char-upcase #\\a) => #\\A
+    (char-upcase #\\ß) => #\\S
+    """
+    return char(_text(value).upper()[0])
+
+
+@builtin("char-downcase", "char/downcase", returns="char", pure=True)
+def char_downcase(value: Any) -> Char:
+    """A character in lower case; the first one, where the lower case form has several.
+
+    (char-downcase #\\A) => #\\a
+    (char-downcase #\\İ) => #\\i
+    """
+    return char(_text(value).lower()[0])
+
+
+@builtin("char=?", returns="bool", pure=True)
+def is_char_eq(first: Any, second: Any) -> bool:
+    """Whether two characters are the same.
+
+    (char=? #\\a #\\a) => #t
+    """
+    return _text(first) == _text(second)
+
+
+@builtin("char<?", returns="bool", pure=True)
+def is_char_lt(first: Any, second: Any) -> bool:
+    """Whether the first character comes before the second.
+
+    (char<? #\\a #\\b) => #t
+    (char<? #\\a #\\B) => #f
+    """
+    return _text(first) < _text(second)
+
+
+@builtin("char>?", returns="bool", pure=True)
+def is_char_gt(first: Any, second: Any) -> bool:
+    """Whether the first character comes after the second.
+
+    (char>? #\\b #\\a) => #t
+    """
+    return _text(first) > _text(second)
+
+
+@builtin("char<=?", returns="bool", pure=True)
+def is_char_lt_eq(first: Any, second: Any) -> bool:
+    """Whether the first character doesn't come after the second.
+
+    (char<=? #\\a #\\a) => #t
+    """
+    return _text(first) <= _text(second)
+
+
+@builtin("char>=?", returns="bool", pure=True)
+def is_char_gt_eq(first: Any, second: Any) -> bool:
+    """Whether the first character doesn't come before the second.
+
+    (char>=? #\\a #\\b) => #f
+    """
+    return _text(first) >= _text(second)
+
+
+@builtin("char-ci=?", returns="bool", pure=True)
+def is_char_ci_eq(first: Any, second: Any) -> bool:
+    """Whether two characters are the same, ignoring case.
+
+    (char-ci=? #\\a #\\A) => #t
+    (char-ci=? #\\σ #\\ς) => #f
+    """
+    return _folded(first) == _folded(second)
+
+
+@builtin("char-ci<?", returns="bool", pure=True)
+def is_char_ci_lt(first: Any, second: Any) -> bool:
+    """Whether the first character comes before the second, ignoring case.
+
+    (char-ci<? #\\a #\\B) => #t
+    """
+    return _folded(first) < _folded(second)
+
+
+@builtin("char-ci>?", returns="bool", pure=True)
+def is_char_ci_gt(first: Any, second: Any) -> bool:
+    """Whether the first character comes after the second, ignoring case.
+
+    (char-ci>? #\\B #\\a) => #t
+    """
+    return _folded(first) > _folded(second)
+
+
+@builtin("char-ci<=?", returns="bool", pure=True)
+def is_char_ci_lt_eq(first: Any, second: Any) -> bool:
+    """Whether the first character doesn't come after the second, ignoring case.
+
+    (char-ci<=? #\\a #\\A) => #t
+    """
+    return _folded(first) <= _folded(second)
+
+
+@builtin("char-ci>=?", returns="bool", pure=True)
+def is_char_ci_gt_eq(first: Any, second: Any) -> bool:
+    """Whether the first character doesn't come before the second, ignoring case.
+
+    (char-ci>=? #\\B #\\a) => #t
+    """
+    return _folded(first) >= _folded(second)

@@ -1,0 +1,134 @@
+"""Time: the clock, instants as seconds since 1970 (floats), `%` formats."""
+
+from __future__ import annotations
+
+from time import time
+from typing import Any
+
+from sema_runtime.catalogue import builtin
+from sema_runtime.support.text_arguments import INT_LIMIT, is_int, strings
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import SemaError, type_error
+from sema_runtime.values.maps import Map
+
+HINT = (
+    "uses chrono format specifiers like %Y-%m-%d %H:%M:%S "
+    "(see https://docs.rs/chrono/latest/chrono/format/strftime/index.html)"
+)
+
+
+def _number(value: Any) -> float:
+    """A timestamp: an int of 64 bits or a float."""
+    if type(value) is float or (type(value) is int and -INT_LIMIT <= value < INT_LIMIT):
+        return value
+    type_error("number", value)
+
+
+def _instant(value: Any) -> Any:
+    from sema_runtime.lib.time.calendar import LEAST_SECONDS, MOST_SECONDS, instant
+
+    stamp = _number(value)
+    if stamp - stamp != 0 or not LEAST_SECONDS <= stamp < MOST_SECONDS + 1:
+        raise SemaError("time: invalid timestamp")
+    seconds = int(stamp // 1)
+    return instant(seconds, int((stamp - seconds) * 1e9))
+
+
+@builtin("time/now", returns="float")
+def time_now() -> float:
+    """The current time in seconds since 1970-01-01T00:00:00Z, with their fraction.
+
+    (> (time/now) 1700000000) => #t
+    """
+    return time()
+
+
+@builtin("time-ms", "time/now-ms", returns="int")
+def time_now_ms() -> int:
+    """The current time in milliseconds since 1970-01-01T00:00:00Z, as an int.
+
+    (> (time-ms) 1700000000000) => #t
+    """
+    return int(time() * 1000)
+
+
+@builtin("sleep", returns="nil")
+def sleep(milliseconds: Any) -> None:
+    """Waits (sleeps) a number of milliseconds; other tasks run meanwhile.
+
+    (sleep 1) => nil
+    """
+    from sema_runtime.tasks import sleep as pause
+
+    if not is_int(milliseconds):
+        type_error("int", milliseconds)
+    if milliseconds > 0:
+        pause(milliseconds)
+
+
+@builtin("time/add", returns="float", pure=True)
+def time_add(timestamp: Any, seconds: Any) -> float:
+    """Adds seconds to a timestamp.
+
+    (time/add 0 90) => 90.0
+    """
+    return float(_number(timestamp) + _number(seconds))
+
+
+@builtin("time/diff", returns="float", pure=True)
+def time_diff(later: Any, earlier: Any) -> float:
+    """The difference of two dates or times: the seconds from the second timestamp to the first.
+
+    (time/diff 100 40) => 60.0
+    """
+    return float(_number(later) - _number(earlier))
+
+
+@builtin("time/format", returns="string", pure=True)
+def time_format(timestamp: Any, template: Any) -> str:
+    """Formats a timestamp as a date or time in UTC, by a template of `%` fields (those of chrono's strftime).
+
+    (time/format 0 "%Y-%m-%d %H:%M") => "1970-01-01 00:00"
+    (time/format (time/now) "%Q") ! time/format: invalid format string: "%Q"
+    """
+    from sema_runtime.lib.time.calendar import BadFormat, formatted
+
+    _number(timestamp)
+    strings(template)
+    try:
+        return formatted(_instant(timestamp), template)
+    except BadFormat:
+        from sema_runtime.values.printer import quoted
+
+        raise SemaError(f"time/format: invalid format string: {quoted(template)}", f"time/format {HINT}") from None
+
+
+@builtin("time/parse", returns="float", pure=True)
+def time_parse(text: Any, template: Any) -> float:
+    """Parses a date and time by a template of `%` fields, in UTC, to a timestamp. A date alone is not enough.
+
+    (time/parse "2025-01-15 12:10:00" "%F %T") => 1736943000.0
+    (time/parse "2025-01-15" "%F") ! time/parse: parse error: input is not enough for unique date and time
+    """
+    from sema_runtime.lib.time.calendar_parse import ParseError, parse
+
+    strings(text, template)
+    try:
+        return float(parse(text, template))
+    except ParseError as error:
+        raise SemaError(f"time/parse: parse error: {error}", f"time/parse {HINT}") from None
+
+
+@builtin("time/date-parts", returns="map", pure=True)
+def time_date_parts(timestamp: Any) -> Map:
+    """The parts of a date: of a timestamp, in UTC, :year :month :day :hour :minute :second, and :weekday, its English
+    name.
+
+    (time/date-parts 1736943000) => {:day 15 :hour 12 :minute 10 :month 1 :second 0 :weekday "Wednesday" :year 2025}
+    """
+    from sema_runtime.lib.time.calendar import WEEKDAYS
+
+    moment = _instant(timestamp)
+    names = ("year", "month", "day", "hour", "minute", "second")
+    parts = {keyword(name): getattr(moment, name) for name in names}
+    return Map({**parts, keyword("weekday"): WEEKDAYS[moment.weekday]})

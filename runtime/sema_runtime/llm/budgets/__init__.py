@@ -1,0 +1,1 @@
+"""What calls cost and may cost: prices, usage, limits, reservations, the ledger."""

@@ -1,0 +1,1 @@
+"""Embeddings, rankings and vector stores."""

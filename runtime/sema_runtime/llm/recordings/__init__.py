@@ -1,0 +1,1 @@
+"""Answers that are kept: the response cache and cassettes."""

@@ -1,0 +1,232 @@
+"""The Anthropic messages wire. Pure functions from Request to body and from reply to Reply."""
+
+from __future__ import annotations
+
+from sema_runtime.llm.errors import ProviderError, network_error, parse_error, rate_limited
+from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, ToolSchema, Usage
+from sema_runtime.llm.wires.common import (
+    PDF,
+    EventSplitter,
+    arguments_of,
+    count,
+    decode,
+    inner_error,
+    picture_type,
+    without_system,
+)
+from sema_runtime.llm.wires.native import is_open, strict
+from sema_runtime.net.sse import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sema_runtime.llm.providers import Provider
+
+VERSION = "2023-06-01"
+THINKING_BUDGETS = {"low": 1024, "medium": 4096, "high": 12000, "xhigh": 24000, "max": 24000}
+STREAM_STATUS = {"rate_limit_error": 429, "api_error": 500, "overloaded_error": 529, "authentication_error": 401}
+splitter = EventSplitter
+
+
+_no_temperature: set[str] = set()  # models that turned out to refuse it
+_adaptive: set[str] = set()  # models that turned out to refuse a budget for thinking: they take an effort instead
+
+
+def url(provider: Provider, request: Request, stream: bool) -> str:
+    return provider.base_url
+
+
+def headers(provider: Provider) -> dict[str, str]:
+    return {"x-api-key": provider.api_key, "anthropic-version": VERSION}
+
+
+def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
+    """The JSON body of a request whose model is resolved."""
+    made: dict[str, Any] = {
+        "model": request.model,
+        "messages": _messages(request.messages),
+        "max_tokens": request.max_tokens,
+    }
+    effort = (request.reasoning_effort or "").lower()
+    output: dict[str, Any] = {}
+    if effort in THINKING_BUDGETS:
+        made["max_tokens"] += THINKING_BUDGETS[effort]
+        if request.model in _adaptive:
+            made["thinking"] = {"type": "adaptive"}
+            output["effort"] = effort
+        else:
+            made["thinking"] = {"type": "enabled", "budget_tokens": THINKING_BUDGETS[effort]}
+    elif request.temperature is not None and request.model not in _no_temperature:
+        made["temperature"] = request.temperature
+    system = request.system_text()
+    if system:
+        made["system"] = system
+    if request.tools:
+        made["tools"] = [_tool(tool, request.strict_tools) for tool in request.tools]
+    if request.answer_schema is not None:
+        output["format"] = {"type": "json_schema", "schema": strict(request.answer_schema)}
+    if output:
+        made["output_config"] = output
+    if stream:
+        made["stream"] = True
+    return made
+
+
+def _tool(tool: ToolSchema, held: bool) -> dict[str, Any]:
+    """held: the model's arguments must follow the schema, if it is one that strict tools can have."""
+    made: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+    if held and not is_open(tool.parameters):
+        made["input_schema"] = strict(tool.parameters)
+        made["strict"] = True
+    return made
+
+
+def _messages(messages: list[Message]) -> list[dict[str, Any]]:
+    """Results of the calls of one turn go into one user message: the API wants them all right behind the calls."""
+    made: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] | None = None
+    for message in without_system(messages):
+        if message.role == "tool":
+            if results is None:
+                results = []
+                made.append({"role": "user", "content": results})
+            results.append(
+                {"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.content}
+            )
+        else:
+            results = None
+            made.append(_message(message))
+    return made
+
+
+def _message(message: Message) -> dict[str, Any]:
+    blocks = [_picture(image) for image in message.images]
+    if not blocks and not message.tool_calls:
+        return {"role": message.role, "content": message.content}
+    if message.content:
+        blocks.append({"type": "text", "text": message.content})
+    blocks += [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.tool_calls
+    ]
+    return {"role": message.role, "content": blocks}
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    kind = picture_type(image)
+    source = {"type": "base64", "media_type": kind, "data": image.base64()}
+    return {"type": "document" if kind == PDF else "image", "source": source}
+
+
+def learn(provider: Provider, request: Request, text: str) -> bool:
+    """Notes what a 400 reply refuses that newer models no longer take. True when the next attempt differs."""
+    before = body(provider, request, False)
+    low = text.lower()
+    if "temperature" in low:
+        _no_temperature.add(request.model)
+    if "thinking" in low and ("budget_tokens" in low or "adaptive" in low or "not supported" in low):
+        _adaptive.add(request.model)
+    return body(provider, request, False) != before
+
+
+def parse(text: str, request: Request) -> Reply:
+    """A whole reply. Raises a parse error when it has no content list, an API error when it is one."""
+    value = decode(text)
+    blocks = value.get("content")
+    if value.get("error") and not blocks:
+        raise _inner_error(value["error"])
+    if not isinstance(blocks, list):
+        raise parse_error("no content in response")
+    return Reply(
+        content="\n".join(block.get("text") or "" for block in blocks if block.get("type") == "text"),
+        model=value.get("model") or request.model,
+        usage=usage_in(value),
+        tool_calls=[
+            ToolCall(block.get("id") or "", block.get("name") or "", arguments_of(block.get("input")))
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ],
+        stop_reason=value.get("stop_reason"),
+    )
+
+
+def usage_in(value: dict[str, Any]) -> Usage:
+    """What a reply, or an event of a stream, says it used."""
+    usage = value.get("usage")
+    return Usage(
+        count(usage, "input_tokens"),
+        count(usage, "output_tokens"),
+        count(usage, "cache_read_input_tokens"),
+        count(usage, "cache_creation_input_tokens"),
+    )
+
+
+class StreamReader:
+    """Events in, text pieces out; `reply()` is what they add up to."""
+
+    def __init__(self, request: Request) -> None:
+        self.done = False
+        self._model = request.model
+        self._text: list[str] = []
+        self._calls: dict[int, dict[str, str]] = {}
+        self._inputs: dict[int, Any] = {}  # arguments of calls that came in one piece
+        self._stop: str | None = None
+        self._usage = Usage()
+
+    def feed(self, event: Event) -> str:
+        """The text that this event adds."""
+        value = decode(event.data)
+        kind = value.get("type")
+        if kind == "content_block_delta":
+            return self._delta(value.get("index") or 0, value.get("delta") or {})
+        if kind == "content_block_start":
+            block = value.get("content_block") or {}
+            if block.get("type") == "tool_use":
+                self._inputs[value.get("index") or 0] = block.get("input")
+                self._calls[value.get("index") or 0] = {
+                    "id": block.get("id") or "",
+                    "name": block.get("name") or "",
+                    "json": "",
+                }
+        elif kind == "message_start":
+            message = value.get("message") or {}
+            self._model = message.get("model") or self._model
+            self._usage = usage_in(message)
+        elif kind == "message_delta":
+            self._stop = (value.get("delta") or {}).get("stop_reason") or self._stop
+            self._usage = self._usage.at_least(usage_in(value))  # totals; those left out stay as at the start
+        elif kind == "message_stop":
+            self.done = True
+        elif kind == "error":
+            raise _inner_error(value.get("error") or {})
+        return ""
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> str:
+        if index in self._calls:
+            self._calls[index]["json"] += delta.get("partial_json") or ""
+            return ""
+        text = delta.get("text")
+        if not isinstance(text, str):
+            return ""
+        self._text.append(text)
+        return text
+
+    def so_far(self) -> tuple[str, Usage]:
+        """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""
+        return "".join(self._text) + "".join(call["json"] for call in self._calls.values()), self._usage
+
+    def reply(self) -> Reply:
+        """Raises a network error when the stream was cut before the reply's end."""
+        if not self.done and self._stop is None:
+            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
+        calls = [
+            ToolCall(call["id"], call["name"], arguments_of(call["json"] or self._inputs[index]))
+            for index, call in sorted(self._calls.items())
+        ]
+        return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
+
+
+def _inner_error(error: Any) -> ProviderError:
+    kind = error.get("type") if isinstance(error, dict) else None
+    status = STREAM_STATUS.get(str(kind), 200)
+    return rate_limited() if status == 429 else inner_error(error, status)

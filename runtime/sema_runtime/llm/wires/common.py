@@ -1,0 +1,145 @@
+"""What the wire formats share: reading error bodies, JSON of tool arguments, lines of a stream."""
+
+from __future__ import annotations
+
+import json
+
+from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
+from sema_runtime.llm.messages import Image, Message, Request, tokens
+from sema_runtime.net.sse import Event, SseParser
+from sema_runtime.support.json_input import TooDeep, mended_json, received, reply
+from sema_runtime.values.digits import TooManyDigits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PDF = "application/pdf"
+MAX_EVENT = 64 << 20  # bytes
+MESSAGE_LIMIT = 600  # characters of an error body worth showing
+
+
+def decode(text: str) -> dict[str, Any]:
+    """The JSON object of a reply. Raises a parse error that shows the beginning of what came instead."""
+    try:
+        value = reply(text)
+    except RecursionError:
+        raise parse_error(f"reply is nested too deeply: {text[:120]!r}") from None
+    except ValueError as error:
+        raise parse_error(f"reply is not JSON ({error}): {text[:120]!r}") from None
+    if not isinstance(value, dict):
+        raise parse_error(f"expected a JSON object, got {text[:120]!r}")
+    return value
+
+
+def error_text(body: str) -> str:
+    """The message in an error body: `error.message`, `error`, `message`, else the text itself."""
+    try:
+        value = received(body)
+    except ValueError:
+        return body.strip()[:MESSAGE_LIMIT] or "(empty reply)"
+    inner = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(inner, dict):
+        inner = inner.get("message", inner)
+    return (inner if isinstance(inner, str) else json.dumps(inner))[:MESSAGE_LIMIT]
+
+
+def status_error(status: int, body: str, retry_after_ms: int | None) -> ProviderError:
+    """The error for a reply that is not 2xx. retry_after_ms: from its header."""
+    if status == 429:
+        return rate_limited(retry_after_ms, error_text(body) if body.strip() else "")
+    error = api_error(status, error_text(body))
+    error.wait_ms = retry_after_ms
+    return error
+
+
+def inner_error(error: Any, status: int = 200) -> ProviderError:
+    """The error inside a reply or a stream that began as a success: an object with a message, or a text."""
+    message = error.get("message") or error if isinstance(error, dict) else error
+    return api_error(status, str(message))
+
+
+def arguments_of(text: Any) -> Any:
+    """Tool arguments from their JSON text; {} when it can't be read or is empty. Raises a parse error for an integer
+    of too many digits and for what is nested too deeply."""
+    if not isinstance(text, str):
+        return mended_json(text) if isinstance(text, dict) else {}
+    try:
+        return received(text) if text.strip() else {}
+    except (TooManyDigits, TooDeep) as error:
+        raise parse_error(f"the arguments of a tool call can't be read: {error}") from None
+    except ValueError:
+        return {}
+
+
+def arguments_text(arguments: Any) -> str:
+    """Tool arguments as JSON text, as models write them: without escapes of letters, which cost tokens."""
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def count(usage: Any, *path: str) -> int:
+    """The token count at a path of a usage object, 0 where it is absent. Some servers write it as `12.0` or "12"."""
+    for key in path:
+        usage = usage.get(key) if isinstance(usage, dict) else None
+    return tokens(usage)
+
+
+def picture_type(image: Image) -> str:
+    """The media type to send. Raises a configuration error for bytes that are no picture."""
+    if not image.media_type:
+        raise config_error(
+            "the image is none: it begins as no PNG, JPEG, GIF, WebP or PDF file does",
+            hint="convert it first; message/with-image takes a :media-type for other kinds",
+        )
+    return image.media_type
+
+
+def calls_so_far(request: Request) -> int:
+    """The calls of tools in a conversation: where a wire without ids of its own goes on counting, so that another
+    provider may take over."""
+    return sum(len(message.tool_calls) for message in request.messages)
+
+
+def without_system(messages: list[Message]) -> list[Message]:
+    """For wires that send system text apart."""
+    return [message for message in messages if message.role != "system"]
+
+
+class EventSplitter(SseParser):
+    """Streams of server-sent events. Raises a parse error for an event that does not end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting = 0
+
+    def feed(self, piece: bytes) -> list[Event]:
+        events = super().feed(piece)
+        self._waiting = 0 if events else self._waiting + len(piece)
+        if self._waiting > MAX_EVENT:
+            raise parse_error(f"an event of the stream is longer than {MAX_EVENT} bytes")
+        return events
+
+
+class LineSplitter:
+    """Streams of one JSON object a line: `feed(bytes)` and `close()` give the lines as events. Raises a parse error for
+    a line that does not end."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._waiting = 0
+
+    def feed(self, piece: bytes) -> list[Event]:
+        *lines, rest = piece.split(b"\n")
+        if lines:
+            lines[0] = b"".join(self._parts) + lines[0]
+            self._parts = []
+            self._waiting = 0
+        if rest:
+            self._parts.append(rest)
+            self._waiting += len(rest)
+            if self._waiting > MAX_EVENT:
+                raise parse_error(f"a line of the stream is longer than {MAX_EVENT} bytes")
+        return [Event("", line.decode("utf-8", "replace")) for line in lines if line.strip()]
+
+    def close(self) -> list[Event]:
+        return self.feed(b"\n") if self._parts else []

@@ -1,0 +1,1 @@
+"""Helpers without a builtin: files, locks, argument checks, redaction, JSON from outside."""

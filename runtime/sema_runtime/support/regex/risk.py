@@ -1,0 +1,171 @@
+"""Tells the patterns on which `re`, which tries one way after the other, can take far too long.
+
+A pattern is ambiguous when one text can go two ways through it. In a loop (`(a+)+`, `(a|a)*`) the ways double with
+each character; two loops one behind the other that take the same characters (`a+a+$`) have as many ways as there are
+places to cut. The first kind is told here for good; the second is harmless unless a text has a long run of those
+characters. Assertions are taken to hold everywhere, so a pattern may be thought worse than it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+from sema_runtime.support.regex.automaton import END, MATCH, Program, compiled_piece
+from sema_runtime.support.regex.tree import Choice, Group, One, Place, Repeat, Sequence, is_fixed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sema_runtime.support.regex.tree import Node
+
+    Risk = tuple[bool, re.Pattern[str] | None]  # whether no text is safe; else what finds an unsafe part in a text
+
+LONG_RUN = 24  # characters two loops may share before the linear engine is better
+SHORT_RUN = 8  # the same where more than two loops do
+MOST_STEPS = 300  # of a pattern that is looked at
+MOST_WAYS = 2000  # looked at before a pattern is taken to be ambiguous
+SAMPLE = "".join(map(chr, range(128))) + "\x85\xa0éßẞıſK²½ªλΩжאع٣कกა日あアー가₂€©→∑😀\u2028\u200b\u0301\ufeff"
+
+SAFE = (False, None)
+UNSAFE = (True, None)
+
+
+def risk(tree: Node, pattern: str, flags: int) -> Risk:
+    """How `re` does on a pattern with loops."""
+    program = Program(_simpler(tree))
+    return UNSAFE if len(program.after) > MOST_STEPS else Ways(program, pattern, flags).risk()
+
+
+def _simpler(node: Node) -> Node:
+    """The node with repetitions that are `?`, `*`, `+` or none, which is what ambiguity depends on."""
+    if isinstance(node, (One, Place)):
+        return node
+    if isinstance(node, Sequence):
+        return Sequence(list(map(_simpler, node.items)))
+    if isinstance(node, Choice):
+        return Choice(list(map(_simpler, node.branches)))
+    inner = _simpler(node.inner)
+    if isinstance(node, Group):
+        return Group(inner, 0)
+    if node.most == 0:
+        return Sequence([])
+    if is_fixed(node):
+        return inner
+    return Repeat(inner, min(node.least, 1), None if node.most is None or node.most > 1 else 1, node.greedy)
+
+
+@lru_cache(512)
+def _sign(piece: str, flags: int, sample: str) -> int:
+    return sum(1 << match.start() for match in compiled_piece(piece, flags).finditer(sample))
+
+
+class Ways:
+    """The steps of an automaton as a graph. signs: for each step the characters of a sample that it reads, as bits."""
+
+    def __init__(self, program: Program, pattern: str, flags: int) -> None:
+        self.program = program
+        self.flags = flags
+        sample = SAMPLE + "".join(one for one in pattern if not one.isascii())
+        self.signs = [_sign(piece, flags, sample) for piece in program.pieces]
+        self.next: list[Counter[int]] = [self.ways_from(point) for point in program.after]
+        self.places = any(piece for piece, _, _ in program.jumps)
+
+    def ways_from(self, point: int) -> Counter[int]:
+        """In how many ways each step (or MATCH) can be reached from a point without reading."""
+        found: Counter[int] = Counter()
+        waiting: list[tuple[int, frozenset[int]]] = [(point, frozenset())]
+        while waiting:
+            here, passed = waiting.pop()
+            if here < 0:
+                found[MATCH if here == END else ~here] += 1
+                if found.total() > MOST_WAYS:
+                    break
+            elif here not in passed:
+                waiting += [(target, passed | {here}) for target in self.program.jumps[here][2]]
+        return found
+
+    def risk(self) -> Risk:
+        components = self.components()
+        if any(self.doubles(component) for component in components):
+            return UNSAFE
+        loops = [component for component in components if self.is_loop(component)]
+        pairs = [(one, other) for one in loops for other in loops if one != other and self.shares(one, other)]
+        if not pairs:
+            return SAFE
+        if any(len(one) > 1 and len(other) > 1 for one, other in pairs):
+            return UNSAFE
+        runs = {self.program.pieces[self.narrower(one, other)] for one, other in pairs}
+        length = LONG_RUN if len(pairs) == 1 else SHORT_RUN
+        return False, re.compile("|".join(f"{piece}{{{length}}}" for piece in sorted(runs)), self.flags)
+
+    def narrower(self, one: tuple[int, ...], other: tuple[int, ...]) -> int:
+        """Of the steps of two loops, one of which has a single step: the one that reads the fewest characters."""
+        single = [loop[0] for loop in (one, other) if len(loop) == 1]
+        return min(single, key=lambda step: self.signs[step].bit_count())
+
+    def is_loop(self, component: tuple[int, ...]) -> bool:
+        return len(component) > 1 or component[0] in self.next[component[0]]
+
+    def components(self) -> list[tuple[int, ...]]:
+        """The sets of steps that can be reached from one another."""
+        reached = [self.reachable(step) for step in range(len(self.next))]
+        found = {
+            tuple(sorted({step, *(other for other in reached[step] if step in reached[other])}))
+            for step in range(len(self.next))
+        }
+        return sorted(found)
+
+    def reachable(self, step: int) -> set[int]:
+        found: set[int] = set()
+        waiting = [step]
+        while waiting:
+            for other in self.next[waiting.pop()]:
+                if other != MATCH and other not in found:
+                    found.add(other)
+                    waiting.append(other)
+        return found
+
+    def doubles(self, component: tuple[int, ...]) -> bool:
+        """Whether one text can go two ways through a loop and back to where it began."""
+        inside = {step: [other for other in self.next[step] if other in component] for step in component}
+        if any(self.next[step][other] > 1 for step in component for other in inside[step]):
+            return True
+        seen: set[tuple[int, int]] = set()
+        waiting = [(step, step) for step in component]
+        while waiting:
+            one, other = waiting.pop()
+            for left in inside[one]:
+                for right in inside[other]:
+                    if not self.signs[left] & self.signs[right] or (left == right and one == other):
+                        continue
+                    if left == right:
+                        return True
+                    if (left, right) not in seen:
+                        seen.add((left, right))
+                        waiting.append((left, right))
+            if len(seen) > MOST_WAYS:
+                return True
+        return False
+
+    def shares(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        """Whether characters that one loop reads lead into the other one, which reads them, too, and can then fail."""
+        common = self.sign(one) & self.sign(other)
+        if not common or (not self.places and all(self.next[step][MATCH] for step in other)):
+            return False
+        seen = set(one)
+        waiting = list(one)
+        while waiting:
+            for step in self.next[waiting.pop()]:
+                if step in other:
+                    return True
+                if step != MATCH and step not in seen and self.signs[step] & common:
+                    seen.add(step)
+                    waiting.append(step)
+        return False
+
+    def sign(self, component: tuple[int, ...]) -> int:
+        found = 0
+        for step in component:
+            found |= self.signs[step]
+        return found

@@ -1,0 +1,22 @@
+"""Settings that hold while a function runs, tasks started inside included."""
+
+from __future__ import annotations
+
+from sema_runtime.support.options import is_function
+from sema_runtime.values.errors import type_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextvars import ContextVar
+    from typing import Any
+
+
+def within(variable: ContextVar[Any], value: Any, thunk: Any) -> Any:
+    """The value of thunk, called while the variable has a value; what held before holds again afterwards."""
+    if not is_function(thunk):
+        type_error("function", thunk)
+    token = variable.set(value)
+    try:
+        return thunk()
+    finally:
+        variable.reset(token)

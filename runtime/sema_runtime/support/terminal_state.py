@@ -1,0 +1,132 @@
+"""What a program has changed about the terminal and must be put back however the program ends.
+
+`hold` notes how to undo a change, before it is made; `release` undoes it, once. What is still held when the program
+ends by its last form, an error, `exit`, Ctrl-C, SIGTERM or SIGHUP is undone then, the latest change first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+from sema_runtime.lib.language import output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
+
+_held: dict[Held, None] = {}
+_watching = False
+
+
+class Held:
+    """A change that is in force. undo: what takes it back; it must work at any moment, within a signal too."""
+
+    __slots__ = ("owner", "undo")
+
+    def __init__(self, undo: Callable[[], None]) -> None:
+        self.undo = undo
+        self.owner = os.getpid()  # a forked process leaves the terminal to its parent
+
+
+def emit(sequence: str) -> None:
+    """Writes a control sequence, behind what was printed so far."""
+    if output.sink is not None:
+        output.sink.append(sequence)
+        return
+    sys.stdout.write(sequence)
+    sys.stdout.flush()
+
+
+def hold(undo: Callable[[], None]) -> Held:
+    """Has undo called when the result is released, or when the program ends."""
+    _watch()
+    held = Held(undo)
+    _held[held] = None
+    return held
+
+
+def hold_sequence(sequence: str) -> Held:
+    """As `hold`: has a control sequence written to where the output goes."""
+    data = sequence.encode()
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        descriptor = None
+    if output.sink is not None or descriptor is None:
+        return hold(lambda: emit(sequence))
+    return hold(lambda: _write(descriptor, data))
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    try:
+        os.write(descriptor, data)
+    except OSError:  # nobody is there any more
+        return
+
+
+def release(held: Held) -> None:
+    """Undoes a change, unless that was done already."""
+    if held not in _held:
+        return
+    del _held[held]
+    if held.owner != os.getpid():
+        return
+    _flush()
+    held.undo()
+
+
+def restore_all() -> None:
+    """Undoes every change that is held."""
+    for held in reversed(list(_held)):
+        release(held)
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError, RuntimeError):  # closed, or a signal has come in the midst of writing
+        return
+
+
+def _watch() -> None:
+    """Arranges, once, that the end of the program restores the terminal."""
+    global _watching
+    if _watching:
+        return
+    _watching = True
+    atexit.register(restore_all)
+    _restore_before_tracebacks()
+    _restore_on_signals()
+
+
+def _restore_before_tracebacks() -> None:
+    show = sys.excepthook
+
+    def restored(kind: Any, error: Any, trace: Any) -> None:
+        restore_all()
+        show(kind, error, trace)
+
+    sys.excepthook = restored
+
+
+def _restore_on_signals() -> None:
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        return  # only that one may set handlers
+
+    def end(number: int, _: object) -> None:
+        restore_all()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for name in ENDING_SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)

@@ -1,0 +1,129 @@
+"""What the collection builtins share: reading their arguments, and the errors when those are something else.
+
+The builtins themselves test the common case inline (`x.items if type(x) is List else elements(x, "take")`).
+"""
+
+from __future__ import annotations
+
+import sys
+from _collections_abc import Mapping, Set
+from _collections_abc import Sequence as AbstractSequence
+
+from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
+from sema_runtime.values.mutable import MutableArray
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+INT_LIMIT = 1 << 63
+TEXTS = (str, bytes, bytearray, memoryview)  # sequences to Python only
+
+
+def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
+    """The items of a list or vector. Raises `expected list or vector`."""
+    if type(value) is List:
+        return value.items
+    if isinstance(value, tuple | list):
+        return value
+    items = foreign_items(value)
+    if items is None:
+        type_error("list or vector", value, hint)
+    return items
+
+
+def foreign_items(value: Any) -> list[Any] | None:
+    """The items of another sequence of Python (a range, a deque, a row of a database); None for anything else."""
+    return list(value) if isinstance(value, AbstractSequence) and not isinstance(value, TEXTS) else None
+
+
+def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
+    """What a mapping of Python has under key. Its keys are strings as a rule: a keyword finds that of its name too."""
+    if type(key) is Keyword:
+        found = value.get(key, MISSING) if isinstance(value, dict) else MISSING  # others may be strict (os.environ)
+        return value.get(key.name, default) if found is MISSING else found
+    return value.get(key, default) if type(key) in ATOMIC else mapping(value).lookup(key, default)
+
+
+def foreign_size(value: Any) -> int | None:
+    """The length of another sequence, mapping or set of Python; None for anything else."""
+    if isinstance(value, AbstractSequence | Mapping | Set) and not isinstance(value, TEXTS):
+        return len(value)
+    return None
+
+
+def elements(value: Any, function: str) -> Sequence[Any]:
+    """The items that a function taking lists, vectors and mutable arrays runs over; of an array, those it has now."""
+    if type(value) is List:
+        return value.items
+    if isinstance(value, tuple | list):
+        return value
+    if type(value) is MutableArray:
+        return list(value.items)
+    items = foreign_items(value)
+    if items is not None:
+        return items
+    from sema_runtime.values.typenames import type_name
+
+    raise SemaTypeError(
+        "list, vector, or mutable-array",
+        f"{type_name(value)} in {function}",
+        f"{function}: expected a list, vector, or mutable-array to iterate over",
+    )
+
+
+def mapping(value: Any, hint: str | None = None) -> Map:
+    """A map or hashmap; a mapping of Python becomes a map. Raises `expected map or hashmap`."""
+    kind = type(value)
+    if kind is Map or kind is HashMap:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Map):
+        return value
+    if isinstance(value, Mapping):
+        return Map.of(value.items())
+    type_error("map or hashmap", value, hint)
+
+
+def size(value: Any, function: str) -> int:
+    """A count or an index: an int of at most 64 bits that isn't negative."""
+    count = whole(value, f"{function}: argument must be an integer")
+    if count < 0:
+        raise SemaError(f"{function}: expected a non-negative integer, got {count}", "pass 0 or a positive integer")
+    return count
+
+
+def whole(value: Any, hint: str | None = None) -> int:
+    """An int of at most 64 bits. Raises `expected int`."""
+    if type(value) is not int or not -INT_LIMIT <= value < INT_LIMIT:
+        type_error("int", value, hint)
+    return value
+
+
+def not_callable(function: Any) -> NoReturn:
+    """Raises what a function that got something to call, and couldn't, raises."""
+    type_error("callable", function)
+
+
+def items_for(function: Any, collection: Any, name: str) -> Sequence[Any]:
+    """The items of a collection for a builtin that calls function on each; without items nobody needs a function."""
+    items = collection.items if type(collection) is List else elements(collection, name)
+    if not callable(function) and items:
+        not_callable(function)
+    return items
+
+
+def used_as_value() -> bool:
+    """Whether the builtin that asks was called as a value (`(map car xs)`, `(let ((f car)) (f x))`), not by its name.
+
+    The reference words some errors differently for the two.
+    """
+    from sema_runtime.conditions.stack_trace import calls_directly
+
+    caller = sys._getframe(2)
+    if str(caller.f_globals.get("__name__", "")).startswith("sema_runtime."):
+        return True
+    return not calls_directly(caller.f_code, caller.f_lasti, sys._getframe(1).f_code.co_name)

@@ -1,0 +1,1 @@
+"""The files of a run's directory: events, memos, spending, and how they are written."""

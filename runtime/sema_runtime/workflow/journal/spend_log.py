@@ -1,0 +1,138 @@
+"""`spend.jsonl`: what a budget of the whole run (`:scope :run`) holds and has spent, so that later processes count it.
+
+    {"hold":"1_0","tokens":4102,"units":6153000}
+    {"spent":"1_0","tokens":5,"units":7000}
+    {"free":"1_1"}
+
+A call is written down before it is sent, with the most it may use, and once more when it has ended, with what it used.
+What has no end was under way when the process died: the server may have charged it, so all of it counts as spent
+(presumed). units: 10^-12 USD. A line is on the disk before the call is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+
+from sema_runtime.support.file_access import write_all
+from sema_runtime.workflow.journal import crash_points as faults
+from sema_runtime.workflow.journal import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "spend.jsonl"
+
+
+class Earlier:
+    """What the processes of a run have spent so far, and what of it is presumed."""
+
+    def __init__(self) -> None:
+        self.tokens = self.units = 0
+        self.presumed_tokens = self.presumed_units = 0
+        self.presumed_calls = 0
+
+
+def of(folder: str) -> Earlier:
+    """The sums of a run's file; nothing without one. Raises OSError when it can't be read."""
+    found, held = Earlier(), {}
+    with suppress(FileNotFoundError), open(os.path.join(folder, NAME), "rb") as file:
+        for line in file:
+            fields = _fields(line)
+            tokens, units = _count(fields.get("tokens")), _count(fields.get("units"))
+            if "hold" in fields:
+                held[str(fields["hold"])] = tokens, units
+                continue
+            held.pop(str(fields.get("spent") or fields.get("free")), None)
+            if "spent" in fields:
+                found.tokens += tokens
+                found.units += units
+    found.presumed_calls = len(held)
+    for tokens, units in held.values():
+        found.presumed_tokens += tokens
+        found.presumed_units += units
+    found.tokens += found.presumed_tokens
+    found.units += found.presumed_units
+    return found
+
+
+def _fields(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):  # cut off when the process died
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+class SpendLog:
+    """folder: the run's. segment: the number of this process's file of the journal."""
+
+    def __init__(self, folder: str, segment: int) -> None:
+        self.folder = folder
+        self.segment = segment
+        self.calls = 0
+        self.names: dict[Any, str] = {}  # of what is held
+        self.waiting = b""  # lines that the disk hasn't taken: of calls that have ended
+        self.descriptor: int | None = None
+
+    def hold(self, hold: Any, tokens: int, units: int) -> None:
+        """Before a call is sent. Raises OSError: then it must not be."""
+        name = f"{self.segment}_{self.calls}"
+        self.calls += 1
+        self._write({"hold": name, "tokens": tokens, "units": units})
+        self.names[hold] = name
+
+    def spent(self, hold: Any, tokens: int, units: int) -> None:
+        """A call has ended. hold: None for one that wasn't held."""
+        self._tell({"spent": self.names.pop(hold, ""), "tokens": tokens, "units": units})
+
+    def free(self, hold: Any) -> None:
+        """A call has ended that cost nothing, unless it was told that it cost something."""
+        name = self.names.pop(hold, None)
+        if name is not None:
+            self._tell({"free": name})
+
+    def _tell(self, fields: dict[str, Any]) -> None:
+        """Writes what comes after a call. What can't be written waits; if it is lost, more counts than was spent."""
+        try:
+            self._write(fields)
+        except OSError:
+            self.waiting += _line(fields)
+
+    def _write(self, fields: dict[str, Any]) -> None:
+        if self.descriptor is None:
+            self.descriptor = files.open_lines(os.path.join(self.folder, NAME))
+            files.sync_folder(self.folder, "memo")
+        if faults.armed:
+            faults.passed("spend.write.before")
+        size = os.fstat(self.descriptor).st_size
+        try:
+            write_all(self.descriptor, self.waiting + _line(fields))
+        except OSError:
+            os.ftruncate(self.descriptor, size)
+            raise
+        self.waiting = b""
+        if "hold" in fields:
+            files.sync_data(self.descriptor)
+        if faults.armed:
+            faults.passed("spend.write.after")
+
+    def close(self) -> None:
+        """When the run has ended; for what ends later it is opened again."""
+        if self.descriptor is not None:
+            with suppress(OSError):
+                if self.waiting:
+                    write_all(self.descriptor, self.waiting)
+                    self.waiting = b""
+            os.close(self.descriptor)
+            self.descriptor = None
+
+
+def _line(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"

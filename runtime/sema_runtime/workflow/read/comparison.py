@@ -1,0 +1,204 @@
+"""Comparing two runs leaf by leaf: the same result, another one, another prompt, only in one of them.
+
+Leaves are matched by what makes a content key, but for the version of the program and the arguments: phase, name,
+prompt (as the journal has it) and how many alike came before; checkpoints by phase and key. So runs of an edited
+program can be compared. Of what is left, steps of one phase and name are matched in their order: their prompts were
+edited. A leaf that a run took over from a memo has left no event; it is found by its memo.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict, deque
+
+from sema_runtime.workflow.run.keys import Keys, args_fingerprint, hashed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sema_runtime.workflow.journal.segments import Event
+    from sema_runtime.workflow.read.recorded_run import Run
+
+    Leaves = dict[tuple[str, ...], "Leaf"]  # by what they are matched by
+
+SAME, CHANGED, EDITED, REMOVED, ADDED = "same", "changed", "edited", "removed", "added"
+KEPT_BY_B, KEPT_BY_A = "kept by B", "kept by A"
+DIFFERENT = (CHANGED, EDITED, REMOVED, ADDED)
+CUT_OFF = "\n… (truncated, "
+
+
+class Leaf:
+    """An agent or a checkpoint of a run. id: of the agent, or the key; digest: of its result; known: its content key if
+    the step had no schema (events don't tell), "" when the prompt is cut off."""
+
+    __slots__ = (
+        "asked", "cost_usd", "digest", "id", "is_agent", "known", "offset", "phase", "segment", "status", "tokens",
+    )  # fmt: skip
+
+    def __init__(self, is_agent: bool, phase: str, id_: str, segment: int, known: str, asked: int) -> None:
+        self.is_agent = is_agent
+        self.phase = phase
+        self.id = id_
+        self.segment = segment
+        self.known = known
+        self.status = "unfinished" if is_agent else "ok"
+        self.asked = asked  # where the event stands with the prompt
+        self.offset = -1  # that with the result
+        self.digest = ""
+        self.tokens = 0
+        self.cost_usd: float | None = None
+
+    def result(self, run: Run) -> str:
+        """The result as text, from the journal. Raises OSError, ValueError."""
+        if self.offset < 0:
+            return ""
+        return run.segments[self.segment].at(self.offset).text("output" if self.is_agent else "value")
+
+    def prompt(self, run: Run) -> str:
+        """The prompt of an agent. Raises OSError, ValueError."""
+        return run.segments[self.segment].at(self.asked).text("prompt")
+
+
+class Difference:
+    """What became of a leaf: kind is one of the words above; a, b: the leaf in either run, None where it isn't."""
+
+    __slots__ = ("a", "b", "kind")
+
+    def __init__(self, kind: str, a: Leaf | None, b: Leaf | None) -> None:
+        self.kind = kind
+        self.a = a
+        self.b = b
+
+    @property
+    def leaf(self) -> Leaf:
+        leaf = self.b or self.a
+        assert leaf is not None
+        return leaf
+
+
+def compared(a: Run, b: Run) -> list[Difference]:
+    """All leaves of both runs, in the order of A, then what only B has. Raises OSError."""
+    ours, theirs = leaves(a), leaves(b)
+    kept_by_b, kept_by_a = _kept(ours, a, b), _kept(theirs, b, a)
+    edited = _edited(ours, theirs, kept_by_a | kept_by_b)
+    found = []
+    for identity, leaf in ours.items():
+        other = theirs.get(identity)
+        if other is not None:
+            alike = leaf.digest == other.digest and leaf.status == other.status
+            found.append(Difference(SAME if alike else CHANGED, leaf, other))
+        elif leaf in edited:
+            found.append(Difference(EDITED, leaf, edited[leaf]))
+        else:
+            found.append(Difference(KEPT_BY_B if leaf in kept_by_b else REMOVED, leaf, None))
+    paired = set(edited.values())
+    for identity, leaf in theirs.items():
+        if identity not in ours and leaf not in paired:
+            found.append(Difference(KEPT_BY_A if leaf in kept_by_a else ADDED, None, leaf))
+    return found
+
+
+def _edited(ours: Leaves, theirs: Leaves, kept: set[Leaf]) -> dict[Leaf, Leaf]:
+    """The agents that only one run has, of A with those of B that have the same phase and name, each in its order."""
+    waiting: dict[tuple[str, ...], deque[Leaf]] = defaultdict(deque)
+    for identity, leaf in theirs.items():
+        if leaf.is_agent and identity not in ours and leaf not in kept:
+            waiting[identity[:-2]].append(leaf)
+    found = {}
+    for identity, leaf in ours.items():
+        if leaf.is_agent and identity not in theirs and leaf not in kept and waiting[identity[:-2]]:
+            found[leaf] = waiting[identity[:-2]].popleft()
+    return found
+
+
+def leaves(run: Run) -> Leaves:
+    """The leaves of a run by what they are matched by. Of a leaf that ran in several segments the last run counts."""
+    found: Leaves = {}
+    for segment in range(len(run.segments)):
+        found.update(_Matching(run, segment).leaves())
+    return found
+
+
+class _Matching:
+    """The leaves of one segment."""
+
+    def __init__(self, run: Run, segment: int) -> None:
+        self.run = run
+        self.segment = segment
+        version = (run.metadata or {}).get("code_version")
+        self.keys = Keys(version if type(version) is str else run.code_version, args_fingerprint(run.args_json))
+        self.seen: dict[tuple[str, ...], int] = {}
+        self.open: dict[str, Leaf] = {}
+
+    def leaves(self) -> Iterator[tuple[tuple[str, ...], Leaf]]:
+        phase = ""
+        for event in self.run.events_of(self.segment):
+            name = event.name
+            if name == "phase.started":
+                phase = event.text("phase")
+            elif name == "agent.started":
+                yield self._agent(event, phase)
+            elif name == "checkpoint":
+                yield self._checkpoint(event, phase)
+            elif name in ("agent.result", "budget") and event.text("agent_id") in self.open:
+                _finish(self.open[event.text("agent_id")], event)
+
+    def _agent(self, event: Event, phase: str) -> tuple[tuple[str, ...], Leaf]:
+        name, prompt = event.text("agent_name"), event.text("prompt")
+        key = self.keys.leaf(phase, name, prompt, "nil") if CUT_OFF not in prompt else ""
+        leaf = self.open[event.text("agent_id")] = Leaf(
+            True, phase, event.text("agent_id"), self.segment, key, event.offset
+        )
+        return self._numbered("agent", phase, name, hashed(prompt)), leaf
+
+    def _checkpoint(self, event: Event, phase: str) -> tuple[tuple[str, ...], Leaf]:
+        leaf = Leaf(False, phase, event.text("key"), self.segment, event.text("content_key"), event.offset)
+        leaf.digest, leaf.offset = event.text("value_digest"), event.offset
+        return self._numbered("checkpoint", phase, leaf.id), leaf
+
+    def _numbered(self, *identity: str) -> tuple[str, ...]:
+        count = self.seen[identity] = self.seen.get(identity, -1) + 1
+        return (*identity, str(count))
+
+
+def _finish(leaf: Leaf, event: Event) -> None:
+    """Takes in the result of an agent, or what it used."""
+    if event.name == "agent.result":
+        leaf.status = event.text("status")
+        leaf.digest = hashed(event.text("output"))
+        leaf.offset = event.offset
+        return
+    for name in ("input_tokens", "output_tokens"):
+        count = event.data.get(name)
+        leaf.tokens += count if type(count) is int else 0
+    cost = event.data.get("cost_usd")
+    if isinstance(cost, int | float):
+        leaf.cost_usd = cost + (leaf.cost_usd or 0.0)
+
+
+def _kept(leaves: Leaves, run: Run, other: Run) -> set[Leaf]:
+    """The leaves of a run whose memos the other run has too; of a fork that has ended, whose memos it came to.
+
+    The key of a step with a schema can't be told from the journal. When the other run has all memos of this run that
+    belong to no leaf whose key is known, it has those of the others.
+    """
+    ours, theirs = memos(run), memos(other)
+    if other.origin is not None and other.origin.kept is not None:
+        theirs &= {*other.origin.kept}
+    told = {leaf.known for leaf in leaves.values() if leaf.known in ours}
+    rest_is_kept = (ours - told) <= theirs
+    return {
+        leaf
+        for leaf in leaves.values()
+        if leaf.status == "ok" and (leaf.known in theirs if leaf.known in ours else rest_is_kept and bool(ours - told))
+    }
+
+
+def memos(run: Run) -> set[str]:
+    """The content keys of a run's memos."""
+    try:
+        names = os.listdir(os.path.join(run.folder, "memo"))
+    except OSError:
+        return set()
+    return {name.removesuffix(".json") for name in names if name.endswith(".json")}

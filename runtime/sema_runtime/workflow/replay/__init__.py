@@ -1,0 +1,1 @@
+"""Running a program against an earlier run: recordings, replays, forks."""

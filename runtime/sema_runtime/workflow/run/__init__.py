@@ -1,0 +1,1 @@
+"""Running a workflow: its life, steps, memos, servers and spending."""

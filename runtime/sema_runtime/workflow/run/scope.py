@@ -1,0 +1,103 @@
+"""Where a task stands: which run it belongs to, which leaf it works for, and how runs are started from here.
+
+All of it is inherited by the tasks that a task starts.
+"""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sema_runtime.workflow.journal.events import Event
+    from sema_runtime.workflow.journal.origin import Fork
+    from sema_runtime.workflow.replay.recording import Recording
+    from sema_runtime.workflow.run.run import Run
+
+    Watcher = Callable[[Run, Event], None]
+
+ROOT = os.path.join(".sema", "runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: what a new one begins with.
+    recording: of a run that is replayed instead. args_json: the text of the arguments. max_tokens, max_usd: instead of
+    the limits of the meta map. watchers: told of every event, in the task that causes it; what they raise is ignored.
+    may_ask: a login may open a browser. taken: the runs that were gone on with."""
+
+    root: str = ROOT
+    run_id: str | None = None
+    resume: bool = False
+    fork: Fork | None = None
+    recording: Recording | None = None
+    args_json: str = ""
+    code_version: str = ""
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    watchers: tuple[Watcher, ...] = ()
+    may_ask: bool = False
+    taken: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        env = os.environ.get
+        return cls(
+            root=env("SEMA_WORKFLOW_RUN_DIR") or ROOT,
+            run_id=env("SEMA_WORKFLOW_RUN_ID") or None,
+            resume=env("SEMA_WORKFLOW_RESUME") == "1",
+            args_json=env("SEMA_WORKFLOW_ARGS_JSON", ""),
+            code_version=env("SEMA_WORKFLOW_CODE_VERSION", ""),
+        )
+
+    def inside(self) -> Settings:
+        """Those of a run inside a run: a new one."""
+        return replace(self, run_id=None, resume=False, fork=None)
+
+
+class Stop(BaseException):
+    """Ends the run from inside its body, past every handler of the program. envelope: what the run gives."""
+
+    def __init__(self, envelope: Any, status: str, reason: str | None) -> None:
+        super().__init__(status)
+        self.envelope = envelope
+        self.status = status
+        self.reason = reason
+
+
+active: ContextVar[Run | None] = ContextVar("workflow_run", default=None)
+leaf: ContextVar[str] = ContextVar("workflow_leaf", default="")
+key: ContextVar[str] = ContextVar("workflow_key", default="")
+"""The content key of the innermost step or checkpoint whose thunk runs, "" outside of one."""
+on_failure: ContextVar[Callable[[Exception], None] | None] = ContextVar("workflow_on_failure", default=None)
+"""Told of errors of which `parallel` and its kin make values, unless the journal shows them: those of steps."""
+settings: ContextVar[Settings | None] = ContextVar("workflow_settings", default=None)
+
+
+def current() -> Run | None:
+    """The run that this task belongs to."""
+    return active.get()
+
+
+def workflow_args() -> Any:
+    """The value of `*workflow-args*`: what the run was started with, decoded; {} without it. Raises SemaError."""
+    text = (settings.get() or Settings.from_environment()).args_json
+    return _decoded(text if text.strip() else "{}")
+
+
+@lru_cache(4)
+def _decoded(text: str) -> Any:
+    from sema_runtime.lib.data.json import json_decode
+
+    return json_decode(text)
+
+
+def agent_id() -> str:
+    """The leaf that this task works for, "" outside of one."""
+    return leaf.get()

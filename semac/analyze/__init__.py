@@ -1,0 +1,1 @@
+"""Forms to IR: names, scopes and special forms."""

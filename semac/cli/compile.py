@@ -1,0 +1,127 @@
+"""`sema compile` and `semac`: Sema programs to Python modules."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import click
+
+from semac.cli.commands import SETTINGS, failed
+from semac.cli.main import standalone
+
+DUMPS = ("expanded", "ir", "ast", "py")
+
+
+def main(args: list[str]) -> int:
+    """`sema compile ARGS`."""
+    return standalone(compile_command, args)
+
+
+@click.command("sema compile", context_settings=SETTINGS)
+@click.argument("source", metavar="FILE|FOLDER")
+@click.option("-o", "--output", metavar="OUT", help="File or folder to write; - for stdout. [FILE with .py, beside it]")
+@click.option("--check", is_flag=True, help="Compile, write nothing, say whether it worked.")
+@click.option("--dump", type=click.Choice(DUMPS), help="Print what one pass of the compiler makes instead.")
+def compile_command(source: str, output: str | None, check: bool, dump: str | None) -> int:
+    """Compile Sema files to Python modules that run wherever sema_runtime is installed.
+
+    A folder is compiled with everything below it. The `-` of a file name becomes `_`, so that Python can import it.
+
+    \b
+    Examples:
+      sema compile program.sema                 writes program.py
+      sema compile src -o build                 writes build/... for src/**/*.sema
+      sema compile --dump py program.sema       prints the Python text
+      sema compile --check program.sema
+    """
+    if os.path.isdir(source):
+        if dump is not None or output == "-":
+            return failed("a folder is compiled to files: -o FOLDER, without --dump")
+        status = 0
+        for path in sema_files(source):
+            below = os.path.relpath(path, source)
+            target = python_path(os.path.join(output or source, below))
+            status |= compile_file(path, target, check)
+        return status
+    if dump is None and not check and output != "-":
+        into_folder = output is not None and (os.path.isdir(output) or output.endswith(os.sep))
+        name = os.path.join(output or "", os.path.basename(source)) if into_folder else source
+        return compile_file(source, python_path(name) if into_folder or output is None else output, check)
+    return compile_file(source, None, check, dump or "py")
+
+
+def sema_files(folder: str) -> Iterator[str]:
+    """The `.sema` files below a folder, hidden folders left out, in a fixed order."""
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
+        for name in sorted(files):
+            if name.endswith(".sema"):
+                yield os.path.join(here, name)
+
+
+def python_path(path: str) -> str:
+    """Where the module of a source file is written."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
+
+
+def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -> int:
+    """Compiles one file to target, None for stdout; 0, or 1 with a message on stderr."""
+    from semac.cli.running import read_source
+    from semac.diagnostics.render import show_error
+    from semac.imports.finder import decode
+
+    source = read_source(path, "file not found: {}")
+    if source is None:
+        return 1
+    try:
+        text = decode(source, path)
+        made, functions = compiled(text, path, dump)
+    except Exception as error:  # errors of macro bodies are of any kind
+        if check:
+            print(f"✗ {path}: {_first_line(error)}", file=sys.stderr)
+        else:
+            show_error(error, path)
+        return 1
+    if check:
+        print(f"✓ {path}: valid ({functions} functions, {len(made.encode())} bytes)")
+    elif target is None:
+        sys.stdout.write(made)
+    elif os.path.abspath(target) == os.path.abspath(path):
+        return failed(f"the output would replace the source: {path}")
+    else:
+        return write_whole(target, made)
+    return 0
+
+
+def compiled(text: str, path: str, dump: str) -> tuple[str, int]:
+    """(the text of one pass, the number of functions). Raises SemaError and what macro bodies raise."""
+    from semac.emit.text import module_text
+    from semac.pipeline import compile_source
+
+    unit = compile_source(text, os.path.realpath(path), "module")
+    made = module_text(unit, text) if dump == "py" else unit.dump(dump)
+    return made if made.endswith("\n") else made + "\n", len(unit.unit.functions)
+
+
+def _first_line(error: Exception) -> str:
+    from sema_runtime.conditions.describe import describe
+
+    shown = describe(error)
+    place = f"{shown.place[0]}:{shown.place[1]}: " if shown.place else ""
+    return place + shown.message.split("\n", 1)[0]
+
+
+def write_whole(path: str, text: str) -> int:
+    """Writes a file so that nobody ever sees half of it; what is no regular file, such as a device, is written to."""
+    from sema_runtime.support.replacing import Replacement
+
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with Replacement(path, in_place=True, through=True) as file:
+            file.write(text.encode())
+    except OSError as error:
+        return failed(f"cannot write '{path}': {error.strerror}")
+    return 0

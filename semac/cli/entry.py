@@ -1,0 +1,101 @@
+"""The commands `sema` and `semac`. Running a file from a warm cache goes without the command-line library."""
+
+from __future__ import annotations
+
+import _thread
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def main() -> int:
+    """`sema`."""
+    try:
+        return _main()
+    except BrokenPipeError:
+        from semac.cli.running import pipe_closed
+
+        return pipe_closed()
+
+
+def _main() -> int:
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        open_closed_streams()
+    sys.set_int_max_str_digits(0)  # Sema's integers are read and printed whatever their size
+    sys.unraisablehook = unraisable
+    _thread._excepthook = thread_failed  # `threading` takes its hook from there when it is imported
+    args = sys.argv[1:]
+    if len(args) == 1 and args[0].endswith(".sema"):
+        from semac.cli.running import run_file
+
+        return run_file(args[0])
+    if args == ["eval", "--jsonl"]:
+        from semac.cli.eval.command import jsonl
+        from semac.cli.eval.limits import Limits
+
+        return jsonl(Limits())
+    if args[:2] == ["workflow", "check"]:
+        from sema_runtime.support.visible import escape_terminal
+        from semac.cli.running import guarded
+        from semac.diagnostics.workflow_check import main as check
+
+        escape_terminal("--json" in args)
+
+        status = 0
+
+        def run() -> None:
+            nonlocal status
+            status = check(args[2:])
+
+        return guarded(run) or status
+    from semac.cli.main import main as full
+
+    return full(args)
+
+
+def open_closed_streams() -> None:
+    """Replaces standard streams that were closed before we began: nothing is read there, what is written is lost."""
+    import os
+
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for as long as the program runs
+
+
+def unraisable(found: sys.UnraisableHookArgs) -> None:
+    """Sends a Ctrl-C again that came where nothing can be raised: in `__del__`, or in the callback of a weak reference,
+    of which imports make many. Python would show it and go on. Anything else is shown."""
+    if found.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(found)
+        return
+    import os
+    from _thread import start_new_thread
+    from signal import SIGINT
+
+    start_new_thread(lambda: os.kill(os.getpid(), SIGINT), ())  # when this thread lets others run, it is somewhere else
+
+
+def thread_failed(args: Any) -> None:
+    """Shows the error that ended a thread of the program (`threading.excepthook`)."""
+    if args.exc_type is not SystemExit and sys.stderr is not None:
+        from semac.diagnostics.tracebacks import thread_error
+
+        sys.stderr.write(thread_error(args))
+        sys.stderr.flush()
+
+
+def main_compile() -> int:
+    """`semac`: the same as `sema compile`."""
+    sys.argv[1:1] = ["compile"]
+    return main()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    finally:
+        # A Ctrl-C that came while some library evaluated a text, as namedtuple does, has Python end `python -m ...` by
+        # SIGINT, though it was handled long ago; it forgets that when a text is evaluated again.
+        exec("")

@@ -1,0 +1,1 @@
+"""`sema eval`: programs as text, one by one or as a stream."""

@@ -1,0 +1,204 @@
+"""`sema mcp`: logging in to servers of the Model Context Protocol that programs connect to."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+import click
+
+EXISTING = """Programs are clients of MCP servers: (mcp/connect {...}). For servers that want a login there are
+
+  sema mcp login URL [--device] [--client-id ID] [--token TOKEN [--expires-in SECONDS]]
+  sema mcp logout URL
+  sema mcp list
+
+and with --workflow NAME or --run RUN for the logins of a workflow in this directory, or of one run.
+
+Serving the tools of a program (sema mcp FILES) is not available yet."""
+NO_SERVER = "serving the tools of a program (sema mcp {}) is not available yet; there are login, logout and list"
+
+
+def main(args: list[str]) -> int:
+    """Runs `sema mcp ARGS`; the exit status."""
+    from semac.cli.main import standalone
+
+    if args and not args[0].startswith("-") and args[0] not in commands.commands:
+        print(f"Error: {NO_SERVER.format(args[0])}", file=sys.stderr)
+        return 2
+    return standalone(commands, args)
+
+
+@click.group("sema mcp", invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Log in to MCP servers, log out, list them."""
+    if context.invoked_subcommand is None:
+        click.echo(EXISTING)
+
+
+def of_whom(command: Any) -> Any:
+    """The options that choose another store than the default one."""
+    whose = click.option("--workflow", metavar="NAME", help="The logins of that workflow, in .sema/auth here.")
+    run = click.option("--run", metavar="RUN", help="The logins of that run: its id, or its directory.")
+    return whose(run(command))
+
+
+def _store(workflow: str | None, run: str | None) -> Any:
+    """The store that the options name. Raises Failure."""
+    from sema_runtime.mcp.protocol import Failure
+    from sema_runtime.mcp.tokens import default_store
+    from sema_runtime.workflow.run import logins as mcp_auth
+    from sema_runtime.workflow.run.scope import Settings
+
+    if workflow is not None and run is not None:
+        raise click.UsageError("--workflow and --run exclude each other")
+    root = Settings.from_environment().root
+    if workflow is not None:
+        return mcp_auth.workflow_store(workflow, root)
+    if run is None:
+        return default_store()
+    folder = run if os.sep in run else os.path.join(root, run)
+    if not os.path.exists(os.path.join(folder, "events.jsonl")):
+        raise Failure(f"there is no run in {folder}", "sema workflow list shows the runs")
+    return mcp_auth.run_store(folder)
+
+
+@commands.command()
+@click.argument("url")
+@click.option("--device", is_flag=True, help="Log in on any device with a code, instead of a browser here.")
+@click.option("--client-id", metavar="ID", help="A registered OAuth client, where the server registers none itself.")
+@click.option("--token", metavar="TOKEN", help="Store this access token; - reads it from the standard input.")
+@click.option("--expires-in", type=click.IntRange(0), metavar="SECONDS", help="How long that token is good for.")
+@of_whom
+def login(
+    url: str,
+    device: bool,
+    client_id: str | None,
+    token: str | None,
+    expires_in: int | None,
+    workflow: str | None,
+    run: str | None,
+) -> int:
+    """Log in to the MCP server at URL and keep the token."""
+    if token is not None and device:
+        raise click.UsageError("--token and --device exclude each other")
+    if expires_in is not None and token is None:
+        raise click.UsageError("--expires-in needs --token")
+    if not url.startswith(("http://", "https://")):
+        raise click.UsageError(f"URL must start with http:// or https://, got {url}")
+
+    def work() -> None:
+        from sema_runtime.mcp.scoped import ScopedStore
+
+        store = _store(workflow, run)
+        if isinstance(store, ScopedStore):
+            store.check()
+        if token is not None:
+            _keep(store, url, token, expires_in)
+        else:
+            _log_in(store, url, device, client_id)
+        print(f"Authenticated to {url}. The token is kept in {store.place}.", file=sys.stderr)
+
+    return _reported(work)
+
+
+def _keep(store: Any, url: str, token: str, expires_in: int | None) -> None:
+    """Keeps a token that somebody else has given out."""
+    from sema_runtime.mcp.protocol import Failure
+    from sema_runtime.mcp.tokens import Credentials
+
+    value = (sys.stdin.readline() if token == "-" else token).strip()
+    if not (value.isascii() and value.isprintable() and value.split() == [value]):
+        raise Failure("the token is empty or holds characters that no token has")
+    store.save(Credentials(url, value, expires_at=None if expires_in is None else int(time.time()) + expires_in))
+
+
+def _log_in(store: Any, url: str, device: bool, client_id: str | None) -> None:
+    from sema_runtime.mcp.access import Stores, log_in
+    from sema_runtime.mcp.oauth import Login
+    from sema_runtime.tasks import suspend
+
+    how = Login(url, lambda text: print(text, file=sys.stderr, flush=True), client_id)
+    suspend(log_in(how, Stores(store), device))
+
+
+@commands.command()
+@click.argument("url")
+@of_whom
+def logout(url: str, workflow: str | None, run: str | None) -> int:
+    """Forget the token of the MCP server at URL."""
+
+    def work() -> None:
+        from sema_runtime.mcp.tokens import default_store
+
+        store = _store(workflow, run)
+        found = store.delete(url)
+        print(f"Logged out of {url}." if found else f"There was no token of {url}.", file=sys.stderr)
+        if workflow is not None or run is not None:
+            if default_store().load(url) is not None:
+                print(f"Runs will use the login of: sema mcp login {url}", file=sys.stderr)
+            return
+        for other in _of_workflows():
+            if other.has(url):
+                print(f"Still kept: sema mcp logout {url} --workflow {other.name}", file=sys.stderr)
+
+    return _reported(work)
+
+
+@commands.command("list")
+@of_whom
+def list_(workflow: str | None, run: str | None) -> int:
+    """Show the MCP servers whose tokens are kept: for all programs, and for the workflows of this directory."""
+
+    def work() -> None:
+        store = _store(workflow, run)
+        others = _of_workflows() if workflow is None and run is None else []
+        lines = _lines(store, "") + [line for other in others for line in _lines(other, f"  (workflow {other.name})")]
+        print("\n".join(lines) if lines else f"No tokens in {store.place}.", file=sys.stdout if lines else sys.stderr)
+
+    return _reported(work)
+
+
+def _of_workflows() -> list[Any]:
+    """The stores of the workflows of this directory."""
+    from sema_runtime.workflow.run import logins as mcp_auth
+    from sema_runtime.workflow.run.scope import Settings
+
+    return mcp_auth.workflow_stores(Settings.from_environment().root)
+
+
+def _lines(store: Any, whose: str) -> list[str]:
+    known = (store.load(url) for url in store.urls())
+    return [f"{one.url}  {_state(one)}{whose}" for one in known if one is not None]
+
+
+def _state(known: Any) -> str:
+    """How long a token is good for, in words."""
+    more = (", renewed by itself" if known.refresh_token else "") + (", copied" if known.copied else "")
+    if known.expires_at is None:
+        return f"does not expire{more}"
+    if known.expired():
+        return f"expired{more}"
+    moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(known.expires_at))
+    return f"good until {moment}{more}"
+
+
+def _reported(work: Any) -> int:
+    """Does something that may fail; the exit status."""
+    from sema_runtime.mcp.protocol import Failure
+    from sema_runtime.values.errors import SemaError
+
+    try:
+        work()
+    except (Failure, SemaError) as failure:
+        print(f"Error: {failure.message}", file=sys.stderr)
+        if failure.hint:
+            print(f"  hint: {failure.hint}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Error: interrupted", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,1 @@
+"""`sema repl`: the interactive prompt."""

@@ -1,0 +1,151 @@
+"""The comma commands of the REPL."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.support.visible import at_terminal, tell
+from sema_runtime.values.naming import name_of_code
+from sema_runtime.values.printer import pretty, to_text
+from sema_runtime.values.typenames import type_name
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from semac.cli.repl.loop import Repl
+
+HELP = """\
+,quit ,exit ,q      leave (so do quit, exit and :q)
+,help ,h            this text
+,env                what you have defined
+,builtins           all builtin names
+,gc                 run the garbage collector
+,type EXPR          the type of a value
+,time EXPR          evaluate and say how long it took
+,doc NAME           documentation
+,apropos PATTERN    names that contain a pattern
+,disasm EXPR        the Python code that EXPR is compiled to
+,inspect EXPR       a value, printed in full
+*1 *2 *3            the last values, *e the last error"""
+
+
+def run_command(repl: Repl, text: str) -> None:
+    """Runs one command, given without its comma."""
+    name, _, rest = text.partition(" ")
+    rest = rest.strip()
+    plain = PLAIN.get(name)
+    if plain is not None:
+        plain(repl)
+    elif name not in WITH_ARGUMENT:
+        tell(f"Unknown command: ,{name} (,help lists them)")
+    elif not rest:
+        print(f"Usage: ,{name} <expr>")
+    else:
+        WITH_ARGUMENT[name](repl, rest)
+
+
+def _help(_: Repl) -> None:
+    print(HELP)
+
+
+def _env(repl: Repl) -> None:
+    for name in sorted(repl.session.names):
+        key = repl.session.shared.global_name(name)
+        if key in repl.session.globals and not name.startswith("*"):
+            print(at_terminal(f"{name} = {to_text(repl.session.globals[key])}"))
+    for name in sorted(repl.session.macros):
+        print(at_terminal(f"{name} = <macro {name}>"))
+
+
+def _builtins(_: Repl) -> None:
+    print("\n".join(sorted(name for name in INDEX if not name.startswith("__"))))
+
+
+def _gc(_: Repl) -> None:
+    print(f"collected {gc.collect()} objects, {len(gc.get_objects())} are alive")
+
+
+def _type(repl: Repl, text: str) -> None:
+    from sema_runtime.lib.language.predicates import type_
+
+    print(at_terminal(to_text(type_(repl.evaluate(text)))))
+
+
+def _time(repl: Repl, text: str) -> None:
+    started = time.perf_counter()
+    value = repl.evaluate(text)
+    elapsed = time.perf_counter() - started
+    repl.show(value, text)
+    sys.stdout.flush()
+    print(f"elapsed: {elapsed * 1000:.3f} ms", file=sys.stderr)
+
+
+def _doc(repl: Repl, name: str) -> None:
+    from semac.docs.entries import lookup
+
+    key = repl.session.shared.global_name(name)
+    if name in repl.session.names and key in repl.session.globals:
+        value = repl.session.globals[key]
+        code = getattr(value, "__code__", None)
+        if code is None:
+            print(at_terminal(f"  {name} : {type_name(value)} = {to_text(value)}"))
+        else:
+            print(f"  {name} : lambda ({_parameters(repl, code)})")
+        return
+    entry = lookup(name)
+    if entry is None:
+        tell(f"  not found: {name}")
+    else:
+        print(at_terminal(entry.text()))
+
+
+def _parameters(repl: Repl, code: Any) -> str:
+    table = repl.session.shared.shown
+    shown = [name_of_code(one, table) for one in code.co_varnames[: code.co_argcount]]
+    if code.co_flags & 0x04:
+        shown += [".", name_of_code(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], table)]
+    return " ".join(shown)
+
+
+def _apropos(repl: Repl, pattern: str) -> None:
+    from semac.docs.lookup import apropos
+
+    wanted = pattern.lower()
+    for name in sorted(name for name in repl.session.names if wanted in name.lower() and not name.startswith("*")):
+        print(at_terminal(f"  {name}"))
+    print(at_terminal(apropos(pattern)))
+
+
+def _disasm(repl: Repl, text: str) -> None:
+    from semac.pipeline import compile_source
+
+    session = repl.session
+    known, python = frozenset(session.names), frozenset(session.python_names)
+    unit = compile_source(text, "<input>", "module", macros=dict(session.macros), known=known, python=python)
+    print(at_terminal(unit.python_text().rstrip("\n")))
+
+
+def _inspect(repl: Repl, text: str) -> None:
+    print(at_terminal(pretty(repl.evaluate(text))))
+
+
+PLAIN: dict[str, Callable[[Repl], None]] = {
+    "help": _help,
+    "h": _help,
+    "env": _env,
+    "builtins": _builtins,
+    "gc": _gc,
+}
+WITH_ARGUMENT: dict[str, Callable[[Repl, str], None]] = {
+    "type": _type,
+    "time": _time,
+    "doc": _doc,
+    "apropos": _apropos,
+    "disasm": _disasm,
+    "inspect": _inspect,
+}

@@ -1,0 +1,240 @@
+"""The REPL: reads forms until they are complete, evaluates them in one session, prints values."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.support.home import in_home
+from sema_runtime.support.visible import at_terminal
+from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.errors import ReaderError, SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.printer import pretty
+from semac.session import Session
+from semac.syntax.reader import read_program
+
+PROMPT, CONTINUED = "sema> ", "  ... "
+LEAVE = {"quit", "exit", ":q", ",quit", ",exit", ",q"}
+MOST_HISTORY = 5000
+
+
+class Leave(Exception):
+    """The user wants to go."""
+
+
+class Repl:
+    """One conversation. Without a terminal on stdin it is silent: no banner, no prompts."""
+
+    def __init__(self, session: Session, quiet: bool = False) -> None:
+        self.session = session
+        self.terminal = sys.stdin.isatty()
+        self.quiet = quiet or not self.terminal
+        self.count = 0
+        self.sources: dict[str, str] = {}
+        session.closed = False
+
+    def run(self) -> int:
+        """Goes on until the end of input or a command to leave; the exit status."""
+        if self.terminal:
+            self.prepare_terminal()
+        if not self.quiet:
+            print(banner())
+        try:
+            return self.loop()
+        except SystemExit as exit_:
+            from semac.cli.running import exit_status
+
+            return exit_status(exit_.code)
+        finally:
+            if self.terminal:
+                self.save_history()
+
+    def loop(self) -> int:
+        """Reads and answers; 1 when the input ends within a form."""
+        text = ""
+        while True:
+            try:
+                line = self.read_line(CONTINUED if text else PROMPT)
+            except KeyboardInterrupt:
+                print("^C")
+                text = ""
+                continue
+            if line is None:
+                return self.end_of_input(text)
+            text = f"{text}\n{line}" if text else line
+            if not text.strip():
+                text = ""
+            elif not text.startswith(",") and incomplete(text):
+                continue
+            try:
+                self.answer(text.strip("\n") if not text.startswith(",") else text.strip())
+            except Leave:
+                return self.farewell()
+            text = ""
+
+    def read_line(self, prompt: str) -> str | None:
+        """The next line without its end; None at the end of input."""
+        if not self.terminal:
+            from sema_runtime.tasks.inputs import TOTAL_LIMIT, standard_input  # where `read-line` goes on reading
+
+            line = standard_input().line("repl", limit=TOTAL_LIMIT).decode(errors="replace")
+            return line.rstrip("\n") if line else None
+        try:
+            return input(prompt)
+        except EOFError:
+            print()
+            return None
+
+    def end_of_input(self, text: str) -> int:
+        if text:
+            try:
+                read_program(text)
+            except ReaderError as error:
+                print(f"Error: unterminated input at EOF: {error.message}", file=sys.stderr)
+            return 1
+        return self.farewell()
+
+    def farewell(self) -> int:
+        if self.terminal:
+            print("Goodbye!")
+        return 0
+
+    def answer(self, text: str) -> None:
+        """Does what one input asks for. Raises Leave."""
+        if text.strip() in LEAVE:
+            raise Leave
+        if text.startswith(","):
+            from semac.cli.repl.commands import run_command
+
+            self.guarded(lambda: run_command(self, text[1:]))
+        else:
+            self.guarded(lambda: self.show(self.evaluate(text), text))
+
+    def guarded(self, action: Callable[[], None]) -> None:
+        """Shows what an action raises and goes on."""
+        try:
+            action()
+        except KeyboardInterrupt:
+            from semac.diagnostics.render import restore_terminal
+
+            restore_terminal()
+            print("^C")
+        except (Leave, SystemExit, BrokenPipeError):
+            raise
+        except BaseException as error:
+            self.show_failure(error)
+        sys.stdout.flush()
+
+    def show_failure(self, error: BaseException) -> None:
+        from sema_runtime.conditions.describe import describe
+        from semac.diagnostics.render import show_error
+
+        show_error(error, self.input_name(), self.sources)
+        self.session.bind("*e", describe(error).message)
+
+    def input_name(self) -> str:
+        """The file name of the latest input, so that errors in functions defined earlier find their text."""
+        return f"<input {self.count}>"
+
+    def evaluate(self, text: str) -> Any:
+        """The value of text in the session. Raises what it raises."""
+        self.count += 1
+        self.sources[self.input_name()] = text
+        return self.session.run(text, self.input_name())
+
+    def show(self, value: Any, text: str) -> None:
+        """Prints a value, or what was defined; remembers it as `*1`."""
+        for older, newer in (("*3", "*2"), ("*2", "*1")):
+            self.session.bind(older, self.session.globals.get(self.session.shared.global_name(newer)))
+        self.session.bind("*1", value)
+        if value is not None:
+            print(at_terminal(pretty(value)))
+        elif (name := defined_name(text)) is not None:
+            if name in INDEX:
+                print(f"  warning: redefining builtin '{name}'")
+            print(at_terminal(f"; defined {name}"))
+
+    # The terminal
+
+    def prepare_terminal(self) -> None:
+        """History and completion, where the readline module exists."""
+        try:
+            import readline
+        except ImportError:
+            return
+        readline.set_completer_delims(" \t\n()[]{}'`\",@;")
+        readline.set_completer(self.complete)
+        readline.parse_and_bind("tab: complete")
+        readline.set_history_length(MOST_HISTORY)
+        try:
+            readline.read_history_file(history_file())
+        except OSError:
+            return
+
+    def save_history(self) -> None:
+        try:
+            import readline
+
+            from sema_runtime.support.private_files import make_file, make_folders
+
+            make_folders(os.path.dirname(history_file()))
+            make_file(history_file())
+            readline.write_history_file(history_file())
+        except (ImportError, OSError):
+            return
+
+    def complete(self, start: str, index: int) -> str | None:
+        """The index-th name that begins with start."""
+        found = [name for name in self.names() if name.startswith(start)]
+        return found[index] if index < len(found) else None
+
+    def names(self) -> list[str]:
+        """Every name that means something here, sorted."""
+        from sema_runtime.conditions.hints import visible_names
+        from semac.docs.special_forms import FORMS
+
+        return sorted({*visible_names(self.session.names), *FORMS, *self.session.macros})
+
+
+def banner() -> str:
+    """What is said at the start."""
+    from sema_runtime.capabilities import denied
+    from semac import __version__
+
+    lines = [f"Sema v{__version__} — A Lisp with LLM primitives"]
+    if denied:
+        lines.append(f"Sandbox: {','.join(f'no-{group}' for group in sorted(denied))}")
+    return "\n".join([*lines, "Type ,help for help, ,quit to exit", ""])
+
+
+def history_file() -> str:
+    return in_home("history.txt")
+
+
+def incomplete(text: str) -> bool:
+    """Whether the text ends within a form. An empty line behind an f-string or the like ends it all the same."""
+    try:
+        read_program(text)
+    except ReaderError as error:
+        return error.message.startswith("unterminated") and not text.endswith("\n\n")
+    except SemaError:
+        return False
+    return False
+
+
+def defined_name(text: str) -> str | None:
+    """NAME when the last form of the text is `(define NAME ...)` or the like."""
+    forms = read_program(text).items
+    last = forms[-1] if forms else None
+    if type(last) is not List or len(last) < 2 or type(last.items[0]) is not Symbol:
+        return None
+    if not last.items[0].name.startswith("def"):
+        return None
+    name = last.items[1]
+    if type(name) is List and name.items:
+        name = name.items[0]
+    return name.name if type(name) is Symbol else None

@@ -1,0 +1,1 @@
+"""`sema workflow`: one file a subcommand."""

@@ -1,0 +1,251 @@
+"""The program that an approval is good for: its file and all that it imports, as they are when the run starts.
+
+`pinned` finds these files, has the run use their contents and nothing else, and gives the digest that goes into
+requests for approval. Python modules count as well when they stand beside the program; packages that are installed,
+Sema's or Python's, don't: those of Sema are followed where they are imported, those of Python are the machine's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from typing import Any
+
+from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from semac.imports.finder import INIT, decode, keep_to
+
+MARK = b"sema-workflow-approval-revision-v1"
+ENTRY = "<entry>"
+MOST_FILES, MOST_BYTES = 4096, 64 << 20
+PROJECT = ("sema.toml", "sema.lock")
+ASKS = b"approval"
+FILE_FORMS = ("import", "load")
+PYTHON_FORMS = ("py/import", "py/from", "py/module")
+NAMED = re.compile(rb'\(\s*(?:import|load)\s+"([^"\\\n]+)"')
+
+
+def pinned(file: str, source: bytes) -> str | None:
+    """The digest of the program, which from now on imports these very files; None, and nothing changes, for one that
+    comes to no `approval` as far as can be seen. Raises SemaError for files that can't be read or are too many."""
+    if not can_ask(file, source):
+        return None
+    program = Program(file, source)
+    keep_to(program.contents)
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), KeptPython(program))
+    return program.revision()
+
+
+def can_ask(file: str, source: bytes) -> bool:
+    """Whether the word stands in the program or in a file that it imports. Looks at texts only: this is asked of every
+    workflow that runs."""
+    seen: set[str] = set()
+    waiting = [(source, file)]
+    size = 0
+    while waiting and len(seen) < MOST_FILES and size <= MOST_BYTES:
+        text, path = waiting.pop()
+        size += len(text)
+        if ASKS in text:
+            return True
+        for name in NAMED.findall(text):
+            found = _sema_file(name.decode("utf-8", "surrogateescape"), path)
+            if found is not None and found not in seen:
+                seen.add(found)
+                with suppress(SemaError):  # importing it will say so
+                    waiting.append((_read(found), found))
+    return False
+
+
+def revision(file: str, source: bytes) -> str:
+    """SHA-256 over the names and contents of all files of a program. Raises SemaError as `pinned` does."""
+    return Program(file, source).revision()
+
+
+class Program:
+    """The files of a program. contents: of each by its real path. folder: from where Python modules are imported."""
+
+    def __init__(self, file: str, source: bytes) -> None:
+        self.entry = os.path.realpath(file)
+        self.folder = os.path.dirname(self.entry)
+        self.contents: dict[str, bytes] = {}
+        self.size = 0
+        self._add(self.entry, source)
+        waiting = [(self.entry, file)]  # with the path by which it is reached: relative ones start there
+        while waiting:
+            real, path = waiting.pop()
+            for found in self._imported(real, path):
+                known = os.path.realpath(found)
+                if known not in self.contents:
+                    self._add(known, _read(found))
+                    waiting.append((known, found))
+        for name in PROJECT:
+            nearest = _nearest(os.path.dirname(os.path.abspath(file)), name)
+            if nearest is not None:
+                self._add(os.path.realpath(nearest), _read(nearest))
+
+    def _add(self, real: str, data: bytes) -> None:
+        self.contents[real] = data
+        self.size += len(data)
+        if len(self.contents) > MOST_FILES or self.size > MOST_BYTES:
+            size = f"{MOST_FILES} files or {MOST_BYTES >> 20} MiB"
+            raise SemaError(f"{self.entry} has more than {size} with all that it imports, too much to be approved")
+
+    def _imported(self, real: str, path: str) -> Iterator[str]:
+        if real.endswith(".py"):
+            yield from _imports_of_python(self.contents[real], real, self.folder)
+        else:
+            for importer in {os.path.dirname(one): one for one in (path, real)}.values():  # load takes one, import both
+                yield from _imports_of_sema(self.contents[real], importer, self.folder)
+
+    def revision(self) -> str:
+        """SHA-256 over the names and contents of the files, in the order of their names."""
+        from sema_runtime.compiler_bridge import packages_dir
+
+        packages = os.path.join(os.path.realpath(packages_dir()), "")
+        named = {}
+        for real, data in self.contents.items():
+            base, at = ("packages:", packages) if real.startswith(packages) else ("", self.folder)
+            name = ENTRY if real == self.entry else base + os.path.relpath(real, at)
+            named[name.encode("utf-8", "surrogateescape")] = data
+        made = sha256(MARK)
+        for key in sorted(named):
+            for part in (key, named[key]):
+                made.update(len(part).to_bytes(8, "little"))
+                made.update(part)
+        return made.hexdigest()
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise SemaError(f"{path}: {error.strerror or error}") from None
+
+
+def _nearest(folder: str, name: str) -> str | None:
+    """In the folder or one above it."""
+    while True:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+# What a text imports
+
+
+def _imports_of_sema(source: bytes, path: str, folder: str) -> Iterator[str]:
+    """The files that are imported or loaded by literal names, wherever these stand."""
+    if not any(name.encode() in source for name in (*FILE_FORMS, *PYTHON_FORMS)):
+        return
+    from semac.syntax.reader import read_program
+
+    try:
+        waiting: list[Any] = list(read_program(decode(source, path)))
+    except SemaError:
+        return  # importing it will say so
+    while waiting:
+        form = waiting.pop()
+        if isinstance(form, Map):
+            waiting += [part for pair in form.pairs() for part in pair]
+        items = form.items if isinstance(form, List) else form
+        if not isinstance(items, list | tuple):
+            continue
+        waiting += items
+        if len(items) < 2 or type(items[0]) is not Symbol or type(items[1]) is not str:
+            continue
+        if items[0].name in FILE_FORMS:
+            found = _sema_file(items[1], path)
+            if found is not None:
+                yield found
+        elif items[0].name in PYTHON_FORMS:
+            yield from _python_files(folder, items[1].split("."))
+
+
+def _sema_file(name: str, importer: str) -> str | None:
+    """The file that `(import "name")` means in a file; None when there is none, and for those of the language."""
+    from sema_runtime.compiler_bridge import SHIPPED, resolve
+
+    try:
+        found = resolve(name, importer)
+    except (SemaError, ValueError):
+        return None
+    return found if os.path.isfile(found) and not found.startswith(SHIPPED) else None
+
+
+def _imports_of_python(source: bytes, path: str, folder: str) -> Iterator[str]:
+    """The files of modules beside the program that a Python module imports."""
+    import ast
+
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _python_files(folder, alias.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            start = folder
+            if node.level:
+                start = os.path.normpath(os.path.join(os.path.dirname(path), *[".."] * (node.level - 1)))
+            module = node.module.split(".") if node.module else []
+            for alias in node.names:
+                yield from _python_files(start, [*module, alias.name])
+
+
+def _python_files(folder: str, parts: list[str]) -> Iterator[str]:
+    """The modules in a folder that importing a dotted name executes."""
+    path = folder
+    for part in parts:
+        path = os.path.join(path, part)
+        candidates = (f"{path}.py", f"{path}.sema", os.path.join(path, "__init__.py"), os.path.join(path, INIT))
+        yield from filter(os.path.isfile, candidates)
+
+
+# Python modules of the program
+
+
+class KeptPython:
+    """Gives Python modules that belong to a program the contents that they had when it started."""
+
+    def __init__(self, program: Program) -> None:
+        self.contents = program.contents
+        self.names = {_module_name(real, program.folder) for real in program.contents if real.endswith(".py")}
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """None for modules of others. Raises ImportError when something has taken the place of one that belongs to the
+        program."""
+        if fullname not in self.names:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        data = None if spec is None or spec.origin is None else self.contents.get(os.path.realpath(spec.origin))
+        if spec is None or spec.origin is None or data is None:
+            raise ImportError(f"the module {fullname} is another one than when the program started", name=fullname)
+        spec.loader = _Kept(fullname, spec.origin, data)
+        return spec
+
+
+class _Kept(SourceFileLoader):
+    def __init__(self, fullname: str, path: str, data: bytes) -> None:
+        super().__init__(fullname, path)
+        self.data = data
+
+    def get_code(self, fullname: str) -> Any:
+        return self.source_to_code(self.data, self.path)
+
+
+def _module_name(real: str, folder: str) -> str:
+    stem = os.path.relpath(real, folder).removesuffix(".py").removesuffix(f"{os.sep}__init__")
+    return stem.replace(os.sep, ".")

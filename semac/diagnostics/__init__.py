@@ -1,0 +1,1 @@
+"""What is wrong with a program: checks, warnings, rendered errors, tracebacks."""

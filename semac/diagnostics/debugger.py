@@ -1,0 +1,35 @@
+"""pdb for Sema programs: `step` goes from Sema function to Sema function, past the runtime and what that calls."""
+
+from __future__ import annotations
+
+import os
+import pdb
+import sys
+import sysconfig
+from types import FrameType
+
+from sema_runtime.conditions.tracebacks import is_ours
+
+STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+
+
+class Debugger(pdb.Pdb):
+    """A Pdb that stops only in the user's own code, and in library code that this code has called itself."""
+
+    def stop_here(self, frame: FrameType) -> bool:
+        return not _belongs_to_the_runtime(frame) and bool(super().stop_here(frame))
+
+    def lookupmodule(self, filename: str) -> str | None:
+        """The path of a file named in a `break` command; Python 3.13 looks for .py files only."""
+        if filename.endswith(".sema"):
+            places = (os.path.join(folder, filename) for folder in ("", *sys.path))
+            return next((os.path.abspath(place) for place in places if os.path.isfile(place)), None)
+        return super().lookupmodule(filename)
+
+
+def _belongs_to_the_runtime(frame: FrameType) -> bool:
+    """Whether a frame is ours, or one of the standard library that a frame of ours has led to."""
+    here: FrameType | None = frame
+    while here is not None and here.f_code.co_filename.startswith((STANDARD_LIBRARY, "<frozen ")):
+        here = here.f_back
+    return here is not None and is_ours(here.f_globals)

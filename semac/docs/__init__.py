@@ -1,0 +1,1 @@
+"""What `sema doc` shows."""

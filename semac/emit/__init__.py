@@ -1,0 +1,1 @@
+"""IR to Python `ast`, and `ast` to text."""

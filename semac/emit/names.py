@@ -1,0 +1,197 @@
+"""Python names for one emitted module: globals, locals, imports from the runtime, module constants.
+
+What the user named gets the plain name; what we import steps aside (`get` → `sema_get`) when the user's code uses it.
+"""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.naming import GLOBALS
+from semac.analyze.analyzer import Unit
+from semac.emit.pyast import NOWHERE, Loc, assign, call, const, name
+from semac.emit.session_names import NAMES_TABLE, SharedNames
+from semac.ir.identifiers import decodes, mangle, unique
+from semac.ir.nodes import Var
+
+VALUES = "__sema_values__"  # the parameter of an input's function: values that no text can say
+
+
+class ModuleNames:
+    """Imports, constants and the table of Sema names of one module.
+
+    shared: the names of a session, when the unit is one of its inputs. Then only what stands there is global.
+    """
+
+    def __init__(self, unit: Unit, shared: SharedNames | None = None) -> None:
+        self.shared = shared
+        self.user: set[str] = set()
+        self.imports: dict[str, dict[str, str]] = {}  # module → {name: local name}
+        self.taken: set[str] = set()
+        self.temporaries: set[str] = set()  # names of our own in functions, which an import must not hide behind
+        self.constants: dict[Any, str] = {}
+        self.constant_statements: list[ast.stmt] = []
+        self.display: dict[str, str] = {}
+        self.top_temporaries: list[str] = []
+        self.builtins: set[str] = set()  # globals of the session that hold builtins
+        for var in unit.globals.values():
+            var.py = self.global_name(var.name)
+        self.own = frozenset(self.user)
+        for function in [unit.main, *unit.functions]:
+            self.user.update(local_base(var.name) for var in [*function.params, *function.locals])
+
+    def global_name(self, sema: str) -> str:
+        """The Python name of a global variable; the first of two colliding names gets the plain one."""
+        if self.shared is not None:
+            found = self.shared.global_name(sema)
+        else:
+            found = unique(mangle(sema), self.taken)
+            self.note(found, sema)
+        self.taken.add(found)
+        self.user.add(found)
+        return found
+
+    def note(self, python: str, sema: str) -> None:
+        """Remembers the Sema name of a Python name that doesn't decode by the rule."""
+        if self.shared is not None:
+            self.shared.note(python, sema, python in self.own)
+        elif not decodes(python, sema):
+            self.display[python] = sema
+
+    def runtime(self, module: str, attr: str) -> str:
+        """The local name under which a function of the runtime is imported."""
+        if self.shared is not None:
+            return self.shared.imported(module, attr)
+        names = self.imports.setdefault(module, {})
+        found = names.get(attr)
+        if found is None:
+            base = attr
+            if base in self.user or base in self.taken:
+                base = f"sema_{attr.rstrip('_')}"
+            found = names[attr] = unique(base, self.user | self.taken | self.temporaries)
+            self.taken.add(found)
+        return found
+
+    def shared_builtin(self, sema: str) -> str | None:
+        """The global by which an input of a session calls a builtin, so that it follows a later definition.
+
+        None where the builtin is imported instead: in modules, and where the input uses that name for something else.
+        """
+        if self.shared is None:
+            return None
+        found = self.shared.global_name(sema)
+        if found not in self.builtins:
+            if found in self.temporaries or (found in self.user | self.taken and found not in self.own):
+                return None
+            module, python, *_ = INDEX[sema]
+            self.shared.imports[found] = f"sema_runtime.{module}", python
+            self.builtins.add(found)
+            self.taken.add(found)
+        return found
+
+    def constant(self, key: Any, base: str, value: ast.expr) -> str:
+        """A module constant, made once for equal keys."""
+        found = self.constants.get(key)
+        if found is None:
+            found = unique(base, self.user | self.taken | self.temporaries)
+            self.taken.add(found)
+            self.constants[key] = found
+            self.constant_statements.append(assign(found, value, NOWHERE))
+        return found
+
+    def fresh_global(self, base: str) -> str:
+        """A name for a helper function; in messages none of the program's functions is mistaken for it."""
+        found = unique(base, self.user | self.taken | self.temporaries | (self.shared.taken if self.shared else set()))
+        self.taken.add(found)
+        return found
+
+    def atom(self, value: Any, loc: Loc) -> ast.expr:
+        """An atom that Python can't write as a literal, as a module constant."""
+        atoms = "sema_runtime.values.atoms"
+        kind = type(value)
+        if kind is Keyword or kind is Symbol or kind is Char:
+            maker, base = spelled(value)
+            if self.shared is not None:
+                return name(self.shared.atom(value, base), loc)
+            text = value.value if kind is Char else value.name
+            made = call(name(self.runtime(atoms, maker), NOWHERE), [const(text, NOWHERE)], NOWHERE)
+            return name(self.constant(value, base, made), loc)
+        if kind is Fraction:
+            parts: list[ast.expr] = [const(value.numerator, NOWHERE), const(value.denominator, NOWHERE)]
+            made = call(name(self.runtime("fractions", "Fraction"), NOWHERE), parts, NOWHERE)
+            return name(
+                self.constant(("ratio", value), f"ratio_{value.numerator}_{value.denominator}".replace("-", "m"), made),
+                loc,
+            )
+        raise TypeError(f"no way to write {value!r}")
+
+    def import_statements(self) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for module in sorted(self.imports):
+            names = self.imports[module]
+            aliases = [
+                ast.alias(attr, None if local == attr else local, **NOWHERE) for attr, local in sorted(names.items())
+            ]
+            made.append(ast.ImportFrom(module, aliases, 0, **NOWHERE))
+        return made
+
+    def tables(self, unit: Unit) -> list[ast.stmt]:
+        """The tables of names that a module has: for messages, and for the session that shares its globals."""
+        if not unit.lists_globals:
+            return [table(NAMES_TABLE, self.display)] if self.display else []
+        shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
+        own = [one.py if decodes(one.py, one.name) else f"{one.py} {one.name}" for one in unit.globals.values()]
+        listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)
+        return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE)]
+
+
+def spelled(value: Any) -> tuple[str, str]:
+    """(function that makes it, name it would like to have) of a keyword, symbol or char."""
+    if type(value) is Char:
+        label = value.value if value.value.isalnum() and value.value.isascii() else f"u{ord(value.value):x}"
+        return "char", f"char_{label}"
+    maker, prefix = ("keyword", "kw") if type(value) is Keyword else ("symbol", "sym")
+    return maker, f"{prefix}_{mangle(value.name).strip('_')}"
+
+
+def table(target: str, entries: dict[str, str]) -> ast.stmt:
+    """The assignment of a dict."""
+    keys: list[ast.expr | None] = [const(key, NOWHERE) for key in entries]
+    values: list[ast.expr] = [const(value, NOWHERE) for value in entries.values()]
+    return assign(target, ast.Dict(keys, values, **NOWHERE), NOWHERE)
+
+
+class LocalNames:
+    """Python names of the variables of one emitted function."""
+
+    def __init__(self, module: ModuleNames, parent: LocalNames | None, avoid: set[str], is_top: bool = False) -> None:
+        """is_top: of the statements of a module, where temporaries become globals."""
+        self.module = module
+        self.is_top = is_top
+        self.taken: set[str] = set(avoid)
+        if parent is not None:
+            self.taken |= parent.taken
+
+    def local(self, var: Var) -> str:
+        """Gives a variable its name."""
+        var.py = found = unique(local_base(var.name), self.taken)
+        self.taken.add(found)
+        return found
+
+    def temporary(self, base: str) -> str:
+        found = unique(base, self.taken | self.module.user | self.module.taken)
+        self.taken.add(found)
+        self.module.temporaries.add(found)
+        if self.is_top:
+            self.module.top_temporaries.append(found)
+        return found
+
+
+def local_base(sema: str) -> str:
+    """The identifier a local variable would like to have; the number of a generated name (`v__12`) is dropped."""
+    plain, _, number = sema.rpartition("__")
+    return mangle(plain if plain and number.isdecimal() else sema)

@@ -1,0 +1,71 @@
+"""Python text of a compiled unit: readable, complete, with the Sema comments and the place each part came from."""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING
+
+from sema_runtime.values.naming import GLOBALS
+from semac.emit.session_names import NAMES_TABLE
+
+if TYPE_CHECKING:
+    from semac.pipeline import CompiledUnit
+
+
+def module_text(unit: CompiledUnit, source: str | None = None) -> str:
+    """The module as Python source. source: the Sema text, for its comments."""
+    shown = os.path.basename(unit.filename)
+    comments = comments_above(source) if source is not None else {}
+    parts = [f'"""Compiled from {shown} by semac."""']
+    previous: ast.stmt | None = None
+    for statement in unit.tree.body:
+        line = statement.lineno
+        text = ast.unparse(ast.fix_missing_locations(statement))
+        is_def = isinstance(statement, ast.FunctionDef)
+        notes = comments.pop(line, []) if not is_preamble(statement) else []
+        if is_def and not notes:
+            notes = [f"{shown}:{line}"]
+        gap = (
+            "\n\n"
+            if is_def or isinstance(previous, ast.FunctionDef)
+            else "\n"
+            if separates(previous, statement)
+            else ""
+        )
+        parts.append(gap + "".join(f"# {note}\n" for note in notes) + text)
+        previous = statement
+    return "\n".join(parts) + "\n"
+
+
+def is_preamble(statement: ast.stmt) -> bool:
+    """Imports and module constants, which stand for no form of the source."""
+    if isinstance(statement, ast.ImportFrom):
+        return statement.module is not None and statement.module.startswith(("sema_runtime", "fractions"))
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        name = statement.targets[0].id
+        return name in (NAMES_TABLE, GLOBALS) or name.startswith(("kw_", "sym_", "char_", "ratio_", "quoted"))
+    return False
+
+
+def separates(previous: ast.stmt | None, statement: ast.stmt) -> bool:
+    """Whether a blank line stands between two statements: after the docstring, imports and constants."""
+    return previous is None or is_preamble(previous) != is_preamble(statement) or type(previous) is not type(statement)
+
+
+def comments_above(source: str) -> dict[int, list[str]]:
+    """Line of a top-level form → the comment lines directly above it, without their semicolons."""
+    from semac.syntax.reader import read_recovering
+
+    forms, _, comments = read_recovering(source)
+    by_line = {comment.span.line: comment.text.lstrip(";").strip() for comment in comments if comment.span.col == 1}
+    found: dict[int, list[str]] = {}
+    for span in forms.span.children if forms.span is not None else ():
+        lines: list[str] = []
+        line = span.line - 1
+        while line in by_line:
+            lines.insert(0, by_line[line])
+            line -= 1
+        if lines:
+            found[span.line] = lines
+    return found

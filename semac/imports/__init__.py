@@ -1,0 +1,1 @@
+"""Imports of Sema files: finder, cache of compiled code, archives, interfaces of modules."""

@@ -1,0 +1,354 @@
+"""Imports of `.sema` files: `import my_module` finds `my_module.sema` and `my_module/__init__.sema` on `sys.path`.
+
+    import semac.importer
+    semac.importer.install()
+    import my_module
+
+A finder stands before Python's path finder. `semac.imports.cache` keeps compiled code. `import_file` serves
+`(import "file.sema")`; it goes through Python's import system too, so modules are shared and its locks apply.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+import warnings
+from contextvars import ContextVar
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+
+from sema_runtime.values.errors import ReaderError, SemaError
+from semac.imports import cache
+from semac.imports.archives import archive_has, archive_member, archive_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, ModuleType
+    from typing import Any
+
+SUFFIX = ".sema"
+INIT = "__init__" + SUFFIX
+
+_file_modules: dict[str, str] = {}  # made-up module name → real path, for files outside of sys.path
+_names: dict[str, str] = {}  # real path → name of the module that was made of it
+_chain: ContextVar[tuple[str, ...]] = ContextVar("sema_import_chain", default=())
+_snapshot: dict[str, bytes] | None = None  # real path → contents, where only these files are code
+
+
+class SemaSyntaxError(SyntaxError):
+    """A .sema file that can't be compiled, as Python's tools know it; `sema_error` is the compiler's own error."""
+
+    sema_error: Exception | None = None
+
+
+def install() -> None:
+    """Makes .sema files importable in this interpreter, and tracebacks free of the compiler's frames. Idempotent."""
+    from semac.diagnostics import tracebacks
+
+    if not any(type(finder) is SemaFinder for finder in sys.meta_path):
+        at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+        sys.meta_path.insert(at, SemaFinder())
+    tracebacks.install()
+
+
+def uninstall() -> None:
+    """Undoes `install`; modules that were imported stay."""
+    from semac.diagnostics import tracebacks
+
+    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder) is not SemaFinder]
+    tracebacks.uninstall()
+
+
+class SemaFinder:
+    """Finds modules and packages made of .sema files in folders and in zip archives."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname in _file_modules:
+            return _spec(fullname, _file_modules[fullname], False)
+        tail = fullname.rpartition(".")[2]
+        entries = [entry or os.getcwd() for entry in (sys.path if path is None else path)]
+        only_ours = True  # in the entries so far Python can't have anything of that name
+        for index, entry in enumerate(entries):
+            folder = _folder(entry)
+            if folder is None:
+                only_ours = False
+                found = _in_archive(entry, tail)
+            else:
+                names = folder.names.get(tail)
+                if names is None:
+                    continue
+                only_ours = only_ours and names == [tail + SUFFIX]
+                found = _in_folder(entry, tail, names)
+            if found is None:
+                continue
+            if not only_ours and _python_comes_first(fullname, entries[: index + 1], entry, found):
+                return None
+            return _spec(fullname, found, os.path.basename(found) == INIT, folder)
+        return None
+
+    def invalidate_caches(self) -> None:
+        """For `importlib.invalidate_caches`."""
+        _folders.clear()
+
+
+class _Folder:
+    """What a folder held when it was looked at. names: by what stands before their first dot."""
+
+    def __init__(self, path: str, facts: os.stat_result) -> None:
+        self.stamp = cache.stamp(facts)
+        self.real = os.path.realpath(path)
+        self.names: dict[str, list[str]] = {}
+        for name in os.listdir(path):
+            self.names.setdefault(name.partition(".")[0], []).append(name)
+
+
+_folders: dict[str, _Folder] = {}
+
+
+def _folder(path: str) -> _Folder | None:
+    """What an entry of the path holds, read again when it has changed; None for one that is no folder."""
+    try:
+        facts = os.stat(path)
+        known = _folders.get(path)
+        if known is None or known.stamp != cache.identity(facts):
+            known = _folders[path] = _Folder(path, facts)
+        return known
+    except OSError:
+        return None
+
+
+def _in_folder(entry: str, tail: str, names: list[str]) -> str | None:
+    """The file for a module name, of which a folder has these names; a package wins over a module."""
+    package = os.path.join(entry, tail, INIT)
+    if tail in names and os.path.isfile(package):
+        return package
+    module = os.path.join(entry, tail + SUFFIX)
+    return module if tail + SUFFIX in names and os.path.isfile(module) else None
+
+
+def _in_archive(entry: str, tail: str) -> str | None:
+    if archive_of(entry) is None:
+        return None
+    package = os.path.join(entry, tail, INIT)
+    module = os.path.join(entry, tail + SUFFIX)
+    return package if archive_has(package) else module if archive_has(module) else None
+
+
+def _python_comes_first(fullname: str, entries: list[str], entry: str, found: str) -> bool:
+    """Whether Python has a module of that name in an earlier entry, or in the same one, which draws a warning."""
+    spec = PathFinder.find_spec(fullname, entries)
+    if spec is None or spec.loader is None or spec.origin is None:
+        return False
+    folder = os.path.dirname(spec.origin)
+    if folder == entry or os.path.dirname(folder) == entry:
+        warnings.warn(f"import {fullname}: {spec.origin} is used, {found} is ignored", RuntimeWarning, stacklevel=2)
+    return True
+
+
+def _spec(fullname: str, path: str, is_package: bool, folder: _Folder | None = None) -> ModuleSpec | None:
+    """folder: the one where a module was found, if it is known."""
+    if folder is None or is_package or os.path.islink(path):
+        loader = SemaLoader(fullname, path)
+    else:
+        loader = SemaLoader(fullname, path, os.path.join(folder.real, os.path.basename(path)))
+    other = sys.modules.get(_names.get(loader.real, ""))
+    chosen: Any = loader
+    if other is not None and other.__name__ != fullname and not is_package:
+        chosen = _SameModule(other)
+    spec = ModuleSpec(fullname, chosen, origin=path, is_package=is_package)
+    spec.has_location = True
+    spec.cached = loader.kept
+    if is_package:
+        spec.submodule_search_locations = [os.path.dirname(path)]
+    return spec
+
+
+class SemaLoader(SourceFileLoader):
+    """Loads one module. `exec_module` is importlib's own, whose frames Python drops from tracebacks.
+
+    real: path without symbolic links. kept: the file for its compiled code.
+    """
+
+    def __init__(self, fullname: str, path: str, real: str | None = None) -> None:
+        super().__init__(fullname, path)
+        self.real = os.path.realpath(path) if real is None else real
+        self.kept = cache.cache_path(path)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        _names[self.real] = spec.name
+        return None
+
+    def get_data(self, path: str) -> bytes:
+        """The bytes of the module, or of a file beside it. Raises OSError."""
+        if path == self.path and _snapshot is not None:
+            return read(path)
+        try:
+            return read_file(path)
+        except OSError:
+            member = archive_member(path)
+            if member is None:
+                raise
+            return member
+
+    def get_source(self, fullname: str | None = None) -> str:
+        try:
+            return decode(self.get_data(self.path), self.path)
+        except (OSError, ReaderError) as error:
+            raise ImportError(f"can't read {self.path}: {error}", name=self.name, path=self.path) from error
+
+    def get_code(self, fullname: str | None = None) -> CodeType:
+        """Raises SemaSyntaxError for a file that can't be compiled."""
+        known = cache.load(self.kept, self.path, self.real)
+        if known is not None:
+            return known
+        try:
+            return self._compiled()
+        except OSError as error:
+            raise ImportError(f"can't read {self.path}: {error}", name=self.name, path=self.path) from error
+        except Exception as error:
+            if not isinstance(error, SemaError) and getattr(error, "span", None) is None:
+                raise
+            raise _syntax_error(error, self.path) from None
+
+    def _compiled(self) -> CodeType:
+        """The module compiled afresh, and kept for the next time. Raises SemaError and OSError."""
+        from semac.cli.running import tell_warnings
+        from semac.pipeline import compile_source
+
+        started = time.time()
+        on_disk = os.path.isfile(self.path)
+        stamp = cache.stamp(os.stat(self.path)) if on_disk else None
+        source = self.get_data(self.path)
+        unit = compile_source(decode(source, self.path), self.real, "module", lists_globals=True)
+        tell_warnings(unit)
+        storable = on_disk and unit.unit.is_portable and not unit.unit.warnings  # each run says them
+        macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None
+        if macro_files is not None:
+            cache.store(self.kept, source, unit.code, macro_files, stamp)
+        return unit.code
+
+    def is_package(self, fullname: str | None = None) -> bool:
+        return os.path.basename(self.path) == INIT
+
+
+class _SameModule:
+    """Gives a file that was imported under another name the module that exists already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that will be in `sys.modules` under both names."""
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The module has been executed under its first name."""
+
+
+def decode(source: bytes, path: str) -> str:
+    """The text of a source file, UTF-8 with or without byte order mark. Raises ReaderError."""
+    try:
+        return source.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = source.count(b"\n", 0, error.start) + 1
+        col = error.start - source.rfind(b"\n", 0, error.start)
+        raise ReaderError(f"{path} is not UTF-8 text", (line, col, line, col + 1)) from None
+
+
+def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
+    """The same error as Python's tools show it: with file, line, column and the line's text."""
+    from sema_runtime.conditions.describe import describe
+
+    span = getattr(error, "span", None)
+    line, col, end_line, end_col = tuple(span) if span is not None else (1, 1, 1, 1)
+    try:
+        text = SemaLoader("", path).get_source().split("\n")[line - 1]
+    except (ImportError, IndexError):
+        text = None
+    described = describe(error)
+    message = described.message + (f" (hint: {described.hint})" if described.hint else "")
+    made = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
+    made.sema_error = error
+    error.source_file = os.path.realpath(path)  # type: ignore[attr-defined]
+    return made
+
+
+# The text of files
+
+
+def keep_to(files: dict[str, bytes] | None) -> None:
+    """From now on these are all the Sema files that can be imported or loaded, with these contents, whatever becomes of
+    them on the disk; compiled code that is kept there isn't used. files: by real path; None: the disk again."""
+    global _snapshot
+    _snapshot = files
+    cache.trusted = files is None
+
+
+def read(path: str) -> bytes:
+    """The bytes of a source file. Raises OSError, and SemaError for a file that isn't one of those of `keep_to`."""
+    known = None if _snapshot is None else _snapshot.get(os.path.realpath(path))
+    if known is not None:
+        return known
+    if _snapshot is not None and not _is_shipped(path):
+        os.stat(path)
+        raise SemaError(
+            f"{path} was not a part of the program when it started, so no approval covers it",
+            'name it in the program by a literal path, (import "file.sema"), and run it again',
+        )
+    return read_file(path)
+
+
+def read_file(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def _is_shipped(path: str) -> bool:
+    """Whether a file comes with the language: it is as much a part of it as the builtins are."""
+    from sema_runtime.compiler_bridge import SHIPPED
+
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(SHIPPED), ""))
+
+
+# (import "file.sema")
+
+
+def import_file(path: str, importer: str | None = None) -> ModuleType:
+    """The module of a file, executed once however it is reached.
+
+    importer: the file that asks. Raises SemaError for a cycle, OSError for a missing file, and what the module raises.
+    """
+    real = os.path.realpath(path)
+    chain = _chain.get()
+    if importer is not None and (not chain or chain[-1] != os.path.realpath(importer)):
+        chain = (*chain, os.path.realpath(importer))
+    if real in chain:
+        raise SemaError("cyclic import detected: " + " -> ".join([*chain[chain.index(real) :], real]))
+    name = _names.get(real, "")
+    if name not in sys.modules:
+        if _snapshot is None:
+            os.stat(real)
+        else:
+            read(real)
+        name = _file_module_name(real)
+    if not any(type(finder) is SemaFinder for finder in sys.meta_path):
+        install()
+    token = _chain.set((*chain, real))
+    try:
+        return importlib.import_module(name)
+    except SemaSyntaxError as error:
+        raise (error.sema_error or error) from None
+    finally:
+        _chain.reset(token)
+
+
+def _file_module_name(real: str) -> str:
+    """A module name for a file, without dots, the same in every process."""
+    stem = os.path.splitext(os.path.basename(real))[0].replace(".", "_")
+    name = f"{stem}@{cache.digest(real.encode('utf-8', 'surrogateescape')).hex()[:8]}"
+    _file_modules[name] = real
+    return name

@@ -1,0 +1,1 @@
+"""The intermediate representation: nodes, questions about them, types, identifiers, dumping."""

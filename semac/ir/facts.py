@@ -1,0 +1,158 @@
+"""Questions about IR that emission asks: what fits an expression, what has effects, what is read too early."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.maps import PLAIN
+from semac.ir import nodes as ir
+from semac.ir.types import FLOAT, INT, LIST, MAP, OTHER, TAGS, only
+
+TYPE = keyword("type")
+LOCAL_NODES = (
+    ir.Let, ir.NamedLet, ir.Define, ir.Bind, ir.Match, ir.Try, ir.While, ir.With,
+)  # fmt: skip
+
+
+def has_locals(node: Any) -> bool:
+    """Whether a node binds variables outside of lambdas, or loops."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, LOCAL_NODES):
+            return True
+        if type(here) is ir.CallBuiltin and (here.inlined is not None or here.name == "foldl"):
+            return True
+        if type(here) is not ir.Lambda:
+            stack.extend(ir.children(here))
+    return False
+
+
+def globals_of(node: Any) -> set[str]:
+    """Python names of the globals mentioned below a node."""
+    return {
+        here.var.py for here in ir.walk(node) if (type(here) is ir.Ref or type(here) is ir.Set) and here.var.is_global
+    }
+
+
+def throws_plainly(node: Any) -> bool:
+    """Whether a thrown value is surely neither an exception of Python's nor a map that stands for a condition."""
+    if type(node) is ir.MapLit:
+        return all(type(key) is ir.Const and key.value is not TYPE for key in node.keys)
+    return bool(node.type & TAGS) and not node.type & (OTHER | MAP)
+
+
+def has_plain_keys(node: Any) -> bool:
+    """Whether a node is a map written out whose keys are known and stand in the map's dict as they are."""
+    return type(node) is ir.MapLit and all(type(key) is ir.Const and type(key.value) in PLAIN for key in node.keys)
+
+
+def has_effects(node: Any) -> bool:
+    """Whether evaluating a node for nothing could still be noticed."""
+    if type(node) is ir.Ref:
+        return bool(node.var.is_global)  # it may be unbound
+    return type(node) not in (ir.Const, ir.Quote, ir.Builtin, ir.Lambda)
+
+
+def is_stable(node: Any) -> bool:
+    """Whether evaluating a node later gives the same value, whatever runs in between."""
+    kind = type(node)
+    if kind is ir.Ref:
+        return not node.var.assigned and (not node.var.is_global or node.var.known_function is not None)
+    return kind in (ir.Const, ir.Quote, ir.Builtin, ir.Lambda)
+
+
+# Builtins that can't fail where each argument is of a type.
+TOTAL: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("=", "eq?", "equal?"), (TAGS, TAGS)),
+    **dict.fromkeys(("not", "nil?"), (TAGS,)),
+    **dict.fromkeys(("+", "-", "*", "<", ">", "<=", ">="), (INT | FLOAT, INT | FLOAT)),
+    **dict.fromkeys(("even?", "odd?"), (INT,)),
+    **dict.fromkeys(("car", "first", "cdr", "rest", "null?"), (LIST,)),
+    **dict.fromkeys(("mod", "quotient", "remainder"), (INT, INT)),
+    "cons": (TAGS, LIST),
+}
+DIVISIONS = frozenset(("mod", "quotient", "remainder"))
+
+
+def is_total(node: Any) -> bool:
+    """Whether evaluating a node surely gives a value: it can't fail, and has no effects."""
+    kind = type(node)
+    if kind is ir.Ref:
+        return not node.var.is_global
+    if kind in (ir.If, ir.And, ir.Or):
+        return all(map(is_total, ir.children(node)))
+    if kind is not ir.CallBuiltin:
+        return kind in (ir.Const, ir.Quote, ir.Builtin)
+    allowed = TOTAL.get(node.name)
+    if allowed is None or len(allowed) != len(node.args):
+        return False
+    if node.name in DIVISIONS and (type(node.args[1]) is not ir.Const or node.args[1].value == 0):
+        return False
+    return all(only(arg.type, types) and is_total(arg) for arg, types in zip(node.args, allowed, strict=True))
+
+
+SHORT = frozenset(
+    (
+        ir.Const,
+        ir.Ref,
+        ir.Builtin,
+        ir.Call,
+        ir.CallBuiltin,
+        ir.Runtime,
+        ir.If,
+        ir.And,
+        ir.Or,
+        ir.Vector,
+        ir.PyAttr,
+        ir.PyItem,
+        ir.PyCall,
+    )
+)
+
+
+def is_short(node: Any, budget: int = 14) -> bool:
+    """Whether a function body fits a Python lambda."""
+    count = 0
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        count += 1
+        if type(here) not in SHORT or count > budget:
+            return False
+        stack.extend(ir.children(here))
+    return True
+
+
+def read_early(variables: list[ir.Var], body: Any) -> set[ir.Var]:
+    """Variables of a body that may be read before their definition has run."""
+    items = body.items if type(body) is ir.Seq else [body]
+    pending = set(variables)
+    early: set[ir.Var] = set()
+    for item in items:
+        if type(item) is ir.Set and item.var in pending and item.define:
+            if type(item.value) is not ir.Lambda:
+                early |= mentioned(item.value) & pending
+            pending.discard(item.var)
+        else:
+            early |= mentioned(item) & pending
+        if not pending:
+            break
+    if pending:
+        early |= pending
+    # a function defined first may be called before a later variable is defined
+    defined_functions = [i for i in items if type(i) is ir.Set and type(i.value) is ir.Lambda]
+    plain = [i.var for i in items if type(i) is ir.Set and i.define and type(i.value) is not ir.Lambda]
+    if defined_functions and plain:
+        used = set().union(*(mentioned(i.value) for i in defined_functions))
+        first = next(
+            (i for i, item in enumerate(items) if not (type(item) is ir.Set and type(item.value) is ir.Lambda)), 0
+        )
+        later = {item.var for item in items[first + 1 :] if type(item) is ir.Set and item.define}
+        early |= used & later & set(variables)
+    return early
+
+
+def mentioned(node: Any) -> set[ir.Var]:
+    return {here.var for here in ir.walk(node) if type(here) is ir.Ref or type(here) is ir.Set}

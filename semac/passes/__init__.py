@@ -1,0 +1,1 @@
+"""Passes over IR: tail calls, mutual recursion, type inference, ownership."""

@@ -1,0 +1,148 @@
+"""Mutual tail calls: where two or three known functions tail-call each other, one is inlined into the other's loop.
+
+`ping` that ends in `(pong ...)` and `pong` that ends in `(ping ...)` become a `ping` that loops over both bodies, and a
+`pong` that ends in an ordinary call of it. Larger or open cycles stay with `tail_call`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.analyze.analyzer import Unit
+from semac.ir import nodes as ir
+from semac.ir.nodes import Function, Var
+
+MAX_NODES = 60
+MAX_INLINED = 4
+
+
+def inline_cycles(unit: Unit) -> None:
+    """Breaks tail-call cycles between the known functions of a unit."""
+    for function in unit.functions:
+        if function.var is not None and function.var.known_function is function and eligible(function):
+            break_cycle(function)
+
+
+def eligible(function: Function) -> bool:
+    return (
+        function.rest is None and not function.has_closures and function.var is not None and function.var.loop is None
+    )
+
+
+def break_cycle(function: Function) -> None:
+    for _ in range(MAX_INLINED):
+        site = next((call for call in open_tail_calls(function.body) if worth_inlining(call, function)), None)
+        if site is None:
+            return
+        function.body = replaced(function.body, site, inlined(site, function))
+
+
+def open_tail_calls(body: Any) -> list[Any]:
+    """Tail calls of known functions that are no jumps, outside of lambdas and inner loops."""
+    found = []
+    stack = [body]
+    while stack:
+        here = stack.pop()
+        kind = type(here)
+        if kind is ir.Call and here.tail and here.recur is None and type(here.head) is ir.Ref:
+            if here.head.var.known_function is not None:
+                found.append(here)
+        elif kind is not ir.Lambda and kind is not ir.NamedLet:
+            stack.extend(ir.children(here))
+    return found
+
+
+def worth_inlining(call: Any, function: Function) -> bool:
+    """Whether the callee is small, simple, and all its tail calls lead back to function directly."""
+    target = call.head.var.known_function
+    if target is function or not eligible(target) or target.self_tail or len(call.args) != len(target.params):
+        return False
+    if target.parent is not function.parent or any(var.assigned for var in target.params):
+        return False
+    for size, node in enumerate(ir.walk(target.body), 1):
+        if size > MAX_NODES or type(node) in (
+            ir.Lambda,
+            ir.NamedLet,
+            ir.Match,
+            ir.Try,
+            ir.Define,
+            ir.Bind,
+            ir.With,
+            ir.While,
+        ):
+            return False
+    calls = open_tail_calls(target.body)
+    return bool(calls) and all(one.head.var.known_function is function for one in calls)
+
+
+def inlined(call: Any, function: Function) -> Any:
+    """The callee's body with fresh variables for its parameters, its calls of function made jumps."""
+    target = call.head.var.known_function
+    mapping: dict[Var, Var] = {}
+    bindings = []
+    for param, arg in zip(target.params, call.args, strict=True):
+        bindings.append((fresh(param, function, mapping), arg))
+    body = clone(target.body, mapping, function)
+    for one in open_tail_calls(body):
+        if one.head.var.known_function is function and len(one.args) == len(function.params):
+            one.recur = function
+            function.self_tail = True
+    return ir.Let(bindings, body, span=call.span)
+
+
+def fresh(var: Var, owner: Function, mapping: dict[Var, Var]) -> Var:
+    made = Var(var.name, owner)
+    made.defined = 1
+    mapping[var] = made
+    owner.locals.append(made)
+    return made
+
+
+def clone(node: Any, mapping: dict[Var, Var], owner: Function) -> Any:
+    """A copy of a node in which local variables are replaced."""
+    kind = type(node)
+    if kind is ir.Ref:
+        return ir.Ref(mapping.get(node.var, node.var), span=node.span)
+    if kind is ir.Let:
+        bindings = []
+        for var, value in node.bindings:
+            copied = clone(value, mapping, owner)
+            bindings.append((fresh(var, owner, mapping), copied))
+        return ir.Let(bindings, clone(node.body, mapping, owner), span=node.span)
+    values: dict[str, Any] = {}
+    for field in kind.fields:
+        value = getattr(node, field)
+        if isinstance(value, ir.Node):
+            value = clone(value, mapping, owner)
+        elif type(value) is list:
+            value = [clone(item, mapping, owner) for item in value]
+        elif type(value) is dict:
+            value = {key: clone(item, mapping, owner) for key, item in value.items()}
+        elif type(value) is Var:
+            value = mapping.get(value, value)
+        values[field] = value
+    copy = kind(**values, span=node.span)
+    if kind is ir.CallBuiltin:
+        copy.inlined = node.inlined
+    return copy
+
+
+def replaced(node: Any, old: Any, new: Any) -> Any:
+    """The tree with one node replaced (in place below the root)."""
+    if node is old:
+        return new
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        for field in type(here).fields:
+            value = getattr(here, field)
+            if value is old:
+                setattr(here, field, new)
+                return node
+            if type(value) is list:
+                for index, item in enumerate(value):
+                    if item is old:
+                        value[index] = new
+                        return node
+        stack.extend(ir.children(here))
+    raise AssertionError("the call to replace is not in the body")

@@ -1,0 +1,242 @@
+"""Tail positions and loops: which calls are tail calls, which named lets and functions become `while` loops.
+
+A named let is a loop when every call of it is a tail call of its own body (possibly through inner loops that stand in
+tail position), it is used in no other way, and no closure captures a variable that a round binds: then each round would
+need bindings of its own, and the named let stays a function whose tail calls keep the stack flat.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.analyze.analyzer import Unit
+from semac.ir import nodes as ir
+from semac.ir.nodes import Function, NamedLet, Var
+
+# Builtins that call a function argument before they return and don't keep it: closures over loop variables are safe.
+IMMEDIATE = frozenset(
+    [
+        "map",
+        "filter",
+        "foldl",
+        "foldr",
+        "fold",
+        "reduce",
+        "for-each",
+        "any",
+        "every",
+        "any?",
+        "every?",
+        "sort",
+        "sort-by",
+        "flat-map",
+        "map-indexed",
+        "list/find",
+        "list/reject",
+        "list/group-by",
+        "list/partition",
+        "partition",
+        "list/take-while",
+        "list/drop-while",
+        "take-while",
+        "drop-while",
+        "file/fold-lines",
+        "map/map-vals",
+        "map/map-keys",
+        "map/filter",
+        "map/update",
+        "frequencies",
+        "list/sum-by",
+        "list/index-where",
+        "list/count",
+        "apply",
+    ]
+)
+
+
+# Builtins whose function argument is called on the spot in emitted code → how many arguments it gets.
+INLINED = {"map": 1, "filter": 1, "for-each": 1, "sort-by": 1, "list/group-by": 1, "foldl": 2, "file/fold-lines": 2}
+
+
+def function_argument(node: Any) -> Any:
+    """The argument that holds the function of `map`, `foldl`, `file/fold-lines`, ..."""
+    position = 1 if node.name == "file/fold-lines" else 0
+    return node.args[position] if len(node.args) > position else None
+
+
+def function_to_inline(node: Any) -> Function | None:
+    """The function that a call of `map`, `foldl`, ... may apply on the spot: a lambda written there, or a known one.
+
+    A named let is none: `loop` handed to `map` is a use of the loop other than a jump.
+    """
+    count = INLINED.get(node.name)
+    if count is None or len(node.args) != (3 if count == 2 else 2):
+        return None
+    head = function_argument(node)
+    if type(head) is ir.Lambda:
+        function: Function | None = head.function
+    elif type(head) is ir.Ref and head.var.loop is None:
+        function = head.var.known_function
+    else:
+        function = None
+    if function is None or function.rest is not None or len(function.params) != count:
+        return None
+    return function
+
+
+def mark(unit: Unit) -> None:
+    """Fills in tail flags, escapes, loops and recurring calls of a unit."""
+    Tails(unit).run()
+
+
+class Tails:
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.uses: list[tuple[Var, Function]] = []
+        self.calls: list[tuple[Any, Function]] = []
+        self.loops: dict[Function, NamedLet] = {}
+        self.immediate: set[Function] = set()
+
+    def run(self) -> None:
+        self.visit(self.unit.tree, False, self.unit.main)
+        self.choose_loops()
+        self.recurring_calls()
+
+    # Walking
+
+    def visit(self, node: Any, tail: bool, fn: Function) -> None:
+        kind = type(node)
+        if kind is ir.Ref:
+            node.var.escapes = True
+            self.uses.append((node.var, fn))
+        elif kind is ir.Call:
+            self.visit_call(node, tail, fn)
+        elif kind is ir.If:
+            self.visit(node.test, False, fn)
+            self.visit(node.then, tail, fn)
+            self.visit(node.otherwise, tail, fn)
+        elif kind in (ir.Seq, ir.And, ir.Or):
+            for item in node.items[:-1]:
+                self.visit(item, False, fn)
+            if node.items:
+                self.visit(node.items[-1], tail, fn)
+        elif kind is ir.Let or kind is ir.Bind or kind is ir.Define:
+            for value in ir.children(node)[:-1]:
+                self.visit(value, False, fn)
+            self.visit(node.body, tail, fn)
+        elif kind is ir.Lambda:
+            self.visit(node.function.body, True, node.function)
+        elif kind is ir.NamedLet:
+            self.visit_named_let(node, tail, fn)
+        elif kind is ir.CallBuiltin:
+            node.tail = tail
+            node.inlined = function_to_inline(node) if self.unit.optimize else None
+            for arg in node.args:
+                if type(arg) is ir.Ref and arg is function_argument(node) and node.inlined is not None:
+                    self.uses.append((arg.var, fn))  # comes out as a direct call
+                    continue
+                if node.name in IMMEDIATE and type(arg) is ir.Lambda:
+                    self.immediate.add(arg.function)
+                self.visit(arg, False, fn)
+        elif kind is ir.Set:
+            self.uses.append((node.var, fn))
+            self.visit(node.value, False, fn)
+        elif kind is ir.Try:
+            self.visit(node.body, False, fn)
+            self.visit(node.handler, tail, fn)
+        elif kind is ir.Match:
+            self.visit(node.subject, False, fn)
+            for _, guard, body in node.clauses:
+                if guard is not None:
+                    self.visit(guard, False, fn)
+                self.visit(body, tail, fn)
+        else:
+            for child in ir.children(node):
+                self.visit(child, False, fn)
+
+    def visit_call(self, node: Any, tail: bool, fn: Function) -> None:
+        node.tail = tail and fn is not self.unit.main
+        if node.tail:
+            self.unit.places.note_tail(node.span)
+        if type(node.head) is ir.Ref:
+            self.uses.append((node.head.var, fn))
+            self.calls.append((node, fn))
+        else:
+            self.visit(node.head, False, fn)
+        for arg in node.args:
+            self.visit(arg, False, fn)
+
+    def visit_named_let(self, node: NamedLet, tail: bool, fn: Function) -> None:
+        for value in node.inits:
+            self.visit(value, False, fn)
+        node.in_tail = tail
+        node.enclosing = fn
+        self.loops[node.function] = node
+        self.visit(node.function.body, True, node.function)
+
+    # Deciding
+
+    def choose_loops(self) -> None:
+        loops = self.loops
+        for node in list(loops.values()):
+            if node.var.escapes or node.function.rest is not None or node.var.assigned:
+                del loops[node.function]
+        changed = True
+        while changed:
+            changed = False
+            for call, fn in self.calls:
+                loop = call.head.var.loop
+                if loop is not None and loop.function in loops and not self.is_recur(call, fn, loop.function):
+                    del loops[loop.function]
+                    changed = True
+            for function in self.captured_in(loops):
+                if loops.pop(function, None) is not None:
+                    changed = True
+        for node in loops.values():
+            node.is_loop = True
+
+    def is_recur(self, call: Any, fn: Function, target: Function) -> bool:
+        """Whether a call of target's variable is a jump back to the start of target."""
+        if not call.tail or len(call.args) != len(target.params):
+            return False
+        if fn is target:
+            return True
+        inner = self.loops.get(fn)
+        return inner is not None and inner.in_tail and inner.enclosing is target
+
+    def captured_in(self, loops: dict[Function, NamedLet]) -> set[Function]:
+        """Functions whose own variables, or those of loops inside them, some closure captures."""
+        found: set[Function] = set()
+        for var, fn in self.uses:
+            owner = var.owner
+            here: Function | None = fn
+            while here is not None and here is not owner:
+                if here not in loops and here not in self.immediate:
+                    break
+                here = here.parent
+            if owner is None or here is owner or here is None:
+                continue
+            up: Function | None = owner
+            while up is not None:
+                found.add(up)
+                up = loops[up].enclosing if up in loops else None
+        return found
+
+    def recurring_calls(self) -> None:
+        captured = self.captured_in(self.loops)
+        for function in captured:
+            function.has_closures = True
+        for call, fn in self.calls:
+            var = call.head.var
+            if var.loop is not None and var.loop.is_loop:
+                call.recur = var.loop
+                continue
+            target = var.known_function
+            if (
+                target is not None
+                and target.rest is None
+                and not target.has_closures
+                and self.is_recur(call, fn, target)
+            ):
+                call.recur = target
+                target.self_tail = True

@@ -1,0 +1,1 @@
+"""Text to forms: lexer, reader, literals, places in source text."""
