@@ -22,7 +22,7 @@ from sema_runtime.catalogue_index import INDEX
 from sema_runtime.conditions.describe import describe
 from sema_runtime.tasks import scheduler
 from sema_runtime.values.printer import to_text
-from semac.diagnostics.check import check_text
+from semac.checks.program import check_text
 from semac.docs.entries import all_entries
 from semac.docs.examples import Example, split_examples
 from semac.session import Session

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from semac.diagnostics import workflow_check
-from semac.diagnostics.workflow_check import check_text, main
+from semac.checks import workflows as workflow_check
+from semac.checks.workflows import check_text, main
 from semac.session import Session
 
 SHAPE = "defworkflow needs a name, a doc string, a meta map, and a body"

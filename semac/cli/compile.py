@@ -71,7 +71,7 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
     """Compiles one file to target, None for stdout; 0, or 1 with a message on stderr."""
     from semac.cli.running import read_source
     from semac.diagnostics.render import show_error
-    from semac.imports.finder import decode
+    from semac.sources import decode
 
     source = read_source(path, "file not found: {}")
     if source is None:
@@ -92,7 +92,9 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
     elif os.path.abspath(target) == os.path.abspath(path):
         return failed(f"the output would replace the source: {path}")
     else:
-        return write_whole(target, made)
+        from semac.emit.text import version_line
+
+        return write_whole(target, version_line() + made)
     return 0
 
 
@@ -102,7 +104,7 @@ def compiled(text: str, path: str, dump: str) -> tuple[str, int]:
     from semac.pipeline import compile_source
 
     unit = compile_source(text, os.path.realpath(path), "module")
-    made = module_text(unit, text) if dump == "py" else unit.dump(dump)
+    made = module_text(unit.tree, unit.filename, text) if dump == "py" else unit.dump(dump)
     return made if made.endswith("\n") else made + "\n", len(unit.unit.functions)
 
 

@@ -1,4 +1,4 @@
-"""`sema check FILE... [--json]`: what is wrong with a program, found without running it (macro bodies do run).
+"""What is wrong with a program, found without running it (macro bodies do run).
 
 Warnings are what the language accepts although it is surely a mistake; they count only with `--strict`.
 Text that can't be read gives reader errors alone. Otherwise every malformed special form, failing macro call, name
@@ -7,9 +7,7 @@ that nothing binds, and call with a wrong number of arguments is found: an error
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -19,28 +17,14 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, ReaderError, SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, program_key
-from semac.analyze.analyzer import Analyzer, LateDefinition, Unit
+from semac.analyze.analyzer import Analyzer, LateDefinition
+from semac.analyze.program import analyze_program
 from semac.analyze.scope import Scope
-from semac.cli.running import read_source
-from semac.imports.finder import decode
 from semac.ir import nodes as ir
-from semac.pipeline import analyzed
+from semac.ir.unit import Unit
+from semac.pipeline import macro_environment
 from semac.syntax.definitions import defined_names
 
-USAGE = "Usage: sema check FILE... [--strict] [--json]"
-HELP = f"""{USAGE}
-
-  Report what is wrong with programs, without running them: text that can't be
-  read, malformed forms, unbound names, wrong numbers of arguments. Warnings
-  name what runs but surely isn't what was meant.
-
-Options:
-  --strict    Warnings count as errors.
-  --json      A list of objects: file, line, column, code, severity, message, hint.
-  -h, --help  Show this message.
-
-  Status: 0 nothing or warnings only, 1 errors, or a file can't be read; 2 wrong usage."""
-OPTIONS = ("--json", "--strict")
 WARNING = "warning"
 
 
@@ -76,45 +60,13 @@ class Finding:
 _JSON_REST = ("end_line", "end_column", "code", "severity", "message", "hint", "note")
 
 
-def main(args: Sequence[str]) -> int:
-    """Runs `sema check ARGS`; returns 0 when nothing was found, 1 when something was, 2 for wrong usage."""
-    if "--help" in args or "-h" in args:
-        print(HELP)
-        return 0
-    files = [arg for arg in args if arg not in OPTIONS]
-    unknown = next((arg for arg in files if arg.startswith("-")), None)
-    if unknown is not None or not files:
-        print(
-            f"Error: unknown option '{unknown}'" if unknown else "Error: no file given",
-            USAGE,
-            sep="\n",
-            file=sys.stderr,
-        )
-        return 2
-    findings: list[Finding] = []
-    for file in files:
-        source = read_source(file, "file not found: {}")
-        if source is None:
-            return 1
-        try:
-            findings += check_text(decode(source, file), file)
-        except ReaderError as error:
-            findings.append(_unreadable(error, file))
-    if "--json" in args:
-        print(json.dumps([finding.as_json() for finding in findings], ensure_ascii=False, indent=2))
-    else:
-        for finding in findings:
-            print(finding.text())
-    return 1 if any("--strict" in args or finding.code != WARNING for finding in findings) else 0
-
-
 def check_text(text: str, file: str = "<input>") -> list[Finding]:
     """The findings for one program, in the order of their places."""
     from semac.syntax.reader import read_recovering
 
     forms, errors, _ = read_recovering(text)
     if errors:
-        return [_unreadable(error, file) for error in errors]
+        return [unreadable(error, file) for error in errors]
     try:
         findings = check_forms(forms, file)
     except RecursionError:
@@ -122,13 +74,13 @@ def check_text(text: str, file: str = "<input>") -> list[Finding]:
     return sorted(findings, key=lambda finding: (finding.line, finding.column))
 
 
-def _unreadable(error: ReaderError, file: str) -> Finding:
+def unreadable(error: ReaderError, file: str) -> Finding:
     return Finding(file, error.span, "reader", error.message, error.hint)
 
 
 def check_forms(forms: List, file: str) -> list[Finding]:
     """The findings for forms that could be read."""
-    checker = analyzed(forms, file, {}, frozenset(), Checker)
+    checker = analyze_program(forms, file, macro_environment({}), Checker)
     names = _name_findings(checker, forms, file)
     return [*checker.findings, *names, *_call_findings(checker.unit, file), *_warnings(checker, file)]
 
@@ -165,10 +117,8 @@ class Checker(Analyzer):
         self.findings.append(Finding(self.unit.filename, span, code, shown.message, shown.hint, note))
 
     def _is_resolved(self, form: List) -> bool:
-        from semac.imports.interface import find_interface
-
         path = form.items[1]
-        return type(path) is str and find_interface(path, self.unit.filename, self.evaluate) is not None
+        return type(path) is str and self.environment.interface(path, self.unit.filename) is not None
 
 
 def _code(error: Exception) -> str:
@@ -202,7 +152,7 @@ def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
 
 def _warnings(checker: Checker, file: str) -> list[Finding]:
     """What the language accepts although it is surely a mistake; a definition may come from an unknown import."""
-    from semac.diagnostics.warnings import warnings
+    from semac.checks.warnings import warnings
 
     everything = {*checker.defined, *checker.unit.python_names, *checker.unit.globals}
     bound = everything if checker.opaque else _defined(checker)

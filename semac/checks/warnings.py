@@ -10,9 +10,9 @@ from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
-from semac.analyze.analyzer import Unit
 from semac.analyze.suspects import Suspicion
 from semac.ir import nodes as ir
+from semac.ir.unit import Unit
 
 PAIRS = "there are no pairs: (cons 1 2) is the list (1 2), whose cdr is the list (2)"
 ATOMS = (str, bytes, int, float, Keyword, Char, Symbol)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
@@ -29,12 +29,12 @@ def find_interface(spec: str, importer: str, evaluate: Callable[[Any], Any]) -> 
     What is wrong with the module is reported when it is run, with its own place.
     """
     from sema_runtime.compiler_bridge import resolve
-    from semac.imports import finder as files
+    from semac import sources
     from semac.syntax.reader import read_program
 
     try:
         path = os.path.realpath(resolve(spec, importer))
-        forms = read_program(files.decode(files.read(path), path))
+        forms = read_program(sources.decode(sources.read(path), path))
     except (OSError, SemaError):
         return None
     found = Interface(path)
@@ -46,21 +46,6 @@ def find_interface(spec: str, importer: str, evaluate: Callable[[Any], Any]) -> 
     return found
 
 
-def macros_of(path: str) -> dict[str, Macro]:
-    """All macros that a source file defines or imports; none when it can't be read."""
-    from semac.analyze.analyzer import Analyzer
-    from semac.imports.finder import decode, read
-    from semac.pipeline import analyzed
-    from semac.syntax.reader import read_program
-
-    macros: dict[str, Macro] = {}
-    try:
-        analyzed(read_program(decode(read(path), path)), path, macros, frozenset(), Analyzer)
-    except (OSError, SemaError):
-        return {}
-    return macros
-
-
 def module_body(forms: list[Any]) -> tuple[list[Any], list[str] | None]:
     """(top-level forms, exported names or None) with a `(module name (export ...) ...)` form opened."""
     for form in forms:
@@ -69,6 +54,14 @@ def module_body(forms: list[Any]) -> tuple[list[Any], list[str] | None]:
             others = [one for one in forms if one is not form]
             return [*others, *form.items[3:]], exported
     return forms, None
+
+
+def defines_macro(forms: list[Any], name: str) -> bool:
+    """Whether a macro of that name is defined at the top level of a module."""
+    wanted = [symbol(name)]
+    return any(
+        head_of(form) in ("defmacro", "define-syntax") and form.items[1:2] == wanted for form in module_body(forms)[0]
+    )
 
 
 def note_macro(form: Any, found: Interface, evaluate: Callable[[Any], Any]) -> None:
