@@ -116,7 +116,7 @@ async def stall(reader: asyncio.StreamReader) -> None:
 @contextmanager
 def certified(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ssl.SSLContext, Callable[[], None]]]:
     """The TLS of a server on loopback with a certificate of its own, and what makes clients trust it."""
-    from sema_runtime.net import client
+    from sema_runtime.net import tls
 
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl for a certificate")
@@ -129,10 +129,10 @@ def certified(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
 
     def trust() -> None:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        client.tls_context.cache_clear()
+        tls.tls_context.cache_clear()
 
     yield context, trust
-    client.tls_context.cache_clear()
+    tls.tls_context.cache_clear()
 
 
 class Happening:

@@ -22,7 +22,7 @@ from llm_support import llm as llm
 from net_support import certified, closed_port, received, reply, serving, stall
 from test_llm_faults import CALL, HEARD, STREAM, asked, charged, check, fault, journal
 
-from sema_runtime.net import client
+from sema_runtime.net import tls
 from sema_runtime.values.printer import to_text
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -66,10 +66,10 @@ def test_a_certificate_nobody_trusts(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_an_expired_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     context = _expired(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "expired.pem"))
-    client.tls_context.cache_clear()
+    tls.tls_context.cache_clear()
     with serving(Scripted([whole("")]), context) as url:
         check_both(url, f"HTTP error: could not connect to {url} (TLS: certificate has expired)", "certificate")
-    client.tls_context.cache_clear()
+    tls.tls_context.cache_clear()
 
 
 def _expired(folder: Path) -> ssl.SSLContext:
