@@ -79,8 +79,9 @@ def call(name: str, timeout: float) -> dict[str, Any]:
     from sema_runtime.llm import providers, transport
     from sema_runtime.llm.attempt import Trial
     from sema_runtime.llm.budgets import usage
-    from sema_runtime.llm.calls import Call, observed
+    from sema_runtime.llm.calls import Call
     from sema_runtime.llm.messages import Message, Request
+    from sema_runtime.llm.observers import observed
     from sema_runtime.values.errors import SemaError
 
     made: dict[str, Any] = {"provider": name, "model": None, "ms": None, "error": None, "hint": None}

@@ -78,10 +78,10 @@ class Relay:
 
     def result(self) -> Any:
         """The value of the work, which has ended; its error is raised. What it used is now the reader's last call."""
-        from sema_runtime.llm import calls
+        from sema_runtime.llm import observers
         from sema_runtime.llm.budgets import usage
 
-        kept: tuple[ContextVar[Any], ...] = (usage._last, calls._last)
+        kept: tuple[ContextVar[Any], ...] = (usage._last, observers._last)
         for variable in kept:
             if variable in self.context:
                 variable.set(self.context[variable])

@@ -9,8 +9,9 @@ from sema_runtime.llm import guard as guards
 from sema_runtime.llm import transport
 from sema_runtime.llm.attempt import Trial
 from sema_runtime.llm.budgets import usage
-from sema_runtime.llm.calls import Call, observed
+from sema_runtime.llm.calls import Call
 from sema_runtime.llm.messages import Reply, Request
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import Provider, registry
 from sema_runtime.values.errors import LlmError
 

@@ -11,8 +11,9 @@ from sema_runtime.llm import fallback
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm.attempt import Trial
 from sema_runtime.llm.budgets import budget, usage
-from sema_runtime.llm.calls import Call, observed
+from sema_runtime.llm.calls import Call
 from sema_runtime.llm.messages import Reply, Request, Usage
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import Provider, registry
 from sema_runtime.llm.recordings import cache, cassette
 from sema_runtime.support.visible import tell

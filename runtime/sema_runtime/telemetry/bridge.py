@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry import context, metrics, trace
 
-from sema_runtime.telemetry.spans import CLIENT, NO_SPAN, Span
+from sema_runtime.telemetry.spans import CLIENT, NO_SPAN_ID, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ class Bridge:
             span.trace_id = trace.format_trace_id(ids.trace_id)
             span.span_id = trace.format_span_id(ids.span_id)
             outer = getattr(theirs, "parent", None)
-            span.parent_id = trace.format_span_id(outer.span_id) if outer is not None else NO_SPAN
+            span.parent_id = trace.format_span_id(outer.span_id) if outer is not None else NO_SPAN_ID
         if parent is None:
             span.before = context.get_current()
             context.attach(trace.set_span_in_context(theirs))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sema_runtime.telemetry.settings import Settings
 
 CLIENT, INTERNAL = "client", "internal"
-NO_SPAN = "0" * 16
+NO_SPAN_ID = "0" * 16
 
 _random = Random()  # our own: programs may seed theirs
 if hasattr(os, "register_at_fork"):
@@ -75,7 +75,7 @@ class Span:
         self.outer = outer
         self.end = 0
         self.trace_id = self.span_id = ""
-        self.parent_id = NO_SPAN
+        self.parent_id = NO_SPAN_ID
         self.status: str | None = None
         self.attributes: dict[str, Any] = {}
         self.events: list[tuple[str, int, dict[str, Any]]] = []
@@ -143,7 +143,7 @@ class Tracer:
         if not span.trace_id:
             above = parent or outer
             span.trace_id = above.trace_id if above is not None else new_id(32)
-            span.parent_id = above.span_id if above is not None else NO_SPAN
+            span.parent_id = above.span_id if above is not None else NO_SPAN_ID
             span.span_id = new_id(16)
         if parent is None:
             _current.set(span)

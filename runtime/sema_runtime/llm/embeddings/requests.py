@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm.budgets import usage
-from sema_runtime.llm.calls import Call, observed
+from sema_runtime.llm.calls import Call
 from sema_runtime.llm.embeddings.attempt import EndpointTrial, Told
 from sema_runtime.llm.embeddings.providers import Embedder
 from sema_runtime.llm.embeddings.vectors import packed, unpacked
 from sema_runtime.llm.messages import Reply, Usage
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import registry
 from sema_runtime.llm.recordings import cassette
 from sema_runtime.values.errors import LlmError

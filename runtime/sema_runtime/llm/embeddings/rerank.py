@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm.budgets import usage
-from sema_runtime.llm.calls import Call, observed
+from sema_runtime.llm.calls import Call
 from sema_runtime.llm.embeddings.attempt import EndpointTrial, Told
 from sema_runtime.llm.embeddings.providers import Ranker
 from sema_runtime.llm.messages import Reply, Usage
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import registry
 
 Ranked = list[tuple[int, float]]  # index of a document and its score, best first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from sema_runtime.llm.secrets import known, redacted
 from sema_runtime.telemetry.compat import MAX_TEXTS
 
 TYPE_CHECKING = False
@@ -67,8 +68,6 @@ def arguments(call: ToolCall) -> str:
 
 def clean(given: str) -> str:
     """A text without the keys this process knows of."""
-    from sema_runtime.llm.secrets import known, redacted
-
     return redacted(given, known())
 
 
@@ -78,8 +77,6 @@ def _dumped(value: Any) -> str:
 
 def exchange(tracer: Tracer, span: Span, request: Request, reply: Reply | None) -> None:
     """What was sent and what came back."""
-    from sema_runtime.llm.secrets import known, redacted
-
     secrets = known()
     asked = redacted(messages_json(request.messages), secrets)
     span.update({"gen_ai.input.messages": asked})
