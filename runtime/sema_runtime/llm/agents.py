@@ -11,8 +11,8 @@ from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm import spans
 from sema_runtime.llm.budgets import budget
+from sema_runtime.llm.errors import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
-from sema_runtime.llm.sema_provider import error_text, is_cancelled
 from sema_runtime.llm.tools.tool import Tool, arguments_map
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError, PolicyDenied

@@ -53,13 +53,13 @@ class Call:
     replayed: bool = False
     estimated: bool = False
     error: BaseException | None = None
-    hold: Any = None  # of the attempt that succeeded: what a reserving budget keeps back for it
-    charged: bool = False  # to the budget, before it is counted
-    unsaid: Usage | None = None  # our guess, of an answer for which the provider has said no usage
-    spans: Any = None  # what an observer keeps of it
+    reservation: Any = None  # of the attempt that succeeded, until the call is charged
+    charged: bool = False  # to the budget
+    guessed_usage: Usage | None = None  # of an answer without usage from the provider
+    spans: Any = None  # what llm/spans keeps until the call ends
 
     @property
-    def asked(self) -> Request:
+    def chat_request(self) -> Request:
         """The request of a chat."""
         assert self.request is not None
         return self.request

@@ -47,9 +47,9 @@ class observed:
         call = self.call
         call.ended = time_ns()
         call.error = error
-        if call.hold is not None:  # something went wrong behind an answer that was paid for
-            call.hold.forfeit()
-            call.hold = None
+        if call.reservation is not None:  # something went wrong behind an answer that was paid for
+            call.reservation.charge_in_full()
+            call.reservation = None
         _last.set(call)
         for observer in reversed(observers):
             observer.ended(call)

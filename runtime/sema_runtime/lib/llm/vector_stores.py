@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-from sema_runtime.llm.embeddings.vector_store import Document, VectorStore
+    from sema_runtime.llm.embeddings.vector_store import Document, VectorStore
 
 stores: dict[str, VectorStore] = {}
 
