@@ -1,10 +1,12 @@
-"""Traces and metrics: settings, spans, and where spans go. llm/spans/ has the spans of models, agents and tools.
+"""Traces and metrics: spans and where they go. llm/spans/ has the spans of models, agents and tools.
 
 Telemetry is off unless the environment names a destination (settings.py), the program does (`otel/configure`), or the
 host Python program has configured OpenTelemetry. The rest of the runtime uses this file alone; while telemetry is off,
 it loads nothing else. Telemetry never blocks the program and never makes it fail.
 
-    spans.py     a span, the current span, the conversation it belongs to; the tracer, which begins and ends spans
+    settings.py  what is recorded and where it goes; setup.py makes a tracer of it
+    tracing.py   the tracer: begins and ends spans
+    spans.py     a span, the current span, the conversation it belongs to
     work.py      a span as a context manager, as `otel/span` makes them
     names.py     providers and error texts as the conventions have them
     compat.py    attribute names of other tools (SEMA_OTEL_COMPAT)
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.telemetry.settings import Settings
-    from sema_runtime.telemetry.spans import Tracer
+    from sema_runtime.telemetry.tracing import Tracer
 
 _tracer: Tracer | None = None
 _looked = False  # whether the environment was read
@@ -48,11 +50,11 @@ def _look() -> Tracer | None:
             import os
 
             if is_first and any(os.environ.get(name) for name in SWITCHES):
-                from sema_runtime.telemetry.settings import from_environment
+                from sema_runtime.telemetry.setup import from_environment
 
                 _tracer = from_environment()
             elif "opentelemetry.trace" in sys.modules:
-                from sema_runtime.telemetry.settings import from_host
+                from sema_runtime.telemetry.setup import from_host
 
                 _tracer = from_host()
         return _tracer
@@ -72,7 +74,7 @@ def configure(settings: Settings) -> bool:
     with _lock:
         if tracer() is not None:
             return False
-        from sema_runtime.telemetry.settings import opened
+        from sema_runtime.telemetry.setup import opened
 
         _tracer = opened(settings)
         return _tracer is not None

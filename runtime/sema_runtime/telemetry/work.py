@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sema_runtime.telemetry.names import CANCELLED, error_message, is_cancellation
-from sema_runtime.telemetry.spans import INTERNAL, Span, Tracer
+from sema_runtime.telemetry.spans import INTERNAL, Span
+from sema_runtime.telemetry.tracing import Tracer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from sema_runtime.llm.budgets import pricing
 from sema_runtime.llm.spans import content
 from sema_runtime.llm.spans.failures import error_type
 from sema_runtime.telemetry.names import error_message, provider_name
-from sema_runtime.telemetry.spans import CLIENT, INTERNAL, Identity, Span, Tracer, identity, new_conversation
+from sema_runtime.telemetry.spans import CLIENT, INTERNAL, Identity, Span, identity, new_conversation
+from sema_runtime.telemetry.tracing import Tracer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

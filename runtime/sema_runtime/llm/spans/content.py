@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from sema_runtime.llm.calls import Call
     from sema_runtime.llm.messages import Message, Reply, Request, ToolCall
-    from sema_runtime.telemetry.spans import Span, Tracer
+    from sema_runtime.telemetry.spans import Span
+    from sema_runtime.telemetry.tracing import Tracer
 
 LONGEST_TEXT = 8192  # bytes of one text
 LONGEST_HISTORY = 65536  # bytes of all texts of an attribute; the newest messages are the ones that are kept

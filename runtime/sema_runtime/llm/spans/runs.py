@@ -7,7 +7,8 @@ from sema_runtime.llm.spans import content
 from sema_runtime.llm.spans.calls import identity_of
 from sema_runtime.llm.spans.failures import error_type
 from sema_runtime.telemetry.names import error_message
-from sema_runtime.telemetry.spans import Identity, Span, Tracer, identity
+from sema_runtime.telemetry.spans import Identity, Span, identity
+from sema_runtime.telemetry.tracing import Tracer
 from sema_runtime.telemetry.work import Work
 
 TYPE_CHECKING = False
