@@ -7,13 +7,14 @@ line's `--no-llm`) leaves it empty.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sema_runtime.llm import embedders
 from sema_runtime.llm.embedders import Embedder, Ranker
 from sema_runtime.llm.errors import config_error
+from sema_runtime.support import secrets
 from sema_runtime.values.errors import LlmError
 
 NO_PROVIDER = "no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"
@@ -190,6 +191,17 @@ def registry() -> Registry:
             auto_configure(fresh, os.environ)
         _registry = fresh
     return _registry
+
+
+def _keys() -> Iterator[str]:
+    """Yields the keys of the providers registered so far; configures none."""
+    for provider in () if _registry is None else _registry.providers.values():
+        yield provider.api_key
+        for endpoint in (provider.embedder, provider.ranker):
+            yield endpoint.api_key if endpoint is not None else ""
+
+
+secrets.sources.append(_keys)
 
 
 def reset() -> None:

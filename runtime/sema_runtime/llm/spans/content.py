@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sema_runtime.llm.secrets import known, redacted
+from sema_runtime.support.secrets import known, redacted
 from sema_runtime.telemetry.compat import MAX_TEXTS
 
 TYPE_CHECKING = False
