@@ -1,6 +1,6 @@
-"""Who makes embeddings and rankings: the providers we know, and what each of them takes.
+"""Embedders and rankers: the known providers of embeddings and rankings, and their limits.
 
-A provider of chat that speaks OpenAI's format also embeds; some providers do nothing else. Limits are those of the
+A chat provider that speaks OpenAI's format also embeds; some providers do nothing else. Limits are those of the
 providers' documentation: texts in one request, and tokens in one request (two bytes of text for each, to be safe).
 OpenAI would take 2048 texts, but its replies are 30 kB for each.
 """
@@ -10,13 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from sema_runtime.llm.errors import config_error
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from sema_runtime.llm.providers import Provider
 
 OTHER_BYTES = 240_000
 NO_EMBEDDER = "no embedding provider configured. Use (llm/configure-embeddings ...) first"
@@ -145,22 +141,3 @@ def ranker(name: str, api_key: str, base_url: str = "") -> Ranker | None:
         return None
     url = (base_url or preset.base_url).rstrip("/")
     return Ranker(name, preset.ranker, url, api_key, preset.top_field, preset.results_field)
-
-
-def embedder_of(provider: Provider) -> Embedder:
-    """Raises ProviderError when the provider makes no embeddings."""
-    if provider.embedder is not None:
-        return provider.embedder
-    if provider.wire == "openai":
-        return embedder(provider.name, provider.api_key, provider.base_url)
-    raise config_error(f"{provider.name} does not support embeddings", KEYS_HINT)
-
-
-def ranker_of(provider: Provider) -> Ranker:
-    """Raises ProviderError when the provider ranks nothing."""
-    found = provider.ranker
-    if found is None and provider.wire == "openai":
-        found = ranker(provider.name, provider.api_key, provider.base_url)
-    if found is None:
-        raise config_error(f"{provider.name} does not support reranking", f"these do: {', '.join(PRESETS)}")
-    return found

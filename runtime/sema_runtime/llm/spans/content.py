@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from sema_runtime.support.secrets import known, redacted
 from sema_runtime.telemetry.compat import MAX_TEXTS
 
 TYPE_CHECKING = False
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
     from sema_runtime.llm.calls import Call
     from sema_runtime.llm.messages import Message, Reply, Request, ToolCall
-    from sema_runtime.telemetry.spans import Span, Tracer
+    from sema_runtime.telemetry.spans import Span
+    from sema_runtime.telemetry.tracing import Tracer
 
 LONGEST_TEXT = 8192  # bytes of one text
 LONGEST_HISTORY = 65536  # bytes of all texts of an attribute; the newest messages are the ones that are kept
@@ -67,8 +69,6 @@ def arguments(call: ToolCall) -> str:
 
 def clean(given: str) -> str:
     """A text without the keys this process knows of."""
-    from sema_runtime.support.secrets import known, redacted
-
     return redacted(given, known())
 
 
@@ -78,8 +78,6 @@ def _dumped(value: Any) -> str:
 
 def exchange(tracer: Tracer, span: Span, request: Request, reply: Reply | None) -> None:
     """What was sent and what came back."""
-    from sema_runtime.support.secrets import known, redacted
-
     secrets = known()
     asked = redacted(messages_json(request.messages), secrets)
     span.update({"gen_ai.input.messages": asked})

@@ -9,9 +9,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from sema_runtime.telemetry import content
-from sema_runtime.telemetry.names import error_message, error_type, provider_name
-from sema_runtime.telemetry.spans import CLIENT, INTERNAL, Identity, Span, Tracer, identity, new_conversation
+from sema_runtime.llm.budgets import pricing
+from sema_runtime.llm.spans import content
+from sema_runtime.llm.spans.failures import error_type
+from sema_runtime.telemetry.names import error_message, provider_name
+from sema_runtime.telemetry.spans import CLIENT, INTERNAL, Identity, Span, identity, new_conversation
+from sema_runtime.telemetry.tracing import Tracer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,8 +160,6 @@ def _used(tracer: Tracer, call: Call, used: Usage) -> dict[str, Any]:
 
 def _split(call: Call, used: Usage) -> tuple[float, float] | None:
     """(cost of the prompt, of the reply) in USD."""
-    from sema_runtime.llm.budgets import pricing
-
     model = call.reply.model if call.reply is not None else call.model
     prompt = pricing.cost(model, call.provider, used.prompt, 0)
     completion = pricing.cost(model, call.provider, 0, used.completion)
