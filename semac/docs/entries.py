@@ -24,6 +24,14 @@ FOLDER = os.path.dirname(__file__)
 PRELUDE = os.path.join(os.path.dirname(FOLDER), "expand", "prelude.sema")
 SHIPPED = ("sema/patterns",)  # what `import` finds without an installation
 REFERENCE_NAMES = os.path.join(FOLDER, "reference_names.txt")
+TOPICS = {  # modules whose file name alone doesn't say what they are about
+    **{f"lib.llm.{name}": f"llm-{name}" for name in ("providers", "scopes", "usage")},
+    **{f"lib.terminal.{name}": f"term-{name}" for name in ("keys", "raw", "screen", "spinner", "style")},
+    "lib.text.case": "string-case",
+    "lib.text.padding": "string-pad",
+    "lib.text.search": "string-search",
+    "web.responses": "http-responses",
+}
 
 
 class Entry:
@@ -150,6 +158,11 @@ def macro_entries(path: str, kind: str, module: str) -> dict[str, Entry]:
     return found
 
 
+def topic(module: str) -> str:
+    """The name that `sema doc search` and the manual show for a runtime module."""
+    return TOPICS.get(module) or module.rpartition(".")[2].replace("_", "-")
+
+
 def runtime_folder() -> str:
     root = importlib.util.find_spec("sema_runtime")
     assert root is not None and root.submodule_search_locations
@@ -192,7 +205,7 @@ def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef |
     parameters = _parameters(function.args) if function is not None else _numbered(least, most)
     signature = f"({' '.join([name, *parameters])})"
     body = (ast.get_docstring(function) or "") if function is not None else ""
-    entry = Entry(name, "builtin", module.rpartition(".")[2].replace("_", "-"), [signature], body)
+    entry = Entry(name, "builtin", topic(module), [signature], body)
     entry.returns = returns
     entry.capability = capability
     if name != names[0]:

@@ -73,7 +73,7 @@ def index_of(collection: Any, value: Any) -> int | None:
     (index-of '(10 20) 20) => 1
     """
     if isinstance(collection, str):
-        from sema_runtime.lib.text.string_search import string_index_of
+        from sema_runtime.lib.text.search import string_index_of
 
         return string_index_of(collection, value)
     from sema_runtime.lib.collections.list_sets import list_index_of

@@ -81,7 +81,7 @@ def _news(source: Map, elapsed: float) -> dict[Keyword, Any] | None:
     if kind is PROC:
         return _news_of_process(source.lookup(keyword("handle")))
     if kind is KEY:
-        from sema_runtime.lib.terminal.term_keys import io_read_key_timeout
+        from sema_runtime.lib.terminal.keys import io_read_key_timeout
 
         event = io_read_key_timeout(0)
         return None if event is None else {keyword("value"): event}
@@ -111,7 +111,7 @@ def _wait(sources: Sequence[Map], pause: float) -> None:
     from sema_runtime.tasks import sleep
 
     if any(one.lookup(TYPE) is KEY for one in sources) and not io_is_eof():
-        from sema_runtime.lib.terminal.term_keys import wait_for_input
+        from sema_runtime.lib.terminal.keys import wait_for_input
 
         wait_for_input(pause / 1000)
     else:

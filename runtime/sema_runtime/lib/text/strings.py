@@ -1,4 +1,4 @@
-"""Strings: building, taking apart, conversions. See also string_search, string_pad (layout), string_case."""
+"""Strings: building, taking apart, conversions. See also search, padding, case."""
 
 from __future__ import annotations
 

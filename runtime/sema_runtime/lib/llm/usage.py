@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.llm.llm_scopes import number_of
+from sema_runtime.lib.llm.scopes import number_of
 from sema_runtime.values.atoms import keyword, symbol
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List

@@ -116,7 +116,7 @@ def _cluster_columns(cluster: str) -> int:
 def columns(text: str) -> int:
     """The columns of a text, escape sequences left out."""
     if "\x1b" in text:
-        from sema_runtime.lib.terminal.term_style import without_escapes
+        from sema_runtime.lib.terminal.style import without_escapes
 
         text = without_escapes(text)
     if text.isascii() and text.isprintable():
