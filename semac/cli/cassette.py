@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 from semac.cli.tables import aligned, one_line
 
 NARROWEST_TEXT, PIPE_WIDTH = 20, 120

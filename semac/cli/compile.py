@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 
 DUMPS = ("expanded", "ir", "ast", "py")
 

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from sema_runtime.support.money import dollars
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 from semac.cli.tables import aligned, one_line
 
 QUESTION = "Answer with the single word: ok"

@@ -32,7 +32,7 @@ def _main() -> int:
 
         return run_file(args[0])
     if args == ["eval", "--jsonl"]:
-        from semac.cli.eval.command import jsonl
+        from semac.cli.eval.answers import jsonl
         from semac.cli.eval.limits import Limits
 
         return jsonl(Limits())

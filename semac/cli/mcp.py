@@ -23,7 +23,7 @@ NO_SERVER = "serving the tools of a program (sema mcp {}) is not available yet; 
 
 def main(args: list[str]) -> int:
     """Runs `sema mcp ARGS`; the exit status."""
-    from semac.cli.main import standalone
+    from semac.cli.common import standalone
 
     if args and not args[0].startswith("-") and args[0] not in commands.commands:
         print(f"Error: {NO_SERVER.format(args[0])}", file=sys.stderr)
