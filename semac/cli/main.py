@@ -158,7 +158,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.pass_context
 def top(context: click.Context, /, file: str | None, expression: str | None, shown: str | None, **options: Any) -> int:
     """Run a Sema program, evaluate an expression, or start the REPL."""
-    if sum(given is not None for given in (file, expression, shown)) > 1:
+    if sum(text is not None for text in (file, expression, shown)) > 1:
         raise click.UsageError("FILE, --eval and --print exclude each other")
     problem = set_up(options)
     if problem is not None:

@@ -30,7 +30,7 @@ def map_(function: Any, collection: Any, *more: Any) -> List:
     """
     items = collection.items if type(collection) is List else elements(collection, "map")
     if more:
-        rows = [items, *[elements(one, "map") for one in more]]
+        rows = [items, *[elements(other, "map") for other in more]]
         if not callable(function) and all(rows):
             not_callable(function)
         return List([function(*row) for row in zip(*rows, strict=False)])
@@ -68,7 +68,7 @@ def filter_(predicate: Any, collection: Any) -> List:
     (filter :ok (list {:ok #t :n 1} {:ok #f :n 2})) => ({:n 1 :ok #t})
     """
     items = items_for(predicate, collection, "filter")
-    return List([item for item in items if (found := predicate(item)) is not None and found is not False])
+    return List([item for item in items if (verdict := predicate(item)) is not None and verdict is not False])
 
 
 @builtin("list/reject", returns="list")
@@ -78,7 +78,7 @@ def list_reject(predicate: Any, collection: Any) -> List:
     (list/reject even? '(1 2 3)) => (1 3)
     """
     items = items_for(predicate, collection, "list/reject")
-    return List([item for item in items if (found := predicate(item)) is None or found is False])
+    return List([item for item in items if (verdict := predicate(item)) is None or verdict is False])
 
 
 @builtin("partition", returns="list")
@@ -91,8 +91,8 @@ def partition(predicate: Any, collection: Any) -> List:
     held: list[Any] = []
     others: list[Any] = []
     for item in items:
-        found = predicate(item)
-        (others if found is None or found is False else held).append(item)
+        verdict = predicate(item)
+        (others if verdict is None or verdict is False else held).append(item)
     return List((List(held), List(others)))
 
 
@@ -171,8 +171,8 @@ def any_(predicate: Any, collection: Any) -> bool:
     """
     items = items_for(predicate, collection, "any")
     for item in items:
-        found = predicate(item)
-        if found is not None and found is not False:
+        verdict = predicate(item)
+        if verdict is not None and verdict is not False:
             return True
     return False
 
@@ -186,8 +186,8 @@ def every(predicate: Any, collection: Any) -> bool:
     """
     items = items_for(predicate, collection, "every")
     for item in items:
-        found = predicate(item)
-        if found is None or found is False:
+        verdict = predicate(item)
+        if verdict is None or verdict is False:
             return False
     return True
 
@@ -201,8 +201,8 @@ def list_find(predicate: Any, collection: Any) -> Any:
     """
     items = items_for(predicate, collection, "list/find")
     for item in items:
-        found = predicate(item)
-        if found is not None and found is not False:
+        verdict = predicate(item)
+        if verdict is not None and verdict is not False:
             return item
     return None
 
@@ -217,8 +217,8 @@ def list_sole(predicate: Any, collection: Any) -> Any:
     items = items_for(predicate, collection, "list/sole")
     matching: list[Any] = []
     for item in items:
-        found = predicate(item)
-        if found is not None and found is not False:
+        verdict = predicate(item)
+        if verdict is not None and verdict is not False:
             matching.append(item)
             if len(matching) > 1:
                 raise SemaError("list/sole: more than one matching item")
@@ -232,8 +232,8 @@ def _prefix_length(predicate: Any, items: Any) -> int:
     if not callable(predicate) and items:
         not_callable(predicate)
     for index, item in enumerate(items):
-        found = predicate(item)
-        if found is None or found is False:
+        verdict = predicate(item)
+        if verdict is None or verdict is False:
             return index
     return len(items)
 
@@ -288,11 +288,11 @@ def flat_map(function: Any, collection: Any) -> List:
     items = items_for(function, collection, "flat-map")
     joined: list[Any] = []
     for item in items:
-        made = function(item)
-        if isinstance(made, List | tuple | list):
-            joined += made
+        result = function(item)
+        if isinstance(result, List | tuple | list):
+            joined += result
         else:
-            joined.append(made)
+            joined.append(result)
     return List(joined)
 
 

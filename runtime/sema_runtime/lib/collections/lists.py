@@ -307,9 +307,9 @@ def length(collection: Any) -> int:
         return len(collection.items)
     if isinstance(collection, SIZED) or getattr(type(collection), "type_name", "") in ("f64-array", "i64-array"):
         return len(collection)
-    found = foreign_size(collection)
-    if found is not None:
-        return found
+    size = foreign_size(collection)
+    if size is not None:
+        return size
     type_error(
         "list, vector, string, map, hashmap, bytevector, typed array, or mutable-array",
         collection,

@@ -23,8 +23,8 @@ def map_entries(collection: Any) -> List:
 
     (map/entries {:b 1 :a 2}) => ((:a 2) (:b 1))
     """
-    found = mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs")
-    return List(list(map(List, found.pairs())))
+    source = mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs")
+    return List(list(map(List, source.pairs())))
 
 
 @builtin("map/from-entries", returns="map", pure=True)
@@ -62,11 +62,11 @@ def map_map_vals(function: Any, collection: Any) -> Map:
 
     (map/map-vals (fn (v) (* v 2)) {:a 1}) => {:a 2}
     """
-    found = mapping(collection, "map/map-vals: argument 2 must be a map; applies fn to each value")
-    pairs = found.pairs()
+    source = mapping(collection, "map/map-vals: argument 2 must be a map; applies fn to each value")
+    pairs = source.pairs()
     if not callable(function) and pairs:
         not_callable(function)
-    return type(found).of([(key, function(value)) for key, value in pairs])
+    return type(source).of([(key, function(value)) for key, value in pairs])
 
 
 @builtin("map/map-keys", returns="map")
@@ -75,16 +75,16 @@ def map_map_keys(function: Any, collection: Any) -> Map:
 
     (map/map-keys keyword->string {:a 1}) => {"a" 1}
     """
-    found = mapping(collection, "map/map-keys: argument 2 must be a map; applies fn to each key")
-    pairs = found.pairs()
+    source = mapping(collection, "map/map-keys: argument 2 must be a map; applies fn to each key")
+    pairs = source.pairs()
     if not callable(function) and pairs:
         not_callable(function)
-    made: list[tuple[Any, Any]] = []
+    renamed: list[tuple[Any, Any]] = []
     for key, value in pairs:
         key = function(key)
         check_key(key, "map/map-keys")
-        made.append((key, value))
-    return type(found).of(made)
+        renamed.append((key, value))
+    return type(source).of(renamed)
 
 
 @builtin("map/filter", returns="map")
@@ -93,12 +93,12 @@ def map_filter(predicate: Any, collection: Any) -> Map:
 
     (map/filter (fn (k v) (> v 1)) {:a 1 :b 2}) => {:b 2}
     """
-    found = mapping(collection, "map/filter: argument 2 must be a map; predicate receives (key value)")
-    pairs = found.pairs()
+    source = mapping(collection, "map/filter: argument 2 must be a map; predicate receives (key value)")
+    pairs = source.pairs()
     if not callable(predicate) and pairs:
         not_callable(predicate)
     kept = [pair for pair in pairs if (held := predicate(*pair)) is not None and held is not False]
-    return type(found).of(kept)
+    return type(source).of(kept)
 
 
 @builtin("map/select-keys", returns="map", pure=True)
@@ -109,9 +109,9 @@ def map_select_keys(collection: Any, keys: Any) -> Map:
     """
     if not isinstance(keys, List | tuple | list):
         type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
-    found = mapping(collection, "map/select-keys: argument 1 must be a map")
-    wanted = [(key, found.lookup(key, MISSING)) for key in keys]
-    return type(found).of([pair for pair in wanted if pair[1] is not MISSING])
+    source = mapping(collection, "map/select-keys: argument 1 must be a map")
+    wanted = [(key, source.lookup(key, MISSING)) for key in keys]
+    return type(source).of([pair for pair in wanted if pair[1] is not MISSING])
 
 
 @builtin("map/except", returns="map", pure=True)
@@ -130,8 +130,8 @@ def map_sort_keys(collection: Any) -> Map:
 
     (map/sort-keys {:b 1 :a 2}) => {:a 2 :b 1}
     """
-    found = mapping(collection, "map/sort-keys: argument 1 must be a map; returns it with keys sorted")
-    return found if type(found) is Map else Map(found.stable())
+    source = mapping(collection, "map/sort-keys: argument 1 must be a map; returns it with keys sorted")
+    return source if type(source) is Map else Map(source.stable())
 
 
 @builtin("map/update", returns="map")
@@ -141,11 +141,11 @@ def map_update(collection: Any, key: Any, function: Any) -> Map:
     (map/update {:n 1} :n (fn (n) (+ n 1))) => {:n 2}
     (map/update {} :n (fn (n) (+ (or n 0) 1))) => {:n 1}
     """
-    found = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
+    source = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
     check_key(key, "map/update")
     if not callable(function):
         not_callable(function)
-    return found.assoc(key, function(found.lookup(key)))
+    return source.assoc(key, function(source.lookup(key)))
 
 
 def _path(value: Any, function: str) -> Sequence[Any]:
@@ -159,17 +159,17 @@ def get_in(collection: Any, path: Any, default: Any = None) -> Any:
     (get-in {:a {:b 42}} [:a :b]) => 42
     (get-in {:a {:b 42}} [:x :b] 0) => 0
     """
-    found = collection
+    value = collection
     for key in _path(path, "get-in"):
-        if isinstance(found, Map):
-            found = found.lookup(key, MISSING)
-        elif isinstance(found, Mapping):
-            found = foreign_lookup(found, key, MISSING)
+        if isinstance(value, Map):
+            value = value.lookup(key, MISSING)
+        elif isinstance(value, Mapping):
+            value = foreign_lookup(value, key, MISSING)
         else:
             return default
-        if found is MISSING:
+        if value is MISSING:
             return default
-    return found
+    return value
 
 
 @builtin("assoc-in", "map/assoc-in", pure=True)
@@ -198,16 +198,16 @@ def update_in(collection: Any, path: Any, function: Any) -> Any:
 def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) -> Any:
     """collection with function applied to what stands at path; an empty path means collection itself."""
     levels: list[Map] = []
-    here = collection
+    value = collection
     for key in path:
         check_key(key, name)
-        level = mapping(here) if isinstance(here, Map | dict) else Map()
+        level = mapping(value) if isinstance(value, Map | dict) else Map()
         levels.append(level)
-        here = level.lookup(key)
-    made = function(here)
+        value = level.lookup(key)
+    replacement = function(value)
     for level, key in zip(reversed(levels), reversed(path), strict=True):
-        made = level.assoc(key, made)
-    return made
+        replacement = level.assoc(key, replacement)
+    return replacement
 
 
 @builtin("deep-merge", "map/deep-merge", pure=True)
@@ -218,10 +218,10 @@ def deep_merge(*maps: Any) -> Any:
     """
     if not maps:
         return Map()
-    made = maps[0]
-    for one in maps[1:]:
-        made = _deep_merged(made, one)
-    return made
+    merged = maps[0]
+    for other in maps[1:]:
+        merged = _deep_merged(merged, other)
+    return merged
 
 
 def _deep_merged(old: Any, new: Any) -> Any:

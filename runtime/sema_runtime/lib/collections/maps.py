@@ -111,13 +111,13 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         return collection.assoc(key, value)
     if len(more) % 2:
         raise SemaError(ASSOC_ARGUMENTS)
-    made = mapping(collection, ASSOC)
+    source = mapping(collection, ASSOC)
     if type(key) not in KEYS:
         check_key(key, "assoc")
     for other in more[::2]:
         if type(other) not in KEYS:
             check_key(other, "assoc")
-    return made.assoc(key, value).assoc_own(more) if more else made.assoc(key, value)
+    return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
 
 
 @builtin("dissoc", returns="map", pure=True)
@@ -126,8 +126,8 @@ def dissoc(collection: Any, key: Any, *more: Any) -> Map:
 
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """
-    found = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
-    return found.without(key, *more)
+    source = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
+    return source.without(key, *more)
 
 
 @builtin("merge", returns="map", pure=True)
@@ -139,10 +139,10 @@ def merge(*maps: Any) -> Map:
     hint = "merge: every argument must be a map or hashmap"
     if not maps:
         return Map()
-    made = mapping(maps[0], hint)
-    for one in maps[1:]:
-        made = made.merged(mapping(one, hint))
-    return made
+    merged = mapping(maps[0], hint)
+    for other in maps[1:]:
+        merged = merged.merged(mapping(other, hint))
+    return merged
 
 
 @builtin("keys", returns="list", pure=True)
@@ -174,9 +174,9 @@ def count(collection: Any) -> int:
         return len(collection.items)
     if isinstance(collection, str | tuple | list | Map | dict):
         return len(collection)
-    found = 0 if collection is None else foreign_size(collection)
-    if found is not None:
-        return found
+    size = 0 if collection is None else foreign_size(collection)
+    if size is not None:
+        return size
     type_error("collection", collection, "count: expected a list, vector, map, or string")
 
 
@@ -207,8 +207,8 @@ def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
     (hashmap/get (hashmap/new :a 1) :a) => 1
     (hashmap/get (hashmap/new) :a 0) => 0
     """
-    found = collection if type(collection) is Map else _hashmap(collection, "hashmap/get")
-    return found.lookup(key, default)
+    source = collection if type(collection) is Map else _hashmap(collection, "hashmap/get")
+    return source.lookup(key, default)
 
 
 @builtin("hashmap/assoc", returns="hashmap", pure=True)
@@ -219,12 +219,12 @@ def hashmap_assoc(*args: Any) -> HashMap:
     """
     if len(args) < 3 or len(args) % 2 == 0:
         raise SemaError("hashmap/assoc: requires hashmap and even number of key-value pairs")
-    made = _hashmap(args[0], "hashmap/assoc")
+    result = _hashmap(args[0], "hashmap/assoc")
     for key in args[1::2]:
         check_key(key, "hashmap/assoc")
     for key, value in zip(args[1::2], args[2::2], strict=True):
-        made = made.assoc(key, value)
-    return made
+        result = result.assoc(key, value)
+    return result
 
 
 @builtin("hashmap/contains?", returns="bool", pure=True)

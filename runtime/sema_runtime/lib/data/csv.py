@@ -45,16 +45,16 @@ def _rows(function: str, text: Any) -> list[list[str]]:
 def _place(text: str, record: int) -> str:
     """Where a record begins: behind the line end of the one before, blank lines between them included."""
     quoted = False
-    start, here = 0, 0
+    start, end = 0, 0
     filled = False
-    for here, one in enumerate(text):
-        if one == '"':
+    for end, character in enumerate(text):
+        if character == '"':
             quoted = not quoted
             filled = True
-        elif one not in "\r\n" or quoted:
+        elif character not in "\r\n" or quoted:
             filled = True
         elif filled:
-            start = here + 1
+            start = end + 1
             record -= 1
             filled = False
             if not record:

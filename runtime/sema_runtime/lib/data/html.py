@@ -79,13 +79,13 @@ def _of_each(function: str, html: Any, selector: Any, part: Callable[[LexborNode
     pattern = text_of(selector)
     document, depths = _parsed(function, html)
     check_selector(function, document, depths, pattern)
-    found, size = [], 0
+    texts, size = [], 0
     for element in _matches(document, pattern):
-        found.append(part(element))
-        size += len(found[-1])
+        texts.append(part(element))
+        size += len(texts[-1])
         if size > BYTES:
             raise SemaError(f"{function}: the text of the matches exceeds {BYTES} characters", HINT)
-    return List(found)
+    return List(texts)
 
 
 def _matches(document: LexborHTMLParser, selector: str) -> list[LexborNode]:
@@ -93,10 +93,10 @@ def _matches(document: LexborHTMLParser, selector: str) -> list[LexborNode]:
     from selectolax.lexbor import SelectolaxError
 
     try:
-        found = document.css(selector)
+        elements = document.css(selector)
     except (SelectolaxError, UnicodeEncodeError):
         raise SemaError(f"invalid selector: {selector}") from None
-    return list({element.mem_id: element for element in found}.values())
+    return list({element.mem_id: element for element in elements}.values())
 
 
 def _text(element: LexborNode | None) -> str:

@@ -78,13 +78,13 @@ def pdf_metadata(path: Any) -> Map:
 
 
 def _metadata(reader: PdfReader) -> Map:
-    found: dict[Any, Any] = {keyword("pages"): len(reader.pages)}
+    fields: dict[Any, Any] = {keyword("pages"): len(reader.pages)}
     info: Any = reader.metadata or {}
     for field in FIELDS:
         value = info.get(f"/{field.capitalize()}")
         if value is not None:
-            found[keyword(field)] = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return Map(found)
+            fields[keyword(field)] = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return Map(fields)
 
 
 def _read(function: str, path: Any, use: Callable[[PdfReader, Work], T]) -> T:

@@ -23,7 +23,7 @@ def statements(sql: str) -> list[str]:
     """The statements of a text, cut behind their semicolons."""
     from sqlite3 import complete_statement
 
-    found = []
+    complete = []
     start = 0
     for match in _tokens().finditer(sql):
         if match[0] != ";":
@@ -31,9 +31,9 @@ def statements(sql: str) -> list[str]:
         piece = sql[start : match.end()]
         if "trigger" in piece.lower() and not complete_statement(piece):
             continue  # a semicolon in the body of CREATE TRIGGER
-        found.append(piece)
+        complete.append(piece)
         start = match.end()
-    return [*found, sql[start:]]
+    return [*complete, sql[start:]]
 
 
 def unnamed(sql: str) -> tuple[str, list[int]]:

@@ -59,18 +59,18 @@ class Database:
 
         # An absolute path is never taken for a URI, whose file would not be the one that was checked.
         path = self.path if self.path in IN_MEMORY else os.path.abspath(self.path)
-        made = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        self.connection = made
-        made.set_progress_handler(self._stop_wanted, STEPS)
-        made.execute("PRAGMA foreign_keys=ON").close()
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self.connection = connection
+        connection.set_progress_handler(self._stop_wanted, STEPS)
+        connection.execute("PRAGMA foreign_keys=ON").close()
         if path not in IN_MEMORY:
             try:
-                made.execute("PRAGMA journal_mode=WAL").close()
+                connection.execute("PRAGMA journal_mode=WAL").close()
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:  # that can be read all the same
                     raise
         if capabilities.allowed is not None:
-            made.set_authorizer(self._authorize)
+            connection.set_authorizer(self._authorize)
 
     def _stop_wanted(self) -> bool:
         return self.work is not None and self.work.cancelled
@@ -136,8 +136,8 @@ def _reason(error: Exception) -> str:
     """What SQLite says, in the words of the reference where Python has its own."""
     text = str(error)
     if text.startswith("Incorrect number of bindings"):
-        needed, given = (int(word.strip(",.")) for word in text.split() if word.strip(",.").isdigit())
-        return _wrong_number(given, needed)
+        needed, count = (int(word.strip(",.")) for word in text.split() if word.strip(",.").isdigit())
+        return _wrong_number(count, needed)
     if text.startswith("You can only execute one statement"):
         return "Multiple statements provided"
     return text
@@ -151,10 +151,10 @@ def shortened(sql: str) -> str:
 
 def database_of(function: str, handle: Any) -> Database:
     """The open database of that name."""
-    found = databases.get(text_of(handle))
-    if found is None:
+    database = databases.get(text_of(handle))
+    if database is None:
         raise SemaError(f"{function}: no open database '{handle}'")
-    return found
+    return database
 
 
 # Opening and closing
@@ -225,16 +225,16 @@ def db_close(handle: Any) -> None:
     (db/close "scratch") => nil
     (db/tables "scratch") ! db/tables: no open database 'scratch'
     """
-    found = databases.get(text_of(handle))
-    if found is None:
+    database = databases.get(text_of(handle))
+    if database is None:
         return
-    if found.lane.waiting:
+    if database.lane.waiting:
         raise SemaError(
             f"db/close: database '{handle}' is busy — another db/* call is in flight on it",
             "wait for the in-flight db/* call on this handle to resolve before calling another",
         )
     del databases[handle]
-    found.close()
+    database.close()
 
 
 # Statements
@@ -310,16 +310,16 @@ def _rows(connection: sqlite3.Connection, statement: str, values: list[Any]) -> 
     cursor = connection.execute(statement, values)
     try:
         keys = _keys(cursor)
-        found: list[Map] = []
+        maps: list[Map] = []
         size = 0
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            found += [Map(dict(zip(keys, row, strict=True))) for row in rows]
+            maps += [Map(dict(zip(keys, row, strict=True))) for row in rows]
             size += sum(len(cell) for row in rows for cell in row if type(cell) is str or type(cell) is bytes)
-            if len(found) > MAX_ROWS:
+            if len(maps) > MAX_ROWS:
                 raise SemaError(f"db/query: result exceeds the maximum of {MAX_ROWS} rows")
             if size > MAX_BYTES:
                 raise SemaError(f"db/query: result exceeds the maximum of {MAX_BYTES} bytes")
-        return List(found)
+        return List(maps)
     finally:
         cursor.close()
 
@@ -370,8 +370,8 @@ def db_last_insert_id(handle: Any) -> int:
     """
     sql = "SELECT last_insert_rowid()"
     database = database_of("db/last-insert-id", handle)
-    found: int = database.do("db/last-insert-id", sql, lambda connection: connection.execute(sql).fetchone()[0])
-    return found
+    row: int = database.do("db/last-insert-id", sql, lambda connection: connection.execute(sql).fetchone()[0])
+    return row
 
 
 # Values
@@ -392,8 +392,8 @@ def _statement(function: str, sql: Any, parameters: tuple[Any, ...]) -> tuple[st
     return text, [values[index] for index in order]
 
 
-def _wrong_number(given: int, needed: int) -> str:
-    return f"{WRONG_NUMBER} passed to query. Got {given}, needed {needed}"
+def _wrong_number(count: int, needed: int) -> str:
+    return f"{WRONG_NUMBER} passed to query. Got {count}, needed {needed}"
 
 
 def _cell(value: Any) -> Any:

@@ -271,17 +271,17 @@ class Watched:
 def _named(function: str, paths: list[Any]) -> dict[str, str]:
     """The paths by the names that they get in the archive."""
     check_limit(function, "entries", len(paths), MAX_ENTRIES, LIMIT_HINT)
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for path in paths:
         if type(path) is not str:
             raise SemaError(f"{function}: Type error: expected string, got {type_name(path)}")
         name = os.path.basename(path.rstrip("/"))
         if name in ("", ".", ".."):
             raise SemaError(f"{function}: bad file path {path}")
-        if name in found:
+        if name in members:
             raise SemaError(f'{function}: duplicate entry name "{name}" (from {path})')
-        found[name] = path
-    return found
+        members[name] = path
+    return members
 
 
 def _extract(function: str, archive: Any, dest: Any, unpack: Callable[[Extraction, BinaryIO], None]) -> int:
@@ -346,14 +346,14 @@ def gzip_compress(data: Any) -> bytes:
     """
     import zlib
 
-    given = _bytes_of("gzip/compress", data)
+    content = _bytes_of("gzip/compress", data)
 
     def compress(work: Work) -> bytes:
         encoder = zlib.compressobj(wbits=31)
         pieces = []
-        for start in range(0, len(given), CHUNK):
+        for start in range(0, len(content), CHUNK):
             work.check()
-            pieces.append(encoder.compress(given[start : start + CHUNK]))
+            pieces.append(encoder.compress(content[start : start + CHUNK]))
         return b"".join([*pieces, encoder.flush()])
 
     return run(compress)
@@ -366,8 +366,8 @@ def gzip_decompress(data: Any) -> bytes:
     (utf8->string (gzip/decompress (gzip/compress "hello"))) => "hello"
     (gzip/decompress (bytevector 1 2 3)) ! gzip/decompress: invalid gzip header
     """
-    given = _bytes_of("gzip/decompress", data)
-    return run(lambda work: b"".join(_gunzipped(given, work)))
+    content = _bytes_of("gzip/decompress", data)
+    return run(lambda work: b"".join(_gunzipped(content, work)))
 
 
 def _gunzipped(data: bytes, work: Work) -> Iterator[bytes]:

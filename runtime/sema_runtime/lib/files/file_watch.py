@@ -130,23 +130,23 @@ def _seen(path: str, recursive: bool, stopped: Event) -> Iterator[Iterable[Chang
 
 
 def _snapshot(path: str, recursive: bool) -> Snapshot:
-    found: Snapshot = {}
+    states: Snapshot = {}
     folders = []
     try:
-        found[path] = _state(os.stat(path))
+        states[path] = _state(os.stat(path))
         folders.append(path)
     except OSError:  # removed
-        return found
+        return states
     while folders:
         try:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
-                    found[entry.path] = _state(entry.stat(follow_symlinks=False))
+                    states[entry.path] = _state(entry.stat(follow_symlinks=False))
                     if recursive and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
         except OSError:  # a file; or removed meanwhile, or not to be read
             continue
-    return found
+    return states
 
 
 def _state(info: os.stat_result) -> tuple[int, ...]:
@@ -177,16 +177,16 @@ def fs_watch(path: Any, options: Any = None) -> int:
     (fs/unwatch w)
     (fs/watch "missing") ! I/O error: fs/watch missing: no such file or directory
     """
-    found = checked("fs/watch", path)
+    target = checked("fs/watch", path)
     if options is not None and not isinstance(options, Map):
         type_error("map", options)
     recursive = options is None or options.lookup(keyword("recursive"), True) not in (None, False)
-    if not os.path.exists(found):
+    if not os.path.exists(target):
         raise IoError(f"fs/watch {path}: no such file or directory")
     if len(watchers) >= MAX_WATCHERS:
         raise SemaError(f"fs/watch: too many live watcher handles (limit {MAX_WATCHERS})")
     _stop_at_exit()
-    watcher = Watcher(os.path.abspath(found), recursive)
+    watcher = Watcher(os.path.abspath(target), recursive)
     in_background(watcher.ready.wait)
     return watchers.add(watcher)
 
@@ -202,8 +202,8 @@ def fs_watch_events(watcher: Any) -> List:
     (fs/watch-events w) => ()
     (fs/unwatch w)
     """
-    found: Watcher = watchers.get("fs/watch-events", watcher)
-    changes, dropped = found.take()
+    active: Watcher = watchers.get("fs/watch-events", watcher)
+    changes, dropped = active.take()
     events = [Map({keyword("kind"): keyword(kind), keyword("paths"): List([path])}) for kind, path in changes]
     if dropped:
         overflow = {keyword("kind"): keyword("overflow"), keyword("paths"): EMPTY, keyword("dropped"): dropped}
@@ -218,9 +218,9 @@ def fs_unwatch(watcher: Any) -> None:
     (define w (fs/watch "."))
     (fs/unwatch w) => nil
     """
-    found: Watcher | None = watchers.forget(watcher)
-    if found is not None:
-        found.stopped.set()
+    active: Watcher | None = watchers.forget(watcher)
+    if active is not None:
+        active.stopped.set()
 
 
 def _stop_at_exit() -> None:

@@ -160,9 +160,9 @@ def _line_blocks(path: Any, function: str, end: AnyStr, carriage_return: AnyStr)
 def _line_source(function: str, path: Any, as_text: bool) -> Any:
     """A file to read blocks from; one that keeps its reader waiting, such as a pipe, suspends only the task."""
     require(function, "fs-read")  # emitted loops come here without the guard of the builtin
-    found = checked(function, path)
+    target = checked(function, path)
     try:
-        descriptor = opened(found)
+        descriptor = opened(target)
         mode = os.fstat(descriptor).st_mode
         if not S_ISREG(mode) and not S_ISDIR(mode):
             from sema_runtime.tasks.inputs import PatientFile
@@ -223,14 +223,14 @@ def file_append(path: Any, content: Any) -> None:
     (file/append "log.txt" "two\\n")
     (file/read "log.txt") => "one\\ntwo\\n"
     """
-    found = checked("file/append", path)
+    target = checked("file/append", path)
     text = text_of(content)
     try:
         data = text.encode()
-        if destination(found) is None:
-            _write_through(found, data)
+        if destination(target) is None:
+            _write_through(target, data)
             return
-        descriptor = opened(found, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        descriptor = opened(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             write_all(descriptor, data)
         finally:
@@ -240,13 +240,13 @@ def file_append(path: Any, content: Any) -> None:
 
 
 def _write(function: str, path: Any, content: str | bytes | bytearray) -> None:
-    found = checked(function, path)
+    target = checked(function, path)
     try:
         data = content.encode() if isinstance(content, str) else content
-        if destination(found) is None:
-            _write_through(found, data)
+        if destination(target) is None:
+            _write_through(target, data)
             return
-        with Replacement(found, in_place=True) as file:
+        with Replacement(target, in_place=True) as file:
             write_all(file.fileno(), data)
     except FAILURES as error:
         raise failed(function, path, error) from None
@@ -277,9 +277,9 @@ def file_delete(path: Any) -> None:
     (file/delete "a.txt")
     (file/exists? "a.txt") => #f
     """
-    found = checked("file/delete", path)
+    target = checked("file/delete", path)
     try:
-        os.remove(found)
+        os.remove(target)
     except FAILURES as error:
         raise failed("file/delete", path, error) from None
 
@@ -317,8 +317,8 @@ def file_copy(source: Any, target: Any) -> None:
             info = os.fstat(file.fileno())
             if os.path.exists(new) and os.path.samestat(info, os.stat(new)):
                 return
-            with Replacement(new, info.st_mode & 0o7777, in_place=True, through=True) as made:
-                copyfileobj(file, made, BUFFER)
+            with Replacement(new, info.st_mode & 0o7777, in_place=True, through=True) as copy:
+                copyfileobj(file, copy, BUFFER)
     except FAILURES as error:
         raise failed("file/copy", f"{source} -> {target}", error) from None
 
@@ -330,9 +330,9 @@ def file_mkdir(path: Any) -> None:
     (file/mkdir "a/b")
     (file/is-directory? "a/b") => #t
     """
-    found = checked("file/mkdir", path)
+    target = checked("file/mkdir", path)
     try:
-        os.makedirs(found, exist_ok=True)
+        os.makedirs(target, exist_ok=True)
     except FAILURES as error:
         raise failed("file/mkdir", path, error) from None
 
@@ -385,9 +385,9 @@ def file_list(path: Any) -> List:
     (file/mkdir "a")
     (file/list ".") => ("a" "b.txt")
     """
-    found = checked("file/list", path)
+    target = checked("file/list", path)
     try:
-        return List(sorted(map(readable_name, os.listdir(found))))
+        return List(sorted(map(readable_name, os.listdir(target))))
     except FAILURES as error:
         raise failed("file/list", path, error) from None
 
@@ -416,9 +416,9 @@ def file_info(path: Any) -> Any:
     from sema_runtime.values.atoms import keyword
     from sema_runtime.values.maps import Map
 
-    found = checked("file/info", path)
+    target = checked("file/info", path)
     try:
-        info = os.stat(found)
+        info = os.stat(target)
     except FAILURES as error:
         raise failed("file/info", path, error) from None
     return Map(

@@ -29,10 +29,10 @@ def matching(pattern: str) -> list[str]:
     root = "/" if pattern.startswith("/") else ""
     plain = next((index for index, part in enumerate(parts) if _is_magic(part)), len(parts))
     check_path("file/glob", os.path.join(root, *parts[:plain]) or ".")
-    found = {path for path in _below(root, parts) if path and _is_allowed(path)}
+    paths = {path for path in _below(root, parts) if path and _is_allowed(path)}
     if pattern.endswith("/"):
-        found = {path for path in found if os.path.isdir(path)}
-    return sorted(map(readable_name, found))
+        paths = {path for path in paths if os.path.isdir(path)}
+    return sorted(map(readable_name, paths))
 
 
 def _check(pattern: str) -> None:
@@ -59,7 +59,7 @@ def _refuse(position: int, why: str) -> None:
 
 
 def _is_magic(part: str) -> bool:
-    return any(one in part for one in "*?[")
+    return any(wildcard in part for wildcard in "*?[")
 
 
 @lru_cache(64)

@@ -104,11 +104,11 @@ def path_canonicalize(path: Any) -> str:
 def _canonical(function: str, path: Any) -> str:
     from sema_runtime.support.file_access import FAILURES, checked, failed, readable_name
 
-    found = checked(function, path)
+    target = checked(function, path)
     try:
-        if not found:
+        if not target:
             raise FileNotFoundError
-        return readable_name(os.path.realpath(found, strict=True))
+        return readable_name(os.path.realpath(target, strict=True))
     except FAILURES as error:
         raise failed(function, path, error) from None
 

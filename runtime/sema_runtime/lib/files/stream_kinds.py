@@ -124,8 +124,8 @@ class Buffer(Stream):
         return not self.closed
 
     def read_line(self) -> bytes:
-        found = self.data.find(b"\n", self.position)
-        return self.read(-1 if found < 0 else found + 1 - self.position)
+        newline = self.data.find(b"\n", self.position)
+        return self.read(-1 if newline < 0 else newline + 1 - self.position)
 
     def write(self, data: bytes | bytearray) -> int:
         if self.closed:
@@ -186,8 +186,8 @@ class StandardInput(Stream):
 
         if self.closed:
             raise SemaError("stream/read: stream is closed")
-        found = standard_input()
-        return found.rest("stream/read") if count < 0 else found.some("stream/read", count)
+        source = standard_input()
+        return source.rest("stream/read") if count < 0 else source.some("stream/read", count)
 
     def read_line(self) -> bytes:
         from sema_runtime.tasks.inputs import standard_input
@@ -215,10 +215,10 @@ _standard: dict[str, Stream] = {}
 
 def standard_stream(name: str) -> Stream:
     """`*stdin*`, `*stdout*` or `*stderr*`, by name without the stars; always the same one."""
-    found = _standard.get(name)
-    if found is None:
-        found = _standard[name] = StandardInput(name) if name == "stdin" else Console(name)
-    return found
+    stream = _standard.get(name)
+    if stream is None:
+        stream = _standard[name] = StandardInput(name) if name == "stdin" else Console(name)
+    return stream
 
 
 def _failed(function: str, error: OSError) -> SemaError:

@@ -102,14 +102,14 @@ def _open(function: str, path: Any, mode: str) -> Any:
     from sema_runtime.support.file_access import FAILURES, checked, opened_regular, reason
     from sema_runtime.support.replacing import destination, opened_through
 
-    found = checked(function, path)
+    target = checked(function, path)
     flags = os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     try:
-        if mode == "wb" and destination(found) is None:
+        if mode == "wb" and destination(target) is None:
             from sema_runtime.tasks.background import run
 
-            return open(run(lambda work: opened_through(found, check=work.check)), mode)
-        return open(opened_regular(function, found, flags), mode)
+            return open(run(lambda work: opened_through(target, check=work.check)), mode)
+        return open(opened_regular(function, target, flags), mode)
     except FAILURES as error:
         raise SemaError(f"{function}: {path}: {reason(error)}") from None
 
@@ -123,10 +123,10 @@ def stream_read(stream: Any, count: Any) -> bytes:
 
     (stream/read (stream/from-string "hello") 2) => #u8(104 101)
     """
-    found = stream_of("stream/read", stream)
+    source = stream_of("stream/read", stream)
     if _int(count) < 0:
         raise SemaError(f"stream/read: count must be non-negative, got {count}")
-    return found.read(count)
+    return source.read(count)
 
 
 @builtin("stream/read-byte", returns="int|nil")
@@ -160,11 +160,11 @@ def stream_read_all(stream: Any, max_bytes: Any = MISSING) -> bytes:
     (stream/read-all (stream/from-string "abc")) => #u8(97 98 99)
     (stream/read-all (stream/from-string "abc") 2) ! stream/read-all: input exceeds the configured 2-byte cap
     """
-    found = stream_of("stream/read-all", stream)
+    source = stream_of("stream/read-all", stream)
     limit = _limit("stream/read-all", max_bytes)
     chunks = []
     left = limit
-    while left >= 0 and (data := found.read(min(CHUNK, left + 1))):
+    while left >= 0 and (data := source.read(min(CHUNK, left + 1))):
         chunks.append(data)
         left -= len(data)
     if left < 0:
@@ -208,10 +208,10 @@ def stream_write_byte(stream: Any, byte: Any) -> None:
     (stream/write-byte buffer 65)
     (stream/to-string buffer) => "A"
     """
-    found = stream_of("stream/write-byte", stream)
+    target = stream_of("stream/write-byte", stream)
     if not 0 <= _int(byte) <= 255:
         raise SemaError(f"stream/write-byte: value {byte} out of range 0..255")
-    found.write(bytes((byte,)))
+    target.write(bytes((byte,)))
 
 
 @builtin("stream/write-string", returns="int")
@@ -220,10 +220,10 @@ def stream_write_string(stream: Any, text: Any) -> int:
 
     (stream/write-string (stream/byte-buffer) "é") => 2
     """
-    found = stream_of("stream/write-string", stream)
+    target = stream_of("stream/write-string", stream)
     if type(text) is not str:
         type_error("string", text)
-    return found.write(text.encode())
+    return target.write(text.encode())
 
 
 @builtin("stream/flush", returns="nil")
@@ -232,10 +232,10 @@ def stream_flush(stream: Any) -> None:
 
     (stream/flush (stream/byte-buffer)) => nil
     """
-    found = stream_of("stream/flush", stream)
-    if found.closed:
+    target = stream_of("stream/flush", stream)
+    if target.closed:
         raise SemaError("stream/flush: stream is closed")
-    found.flush()
+    target.flush()
 
 
 @builtin("stream/copy", returns="int")
@@ -265,10 +265,10 @@ def stream_close(stream: Any) -> None:
     (stream/close s)
     (stream/readable? s) => #f
     """
-    found = stream_of("stream/close", stream)
-    if not found.closed:
-        found.closed = True
-        found.close()
+    opened = stream_of("stream/close", stream)
+    if not opened.closed:
+        opened.closed = True
+        opened.close()
 
 
 # Asking
@@ -316,8 +316,8 @@ def stream_is_available(stream: Any) -> bool:
 
     (stream/available? (stream/from-string "a")) => #t
     """
-    found = stream_of("stream/available?", stream)
-    return found.readable() and found.is_ready()
+    source = stream_of("stream/available?", stream)
+    return source.readable() and source.is_ready()
 
 
 @builtin("stream/to-bytes")
@@ -343,7 +343,7 @@ def stream_to_string(stream: Any) -> str:
 
 
 def _buffer(function: str, value: Any) -> Buffer:
-    found = stream_of(function, value)
-    if not isinstance(found, Buffer):
-        raise SemaError(f"{function}: expected byte-buffer stream, got {found.kind} stream")
-    return found
+    buffer = stream_of(function, value)
+    if not isinstance(buffer, Buffer):
+        raise SemaError(f"{function}: expected byte-buffer stream, got {buffer.kind} stream")
+    return buffer

@@ -41,9 +41,9 @@ def context_get(key: Any) -> Any:
     (context/get :nobody) => nil
     """
     for frame in reversed(_frames.get()):
-        found = frame.lookup(key, MISSING)
-        if found is not MISSING:
-            return found
+        value = frame.lookup(key, MISSING)
+        if value is not MISSING:
+            return value
     return None
 
 

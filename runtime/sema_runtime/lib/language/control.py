@@ -24,8 +24,8 @@ def throw_value(value: Any) -> BaseException:
     """The exception that `(throw value)` raises; for what `catch` has bound see conditions/describe.py."""
     if isinstance(value, BaseException):
         return value
-    made: BaseException = _again(value) if type(value) is Map and TYPE in value.d else Thrown(value)
-    return made
+    error: BaseException = _again(value) if type(value) is Map and TYPE in value.d else Thrown(value)
+    return error
 
 
 def _again(condition: Map) -> BaseException:
@@ -36,8 +36,8 @@ def _again(condition: Map) -> BaseException:
 
         if condition_of(cause).message == condition.d.get(MESSAGE):
             return cause
-    made: BaseException = Rethrown(condition)
-    return made
+    error: BaseException = Rethrown(condition)
+    return error
 
 
 def throw(value: Any) -> NoReturn:
@@ -221,13 +221,13 @@ def _retry_options(options: Any) -> tuple[int, float, float]:
 
     if not isinstance(options, Map):
         type_error("map", options)
-    found = []
+    values = []
     for name, default in (("max-attempts", 3), ("base-delay-ms", 100.0), ("backoff", 2.0)):
         value = options.lookup(keyword(name), default)
         if type(value) is not int and type(value) is not float:
             raise SemaTypeError("number", to_text(value))
-        found.append(value)
-    return int(found[0]), float(found[1]), float(found[2])
+        values.append(value)
+    return int(values[0]), float(values[1]), float(values[2])
 
 
 def _wait(milliseconds: float) -> None:

@@ -77,12 +77,12 @@ def _checked(text: str) -> Any:
     from sema_runtime.values.atoms import keyword
     from sema_runtime.values.maps import Map
 
-    found = []
+    diagnostics = []
     try:
         seam.read_many(text)
     except ReaderError as error:
-        found.append(_diagnostic(error))
-    return Map({keyword("diagnostics"): List(found), keyword("ok"): not found})
+        diagnostics.append(_diagnostic(error))
+    return Map({keyword("diagnostics"): List(diagnostics), keyword("ok"): not diagnostics})
 
 
 def _diagnostic(error: ReaderError) -> Any:

@@ -282,10 +282,10 @@ def is_empty(collection: Any) -> bool:
         return not len(collection)
     from sema_runtime.values.sequences import foreign_size
 
-    found = foreign_size(collection)
-    if found is None:
+    size = foreign_size(collection)
+    if size is None:
         type_error("collection", collection, EMPTY_HINT)
-    return not found
+    return not size
 
 
 # Equality

@@ -139,23 +139,23 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
 
     chosen = agent_of(agent)
     wanted = None if options is None else opt.options_map(options)
-    given = wanted if wanted is not None else Map()
-    thread = _memory(given)
+    settings = wanted if wanted is not None else Map()
+    thread = _memory(settings)
     said = Message("user", display(message))
-    request = _request(chosen, said, given, [] if thread is None else thread.messages)
+    request = _request(chosen, said, settings, [] if thread is None else thread.messages)
     loop = ToolLoop(
         request,
         {tool.name: tool for tool in map(checked_tool, chosen.tools)},
         chosen.max_turns,
-        opt.function(given, "on-tool-call"),
-        opt.function(given, "on-text"),
-        parallel_tools(given) or chosen.parallel,
+        opt.function(settings, "on-tool-call"),
+        opt.function(settings, "on-text"),
+        parallel_tools(settings) or chosen.parallel,
         chosen.name,
     )
     try:
         text = loop.run()
     except BaseException:
-        _tell_partial(loop, given)
+        _tell_partial(loop, settings)
         raise
     if thread is not None:
         thread.append("agent/run", [said, *([Message("assistant", text)] if text else [])])

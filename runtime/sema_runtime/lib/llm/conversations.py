@@ -43,10 +43,10 @@ def conversation_new(options: Any = None) -> Conversation:
     """
     from sema_runtime.support.options import options_map
 
-    given = options_map(options)
-    model = given.lookup(keyword("model"))
+    settings = options_map(options)
+    model = settings.lookup(keyword("model"))
     metadata = {
-        key.name: display(value) for key, value in given.pairs() if isinstance(key, Keyword) and key.name != "model"
+        key.name: display(value) for key, value in settings.pairs() if isinstance(key, Keyword) and key.name != "model"
     }
     return Conversation((), model if isinstance(model, str) else "", metadata)
 
@@ -78,9 +78,9 @@ def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conve
 
     talk = _of(conversation)
     said = Message("user", display(text))
-    given = opt.options_map(options)
-    made = request([*_sendable(talk.messages), said], given, SAY_OPTIONS)
-    return _answered(talk, said, made, opt.function(given, "on-text"))
+    settings = opt.options_map(options)
+    asked = request([*_sendable(talk.messages), said], settings, SAY_OPTIONS)
+    return _answered(talk, said, asked, opt.function(settings, "on-text"))
 
 
 @builtin("conversation/say-as", cap="llm")
@@ -97,10 +97,10 @@ def conversation_say_as(conversation: Any, system: Any, text: Any, options: Any 
     instructions = _instructions(system)
     said = Message("user", display(text))
     sent = [message for message in _sendable(talk.messages) if message.role != "system"]
-    given = opt.options_map(options)
-    made = request([*sent, said], given, SAY_OPTIONS - {"system"})
-    made.system = instructions
-    return _answered(talk, said, made, opt.function(given, "on-text"))
+    settings = opt.options_map(options)
+    asked = request([*sent, said], settings, SAY_OPTIONS - {"system"})
+    asked.system = instructions
+    return _answered(talk, said, asked, opt.function(settings, "on-text"))
 
 
 def _sendable(messages: tuple[Message, ...]) -> list[Message]:
@@ -131,13 +131,13 @@ def _answered(
 def _with_usage(metadata: dict[str, str], reply: Reply) -> dict[str, str]:
     from sema_runtime.llm.budgets.pricing import cost
 
-    made = dict(metadata)
-    made[PROMPT_TOKENS] = str(_count(metadata, PROMPT_TOKENS) + reply.usage.prompt)
-    made[COMPLETION_TOKENS] = str(_count(metadata, COMPLETION_TOKENS) + reply.usage.completion)
+    updated = dict(metadata)
+    updated[PROMPT_TOKENS] = str(_count(metadata, PROMPT_TOKENS) + reply.usage.prompt)
+    updated[COMPLETION_TOKENS] = str(_count(metadata, COMPLETION_TOKENS) + reply.usage.completion)
     spent = cost(reply.model, "", reply.usage.prompt, reply.usage.completion)
     if spent is not None:
-        made[COST] = str((_spent(metadata) or 0.0) + spent)
-    return made
+        updated[COST] = str((_spent(metadata) or 0.0) + spent)
+    return updated
 
 
 # Usage stands in the metadata as text, where a program may have put anything
@@ -254,14 +254,14 @@ def conversation_stats(conversation: Any) -> Map:
     prompt = _count(talk.metadata, PROMPT_TOKENS)
     completion = _count(talk.metadata, COMPLETION_TOKENS)
     tokens = {"prompt": prompt, "completion": completion, "total": prompt + completion}
-    made = {
+    counts = {
         "messages": len(talk.messages),
         "turns": conversation_turns(talk),
         "tokens": Map({keyword(name): value for name, value in tokens.items()}),
         "cost": conversation_cost(talk),
         "models": conversation_models_used(talk),
     }
-    return Map({keyword(name): value for name, value in made.items()})
+    return Map({keyword(name): value for name, value in counts.items()})
 
 
 @builtin("conversation/find")

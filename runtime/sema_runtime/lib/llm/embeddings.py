@@ -42,13 +42,13 @@ def llm_embed(text: Any, options: Any = None) -> Any:
     from sema_runtime.support import options as opt
     from sema_runtime.values.printer import to_text
 
-    given = opt.options_map(options)
-    model, timeout = opt.text(given, "model") or "", opt.integer(given, "timeout")
+    settings = opt.options_map(options)
+    model, timeout = opt.text(settings, "model") or "", opt.integer(settings, "timeout")
     if isinstance(text, str):
         return embed(EmbedRequest([text], model, timeout))[0]
     if not is_sequence(text):
         type_error("string or list", text)
-    texts = [one if isinstance(one, str) else to_text(one) for one in text]
+    texts = [item if isinstance(item, str) else to_text(item) for item in text]
     return List(embed(EmbedRequest(texts, model, timeout)))
 
 
@@ -71,22 +71,22 @@ def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
         type_error("string query", query)
     if not is_sequence(documents):
         type_error("list of strings", documents)
-    for one in documents:
-        if not isinstance(one, str):
-            type_error("string document", one)
-    given = opt.options_map(options)
-    top = opt.integer(given, "top-k")
+    for document in documents:
+        if not isinstance(document, str):
+            type_error("string document", document)
+    settings = opt.options_map(options)
+    top = opt.integer(settings, "top-k")
     request = RerankRequest(
         query,
         list(documents),
-        opt.text(given, "model") or "",
+        opt.text(settings, "model") or "",
         top if top is None or top >= 0 else None,
-        opt.name_or_text(given, "provider"),
-        opt.integer(given, "timeout"),
+        opt.name_or_text(settings, "provider"),
+        opt.integer(settings, "timeout"),
     )
     names = keyword("index"), keyword("score"), keyword("document")
     ranked = [(index, score, documents[index]) for index, score in rerank(request)]
-    return List([Map(dict(zip(names, one, strict=True))) for one in ranked])
+    return List([Map(dict(zip(names, document, strict=True))) for document in ranked])
 
 
 # Similarity
@@ -125,10 +125,10 @@ def _same_length(what: str, a: Any, b: Any) -> None:
 
 
 def _floats(values: Any) -> list[float]:
-    for one in values:
-        if not _is_number(one):
-            type_error("number", one)
-    return [float(one) for one in values]
+    for value in values:
+        if not _is_number(value):
+            type_error("number", value)
+    return [float(value) for value in values]
 
 
 def _is_number(value: Any) -> bool:
@@ -191,9 +191,9 @@ def embedding_from_list(numbers: Any) -> bytes:
 
     if not is_sequence(numbers):
         type_error("list or vector", numbers)
-    for index, one in enumerate(numbers):
-        if not _is_number(one):
-            raise SemaError(f"embedding/list->embedding: element {index} is {type_name(one)}, expected number")
+    for index, number in enumerate(numbers):
+        if not _is_number(number):
+            raise SemaError(f"embedding/list->embedding: element {index} is {type_name(number)}, expected number")
     return packed(numbers)
 
 
@@ -260,9 +260,9 @@ def vector_normalize(v: Any) -> bytes:
 def _both(function: str, a: Any, b: Any) -> Vectors:
     from sema_runtime.llm.embeddings.vectors import unpacked
 
-    for one in (a, b):
-        if not isinstance(one, bytes | bytearray):
-            type_error("bytevector", one)
+    for vector in (a, b):
+        if not isinstance(vector, bytes | bytearray):
+            type_error("bytevector", vector)
     if len(a) != len(b):
         raise SemaError(f"{function}: length mismatch ({len(a) // SIZE} vs {len(b) // SIZE})")
     if not a or len(a) % SIZE:

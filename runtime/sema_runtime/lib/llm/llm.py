@@ -36,12 +36,12 @@ def llm_complete(prompt: Any, options: Any = None) -> str:
     from sema_runtime.llm.requests import prompt_request, text_request
     from sema_runtime.support.options import options_map
 
-    given = options_map(options)
+    settings = options_map(options)
     if isinstance(prompt, Prompt):
-        return complete(prompt_request(prompt, given)).content
+        return complete(prompt_request(prompt, settings)).content
     if not isinstance(prompt, str):
         type_error("string or prompt", prompt)
-    return complete(text_request(prompt, given)).content
+    return complete(text_request(prompt, settings)).content
 
 
 @builtin("llm/send", returns="string", cap="llm")
@@ -78,17 +78,17 @@ def llm_chat(messages: Any, options: Any = None) -> str:
     from sema_runtime.llm.tools.tool import tools_in
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    made = request(chat_messages(messages), given)
-    made.strict_tools = opt.is_native("llm/chat", given)
-    tools = tools_in(given.lookup(keyword("tools")))
-    if not tools or opt.name_or_text(given, "tool-mode") == "none":
-        return complete(made).content
-    rounds = opt.integer(given, "max-tool-rounds")
+    settings = opt.options_map(options)
+    asked = request(chat_messages(messages), settings)
+    asked.strict_tools = opt.is_native("llm/chat", settings)
+    tools = tools_in(settings.lookup(keyword("tools")))
+    if not tools or opt.name_or_text(settings, "tool-mode") == "none":
+        return complete(asked).content
+    rounds = opt.integer(settings, "max-tool-rounds")
     by_name = {tool.name: tool for tool in tools}
     limit = DEFAULT_TURNS if rounds is None else rounds
-    on_tool_call = opt.function(given, "on-tool-call")
-    return ToolLoop(made, by_name, limit, on_tool_call, parallel=parallel_tools(given) or 1).run()
+    on_tool_call = opt.function(settings, "on-tool-call")
+    return ToolLoop(asked, by_name, limit, on_tool_call, parallel=parallel_tools(settings) or 1).run()
 
 
 @builtin("llm/stream", returns="string", cap="llm", arity=(1, 3))
@@ -104,18 +104,18 @@ def llm_stream(prompt: Any, *rest: Any) -> str:
     from sema_runtime.llm.requests import STREAM_OPTIONS, request
     from sema_runtime.support.options import options_map
 
-    callback = next((one for one in rest if callable(one) and not isinstance(one, Keyword)), None)
-    options = next((one for one in rest if isinstance(one, Map | dict)), None)
-    for one in rest:
-        if one is not callback and one is not options and one is not None:
-            type_error("function or options map", one)
-    made = request(_stream_messages(prompt), options_map(options), STREAM_OPTIONS)
+    callback = next((argument for argument in rest if callable(argument) and not isinstance(argument, Keyword)), None)
+    options = next((argument for argument in rest if isinstance(argument, Map | dict)), None)
+    for argument in rest:
+        if argument is not callback and argument is not options and argument is not None:
+            type_error("function or options map", argument)
+    asked = request(_stream_messages(prompt), options_map(options), STREAM_OPTIONS)
     if callback is not None:
-        return stream(made, callback).content
+        return stream(asked, callback).content
     from sema_runtime.lib.language.output import display, newline
     from sema_runtime.support.visible import at_terminal
 
-    text = stream(made, lambda piece: display(at_terminal(piece))).content
+    text = stream(asked, lambda piece: display(at_terminal(piece))).content
     newline()
     return text
 
@@ -168,8 +168,8 @@ def _batch_requests(prompts: Any, options: Any) -> list[Request]:
 
     if not is_sequence(prompts):
         type_error("list or vector", prompts)
-    given = options_map(options)
-    return [text_request(display(prompt), given, BATCH_OPTIONS) for prompt in prompts]
+    settings = options_map(options)
+    return [text_request(display(prompt), settings, BATCH_OPTIONS) for prompt in prompts]
 
 
 @builtin("llm/token-count", returns="int", pure=True)

@@ -20,7 +20,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     become text."""
     if not isinstance(value, Map | dict):
         return {}
-    return {_name(key): _attribute(one) for key, one in value.items() if isinstance(key, Keyword | str)}
+    return {_name(key): _attribute(item) for key, item in value.items() if isinstance(key, Keyword | str)}
 
 
 def _name(value: Keyword | str) -> str:
@@ -86,7 +86,7 @@ def otel_configure(settings: Any) -> bool:
 
     file, endpoint = opt.text(settings, "file") or "", opt.name_or_text(settings, "endpoint") or ""
     _check_allowed(file, endpoint)
-    given: dict[str, Any] = {
+    named: dict[str, Any] = {
         "protocol": opt.name_or_text(settings, "protocol"),
         "service": opt.name_or_text(settings, "service-name") or opt.name_or_text(settings, "service"),
         "environment": opt.name_or_text(settings, "environment") or opt.name_or_text(settings, "env"),
@@ -98,7 +98,7 @@ def otel_configure(settings: Any) -> bool:
         otlp=bool(endpoint),
         endpoint=endpoint,
         headers=_headers(settings),
-        **{name: value for name, value in given.items() if value},
+        **{name: value for name, value in named.items() if value},
     )
     if settings.lookup(keyword("capture-content")) is not None:
         chosen.capture = settings.lookup(keyword("capture-content")) is True
@@ -133,20 +133,20 @@ def _headers(settings: Map) -> dict[str, str]:
     from sema_runtime.values.printer import display
 
     key = opt.text(settings, "key")
-    found = {"Authorization": f"Bearer {key}"} if key is not None else {}
+    fields = {"Authorization": f"Bearer {key}"} if key is not None else {}
     headers = settings.lookup(keyword("headers"))
     if isinstance(headers, str):
         parts = [part.partition("=") for part in headers.split(",") if part.strip()]
-        found |= {name.strip(): value.strip() for name, _, value in parts}
+        fields |= {name.strip(): value.strip() for name, _, value in parts}
     elif isinstance(headers, Map):
-        found |= {_name(name): display(value) for name, value in headers.items() if isinstance(name, Keyword | str)}
-    for name, value in found.items():
+        fields |= {_name(name): display(value) for name, value in headers.items() if isinstance(name, Keyword | str)}
+    for name, value in fields.items():
         if not name or not (name + value).isascii() or not (name + value).isprintable():
             raise SemaError(
                 f"otel/configure: the header '{name}' can't be sent",
                 hint="names and values are printable ASCII on one line",
             )
-    return found
+    return fields
 
 
 # Spans
@@ -174,8 +174,8 @@ def otel_llm_span(settings: Any, thunk: Any) -> Any:
     (otel/llm-span {:model "m-1" :provider "acme"}
       (fn () (otel/llm-usage {:input-tokens 9 :output-tokens 2}) "hi")) => "hi"
     """
-    given = _attributes(settings)
-    model, provider, operation = (_popped(given, name) for name in ("model", "provider", "operation"))
+    named = _attributes(settings)
+    model, provider, operation = (_popped(named, name) for name in ("model", "provider", "operation"))
     operation = operation or "chat"
     if telemetry.tracer() is None:
         return _within(operation, "llm", thunk, {})
@@ -188,7 +188,7 @@ def otel_llm_span(settings: Any, thunk: Any) -> Any:
         "gen_ai.request.model": model or None,
     }
     dispatch = _compat().dispatch(operation, provider, model)
-    return _within(operation, "llm", thunk, {**attributes, **given, **dispatch}, CLIENT)
+    return _within(operation, "llm", thunk, {**attributes, **named, **dispatch}, CLIENT)
 
 
 def _popped(attributes: dict[str, Any], name: str) -> str:
@@ -322,9 +322,9 @@ def otel_llm_usage(usage: Any) -> None:
     from sema_runtime.llm.messages import Usage
     from sema_runtime.support import options as opt
 
-    given = usage if isinstance(usage, Map) else Map()
-    tokens = (max(0, opt.integer(given, name) or 0) for name in ("input-tokens", "output-tokens"))
-    used, cost = Usage(*tokens), opt.number(given, "cost-usd")
+    counts = usage if isinstance(usage, Map) else Map()
+    tokens = (max(0, opt.integer(counts, name) or 0) for name in ("input-tokens", "output-tokens"))
+    used, cost = Usage(*tokens), opt.number(counts, "cost-usd")
     _update(
         {
             "gen_ai.usage.input_tokens": used.prompt,

@@ -158,7 +158,7 @@ def prompt_append(prompt: Any, *more: Any) -> Prompt:
 
     (prompt/append (prompt (system "s")) (prompt (user "u"))) => <prompt 2 messages>
     """
-    return Prompt(tuple(message for one in (prompt, *more) for message in prompt_of(one).messages))
+    return Prompt(tuple(message for part in (prompt, *more) for message in prompt_of(part).messages))
 
 
 @builtin("prompt/set-system", pure=True)
@@ -184,7 +184,10 @@ def prompt_fill(prompt: Any, values: Any) -> Prompt:
     if type(values) is not Map:
         type_error("map", values)
     return Prompt(
-        tuple(Message(one.role, filled(one.content, values), one.images) for one in prompt_of(prompt).messages)
+        tuple(
+            Message(message.role, filled(message.content, values), message.images)
+            for message in prompt_of(prompt).messages
+        )
     )
 
 
@@ -224,27 +227,27 @@ def prompt_render(template: Any, values: Any) -> str:
 
 def pieces(text: str) -> list[tuple[str, str | None]]:
     """(text before, slot name) for each {{slot}}, then (the rest, None)."""
-    found: list[tuple[str, str | None]] = []
+    parts: list[tuple[str, str | None]] = []
     begun = 0
     while True:
         opening = text.find("{{", begun)
         closing = text.find("}}", opening + 2) if opening >= 0 else -1
         if closing < 0:
-            found.append((text[begun:], None))
-            return found
-        found.append((text[begun:opening], text[opening + 2 : closing]))
+            parts.append((text[begun:], None))
+            return parts
+        parts.append((text[begun:opening], text[opening + 2 : closing]))
         begun = closing + 2
 
 
 def filled(text: str, values: Map) -> str:
     """The text with its {{slots}} replaced from a map with keyword keys."""
-    made = []
+    parts = []
     for before, name in pieces(text):
-        made.append(before)
+        parts.append(before)
         if name is not None:
             known = values.has(keyword(name))
-            made.append(display(values.lookup(keyword(name))) if known else "{{" + name + "}}")
-    return "".join(made)
+            parts.append(display(values.lookup(keyword(name))) if known else "{{" + name + "}}")
+    return "".join(parts)
 
 
 # Prompts as sets of messages; role and text say whether two are the same

@@ -37,10 +37,10 @@ def llm_configure(name: Any, options: Any) -> None:
 
     if not isinstance(name, Keyword):
         type_error("keyword", name)
-    given = opt.options_map(options)
-    base_url = opt.text(given, "base-url") or (opt.text(given, "host") if name.name == "ollama" else None) or ""
+    settings = opt.options_map(options)
+    base_url = opt.text(settings, "base-url") or (opt.text(settings, "host") if name.name == "ollama" else None) or ""
     _check_host(base_url)
-    api_key, model = opt.text(given, "api-key") or "", opt.text(given, "default-model") or ""
+    api_key, model = opt.text(settings, "api-key") or "", opt.text(settings, "default-model") or ""
     if name.name in CHATLESS:
         configure_embeddings(registry(), name.name, api_key, base_url, model or CONFIGURED_MODELS.get(name.name, ""))
     else:
@@ -88,15 +88,15 @@ def llm_configure_embeddings(name: Any, options: Any) -> None:
         type_error("keyword", name)
     if not isinstance(options, Map | dict):
         type_error("map", options)
-    given = opt.options_map(options)
-    base_url = opt.text(given, "base-url") or opt.text(given, "host") or ""
+    settings = opt.options_map(options)
+    base_url = opt.text(settings, "base-url") or opt.text(settings, "host") or ""
     _check_host(base_url)
-    path = opt.text(given, "path") or ""
+    path = opt.text(settings, "path") or ""
     if path:
         require("llm/configure-embeddings", "fs-read")
         checked("llm/configure-embeddings", path)
-    model = opt.text(given, "default-model") or opt.text(given, "model") or ""
-    configure_embeddings(registry(), name.name, opt.text(given, "api-key") or "", base_url, model, path)
+    model = opt.text(settings, "default-model") or opt.text(settings, "model") or ""
+    configure_embeddings(registry(), name.name, opt.text(settings, "api-key") or "", base_url, model, path)
 
 
 @builtin("llm/define-provider", returns="keyword")
@@ -117,13 +117,13 @@ def llm_define_provider(name: Any, options: Any) -> Keyword:
 
     if not isinstance(name, Keyword):
         type_error("keyword", name)
-    given = opt.options_map(options)
-    complete, embed, rank = (_function(given, key) for key in ("complete", "embed", "rerank"))
+    settings = opt.options_map(options)
+    complete, embed, rank = (_function(settings, key) for key in ("complete", "embed", "rerank"))
     if complete is None and embed is None and rank is None:
         raise SemaError("llm/define-provider requires :complete function")
-    model = opt.text(given, "default-model") or "default"
-    made = Provider(name.name, "sema" if complete else "embeddings", default_model=model, function=complete)
-    registry().define(made, embed, rank)
+    model = opt.text(settings, "default-model") or "default"
+    provider = Provider(name.name, "sema" if complete else "embeddings", default_model=model, function=complete)
+    registry().define(provider, embed, rank)
     return name
 
 
@@ -131,10 +131,10 @@ def _function(options: Map, key: str) -> Any:
     """The function under a key, None without one."""
     from sema_runtime.support.options import is_function
 
-    found = options.lookup(keyword(key))
-    if found is not None and not is_function(found):
-        type_error("function", found)
-    return found
+    function = options.lookup(keyword(key))
+    if function is not None and not is_function(function):
+        type_error("function", function)
+    return function
 
 
 @builtin("llm/auto-configure", returns="keyword|nil", arity=(0, -1))

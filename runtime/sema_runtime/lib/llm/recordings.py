@@ -46,9 +46,9 @@ def llm_cache_key(text: Any, options: Any = None) -> str:
 
     if not isinstance(text, str):
         type_error("string", text)
-    given = opt.options_map(options)
-    model = opt.text(given, "model") or ""
-    return cache.key(model, opt.number(given, "temperature"), opt.text(given, "system"), [Message("user", text)])
+    settings = opt.options_map(options)
+    model = opt.text(settings, "model") or ""
+    return cache.key(model, opt.number(settings, "temperature"), opt.text(settings, "system"), [Message("user", text)])
 
 
 @builtin("llm/cache-stats", returns="map")

@@ -40,12 +40,12 @@ def llm_with_budget(options: Any, thunk: Any) -> Any:
     from sema_runtime.llm.budgets import budget
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    cost, tokens = opt.number(given, "max-cost-usd"), opt.integer(given, "max-tokens")
+    settings = opt.options_map(options)
+    cost, tokens = opt.number(settings, "max-cost-usd"), opt.integer(settings, "max-tokens")
     if cost is None and tokens is None:
         raise SemaError("llm/with-budget: requires at least :max-cost-usd or :max-tokens")
-    pre_gate = given.lookup(keyword("on-stream")) is keyword("pre-gate")
-    frame = budget.inner(cost, tokens, pre_gate, opt.truthy(given, "reserve", False))
+    pre_gate = settings.lookup(keyword("on-stream")) is keyword("pre-gate")
+    frame = budget.inner(cost, tokens, pre_gate, opt.truthy(settings, "reserve", False))
     return within(budget.scope, frame, thunk)
 
 
@@ -88,20 +88,20 @@ def llm_budget_remaining() -> Map | None:
     from sema_runtime.llm.budgets import budget
 
     frame = budget.current()
-    made: dict[Any, Any] = {}
+    remaining: dict[Any, Any] = {}
     if frame.max_cost_usd is not None:
-        made[keyword("limit")] = frame.max_cost_usd
-        made[keyword("spent")] = frame.spent_usd
-        made[keyword("remaining")] = frame.max_cost_usd - frame.spent_usd
+        remaining[keyword("limit")] = frame.max_cost_usd
+        remaining[keyword("spent")] = frame.spent_usd
+        remaining[keyword("remaining")] = frame.max_cost_usd - frame.spent_usd
     if frame.max_tokens is not None:
-        made[keyword("token-limit")] = frame.max_tokens
-        made[keyword("tokens-spent")] = frame.spent_tokens
-        made[keyword("tokens-remaining")] = max(0, frame.max_tokens - frame.spent_tokens)
+        remaining[keyword("token-limit")] = frame.max_tokens
+        remaining[keyword("tokens-spent")] = frame.spent_tokens
+        remaining[keyword("tokens-remaining")] = max(0, frame.max_tokens - frame.spent_tokens)
     if frame.reserve and frame.max_cost_usd is not None:
-        made[keyword("reserved")] = frame.held_units / budget.UNITS
+        remaining[keyword("reserved")] = frame.held_units / budget.UNITS
     if frame.reserve and frame.max_tokens is not None:
-        made[keyword("tokens-reserved")] = frame.held_tokens
-    return Map(made) if made else None
+        remaining[keyword("tokens-reserved")] = frame.held_tokens
+    return Map(remaining) if remaining else None
 
 
 # Providers in turn, calls at a distance

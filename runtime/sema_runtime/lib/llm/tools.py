@@ -110,9 +110,9 @@ def py_tool(function: Any, options: Any = None) -> Tool:
     from sema_runtime.llm.tools.python_functions import python_tool
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    name, description = opt.name_or_text(given, "name"), opt.text(given, "description")
-    return python_tool(function, name, description, opt.truthy(given, "thread", False))
+    settings = opt.options_map(options)
+    name, description = opt.name_or_text(settings, "name"), opt.text(settings, "description")
+    return python_tool(function, name, description, opt.truthy(settings, "thread", False))
 
 
 @builtin("tool?", returns="bool", pure=True)

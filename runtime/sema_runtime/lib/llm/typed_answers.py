@@ -26,16 +26,16 @@ def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
     from sema_runtime.llm.requests import TYPED_OPTIONS, request
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    retries = opt.integer(given, "retries")
+    settings = opt.options_map(options)
+    retries = opt.integer(settings, "retries")
     return extract(
         schema,
         string_of(text),
-        request([], given, TYPED_OPTIONS),
-        opt.truthy(given, "validate", True),
+        request([], settings, TYPED_OPTIONS),
+        opt.truthy(settings, "validate", True),
         2 if retries is None else retries,
-        opt.truthy(given, "reask?", True),
-        opt.is_native("llm/extract", given),
+        opt.truthy(settings, "reask?", True),
+        opt.is_native("llm/extract", settings),
     )
 
 
@@ -54,10 +54,10 @@ def llm_extract_from_image(schema: Any, source: Any, options: Any = None) -> Any
     from sema_runtime.llm.requests import TYPED_OPTIONS, request
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    native = opt.is_native("llm/extract-from-image", given)
+    settings = opt.options_map(options)
+    native = opt.is_native("llm/extract-from-image", settings)
     image = picture("llm/extract-from-image", source)
-    return extract_from_image(schema, image, request([], given, TYPED_OPTIONS), native)
+    return extract_from_image(schema, image, request([], settings, TYPED_OPTIONS), native)
 
 
 @builtin("llm/classify", returns="keyword|string", cap="llm")
@@ -88,12 +88,12 @@ def llm_summarize(text: Any, options: Any = None) -> str:
     from sema_runtime.llm.requests import TYPED_OPTIONS, request
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
+    settings = opt.options_map(options)
     return summarize(
         string_of(text),
-        request([], given, TYPED_OPTIONS),
-        opt.integer(given, "max-length"),
-        opt.name_or_text(given, "style") or "",
+        request([], settings, TYPED_OPTIONS),
+        opt.integer(settings, "max-length"),
+        opt.name_or_text(settings, "style") or "",
     )
 
 

@@ -40,11 +40,11 @@ def llm_last_usage() -> Map | None:
     last = usage.last()
     if last is None:
         return None
-    made = _usage_map(last.usage)
-    made[keyword("model")] = last.model
+    fields = _usage_map(last.usage)
+    fields[keyword("model")] = last.model
     if last.cost_usd is not None:
-        made[keyword("cost-usd")] = last.cost_usd
-    return Map(made)
+        fields[keyword("cost-usd")] = last.cost_usd
+    return Map(fields)
 
 
 @builtin("llm/session-usage", returns="map")
@@ -57,9 +57,9 @@ def llm_session_usage() -> Map:
     """
     from sema_runtime.llm.budgets import usage
 
-    made = _usage_map(usage.session.usage)
-    made[keyword("cost-usd")] = usage.session.cost_usd
-    return Map(made)
+    fields = _usage_map(usage.session.usage)
+    fields[keyword("cost-usd")] = usage.session.cost_usd
+    return Map(fields)
 
 
 @builtin("llm/reset-usage", returns="nil")
@@ -123,7 +123,7 @@ def llm_last_call() -> Map | None:
     call = calls.last()
     if call is None:
         return None
-    made = {
+    fields = {
         keyword("operation"): keyword(call.operation),
         keyword("provider"): keyword(call.provider),
         keyword("model"): call.model,
@@ -133,23 +133,23 @@ def llm_last_call() -> Map | None:
         keyword("attempts"): List([_attempt_map(attempt) for attempt in call.attempts]),
     }
     if call.cost_usd is not None:
-        made[keyword("cost-usd")] = call.cost_usd
+        fields[keyword("cost-usd")] = call.cost_usd
     if call.error is not None:
-        made[keyword("error")] = _words(call.error)
-    return Map(made)
+        fields[keyword("error")] = _words(call.error)
+    return Map(fields)
 
 
 def _attempt_map(attempt: Attempt) -> Map:
-    made = {
+    fields = {
         keyword("provider"): keyword(attempt.provider),
         keyword("model"): attempt.model,
         keyword("ms"): (attempt.ended - attempt.started) // 1_000_000,
     }
     if attempt.error is not None:
-        made[keyword("error")] = _words(attempt.error)
+        fields[keyword("error")] = _words(attempt.error)
     if attempt.wait_ms:
-        made[keyword("wait-ms")] = round(attempt.wait_ms)
-    return Map(made)
+        fields[keyword("wait-ms")] = round(attempt.wait_ms)
+    return Map(fields)
 
 
 def _words(error: BaseException) -> str:

@@ -24,14 +24,14 @@ stores: dict[str, VectorStore] = {}
 
 
 def _store(name: Any) -> VectorStore:
-    found = stores.get(text_of(name))
-    if found is None:
+    store = stores.get(text_of(name))
+    if store is None:
         known = ", ".join(sorted(stores))
         raise SemaError(
             f"vector store '{name}' not found",
             f"the stores are: {known}" if known else "make it with vector-store/create or vector-store/open",
         )
-    return found
+    return store
 
 
 def _bytes(value: Any) -> bytes:
@@ -90,10 +90,12 @@ def vector_store_search(name: Any, query: Any, k: Any) -> List:
     if k < 0:
         raise SemaError(f"vector-store/search: expected a non-negative number of results, got {k}")
     with telemetry.retrieval(len(wanted) // 8, k) as span:
-        found = _store(name).search(wanted, k)
-        span.returned(found)
+        matches = _store(name).search(wanted, k)
+        span.returned(matches)
     names = keyword("id"), keyword("score"), keyword("metadata")
-    return List([Map(dict(zip(names, (one.id, score, one.metadata), strict=True))) for one, score in found])
+    return List(
+        [Map(dict(zip(names, (document.id, score, document.metadata), strict=True))) for document, score in matches]
+    )
 
 
 @builtin("vector-store/delete", returns="bool")
@@ -174,11 +176,11 @@ def vector_store_open(name: Any, path: Any) -> str:
     from sema_runtime.tasks import background
 
     text_of(name)
-    found = checked("vector-store/open", path)
-    made = VectorStore(found)
-    for document in background.run(lambda _: _read(found)):
-        made.add(document)
-    stores[name] = made
+    target = checked("vector-store/open", path)
+    store = VectorStore(target)
+    for document in background.run(lambda _: _read(target)):
+        store.add(document)
+    stores[name] = store
     return str(name)
 
 

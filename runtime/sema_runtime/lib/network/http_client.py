@@ -119,9 +119,9 @@ def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
         options, handler = None, options
     if not callable(handler):
         type_error("function", handler)
-    given = options_map(options)
-    method = _method(given.lookup(keyword("method"), "GET"))
-    request = _request(method, url, given, given.lookup(keyword("body")))
+    settings = options_map(options)
+    method = _method(settings.lookup(keyword("method"), "GET"))
+    request = _request(method, url, settings, settings.lookup(keyword("body")))
     if not any(name.lower() == "accept" for name, _ in request.headers):
         request = request._replace(headers=[*request.headers, ("accept", "text/event-stream")])
     return _Events(request).run(handler)
@@ -133,10 +133,10 @@ def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
 def _method(method: Any) -> str:
     from sema_runtime.net.http import METHOD_CHARACTERS
 
-    found = text_of(method).upper()
-    if not found or not METHOD_CHARACTERS.issuperset(found):
-        raise SemaError(f"http: invalid method {found}")
-    return found
+    name = text_of(method).upper()
+    if not name or not METHOD_CHARACTERS.issuperset(name):
+        raise SemaError(f"http: invalid method {name}")
+    return name
 
 
 def _reply_to(method: str, url: Any, options: Any, body: Any = None) -> Map:
@@ -144,9 +144,9 @@ def _reply_to(method: str, url: Any, options: Any, body: Any = None) -> Map:
     from sema_runtime.net.http import fetch
     from sema_runtime.tasks import suspend
 
-    given = options_map(options)
-    request = _request(method, url, given, body)
-    as_bytes = _wants_bytes(given)
+    settings = options_map(options)
+    request = _request(method, url, settings, body)
+    as_bytes = _wants_bytes(settings)
     try:
         reply: Reply = suspend(fetch(request))
     except Failure as failure:
@@ -195,27 +195,27 @@ def _content(body: Any) -> tuple[bytes | None, str]:
 
 def _parts(options: Map) -> list[Part] | None:
     """The parts of a form, None without :multipart."""
-    given = options.lookup(keyword("multipart"))
-    if given is None:
+    parts = options.lookup(keyword("multipart"))
+    if parts is None:
         return None
-    if not isinstance(given, (List, tuple, list)):
+    if not isinstance(parts, (List, tuple, list)):
         raise SemaError("http: :multipart must be a list of part maps")
-    return [_part(one) for one in given]
+    return [_part(part) for part in parts]
 
 
-def _part(given: Any) -> Part:
+def _part(part: Any) -> Part:
     from sema_runtime.net.http import Part
 
-    if not isinstance(given, Map):
+    if not isinstance(part, Map):
         raise SemaError("http: each :multipart part must be a map")
-    name, content = given.lookup(keyword("name")), given.lookup(keyword("content"))
+    name, content = part.lookup(keyword("name")), part.lookup(keyword("content"))
     if not isinstance(name, str):
         raise SemaError("http: a :multipart part is missing :name")
     if content is None:
         raise SemaError(f"http: :multipart part '{name}' is missing :content")
     if not isinstance(content, (str, bytes, bytearray)):
         raise SemaError(f"http: :multipart part '{name}' :content must be a string or bytevector")
-    filename, kind = given.lookup(keyword("filename")), given.lookup(keyword("content-type"))
+    filename, kind = part.lookup(keyword("filename")), part.lookup(keyword("content-type"))
     if isinstance(kind, str) and not ("/" in kind and kind.isascii() and kind.isprintable()):
         raise SemaError(f"http: invalid :content-type '{kind}': expected type/subtype")
     return Part(

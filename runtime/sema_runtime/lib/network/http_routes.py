@@ -55,18 +55,18 @@ class Route:
         """What the pattern captures of the segments of a path; None when they don't match."""
         if len(path) != len(self.segments) and self.segments[-1] != "*":
             return None
-        found: dict[str, str] = {}
+        params: dict[str, str] = {}
         for position, segment in enumerate(self.segments):
             if segment == "*":
-                found["*"] = "/".join(path[position:]).lstrip("/")
-                return found
+                params["*"] = "/".join(path[position:]).lstrip("/")
+                return params
             if position >= len(path):
                 return None
             if segment.startswith(":"):
-                found[segment[1:]] = path[position]
+                params[segment[1:]] = path[position]
             elif segment != path[position]:
                 return None
-        return found
+        return params
 
 
 def segments_of(path: str) -> list[str]:
@@ -92,7 +92,7 @@ def http_router(routes: Any) -> Callable[[Any], Any]:
      {:method :get :path "/users/42"}) => {:id "42"}
     (:status ((http/router []) {:method :get :path "/"})) => 404
     """
-    table = [_route(one) for one in _sequence(routes)]
+    table = [_route(row) for row in _sequence(routes)]
 
     def dispatch(request: Any) -> Any:
         if not isinstance(request, Map):
@@ -105,9 +105,9 @@ def http_router(routes: Any) -> Callable[[Any], Any]:
             kind = route.method
             if kind != method and kind != "any" and (kind not in ("ws", "static") or method not in READING):
                 continue
-            found = route.match(path)
-            if found is not None:
-                answer = _answer(route, request, found)
+            params = route.match(path)
+            if params is not None:
+                answer = _answer(route, request, params)
                 if answer is not None or kind != "static":
                     return answer
         return response(404, JSON_HEADERS, '"Not Found"')
@@ -126,12 +126,12 @@ def _bad_request(request: Map) -> NoReturn:
     raise AssertionError("nothing is wrong with the request")
 
 
-def _answer(route: Route, request: Map, found: dict[str, str]) -> Any:
+def _answer(route: Route, request: Map, matched: dict[str, str]) -> Any:
     if route.method == "static":
-        return static_file(route.handler, found.get("*", ""))
+        return static_file(route.handler, matched.get("*", ""))
     earlier = request.lookup(PARAMS)
-    if found or not isinstance(earlier, Map):
-        params = {keyword(name): value for name, value in found.items()}
+    if matched or not isinstance(earlier, Map):
+        params = {keyword(name): value for name, value in matched.items()}
         if isinstance(earlier, Map) and len(earlier):
             params = {**earlier.stable(), **params}
         entries = request.d.copy()  # as assoc, which would count them: that parses the body
@@ -164,12 +164,12 @@ def _sequence(value: Any) -> Sequence[Any]:
     return value
 
 
-def _route(given: Any) -> Route:
-    if not isinstance(given, (List, tuple, list)):
+def _route(row: Any) -> Route:
+    if not isinstance(row, (List, tuple, list)):
         raise SemaError("http/router: each route must be a vector [method path handler]")
-    if len(given) != 3:
+    if len(row) != 3:
         raise SemaError("http/router: each route must have exactly 3 elements [method path handler]")
-    method, pattern, handler = given
+    method, pattern, handler = row
     if type(method) is not Keyword:
         type_error("keyword", method)
     text_of(pattern)
@@ -222,8 +222,8 @@ def tools_to_routes(tools: Any) -> List:
     from sema_runtime.lib.llm.tools import tool_of
 
     routes: list[Any] = []
-    for given in _sequence(tools):
-        tool = tool_of(given)
+    for item in _sequence(tools):
+        tool = tool_of(item)
         path = f"/tools/{tool.name}"
         routes += [(POST, path, _caller(tool)), (GET, f"{path}/schema", _describer(tool))]
     return List(routes)

@@ -123,9 +123,9 @@ def ws_connect(url: Any, options: Any = None) -> WebSocket:
         raise SemaError(
             f"ws/connect: not a websocket URL: {shown_url(target)}", "the URL must start with ws:// or wss://"
         )
-    given = options_map(options)
-    attempt = _Attempt(target, given)
-    for number in range(_count(attempt.where, given, "retries", 0) + 1):
+    settings = options_map(options)
+    attempt = _Attempt(target, settings)
+    for number in range(_count(attempt.where, settings, "retries", 0) + 1):
         if number:
             attempt.back_off(number)
         socket = suspend(attempt.connected())
@@ -184,10 +184,10 @@ class _Attempt:
             raise IoError(f"{self.where}: {failure.reason}") from None
 
     def _subprotocols(self, options: Map) -> list[str]:
-        given = options.lookup(keyword("subprotocols"), ())
-        if not isinstance(given, (List, tuple, list)):
-            raise SemaError(f"{self.where}: :subprotocols must be a list of strings, got {to_text(given)}")
-        return [text_of(name) for name in given]
+        names = options.lookup(keyword("subprotocols"), ())
+        if not isinstance(names, (List, tuple, list)):
+            raise SemaError(f"{self.where}: :subprotocols must be a list of strings, got {to_text(names)}")
+        return [text_of(name) for name in names]
 
     def back_off(self, number: int) -> None:
         """Waits before another try."""
@@ -243,9 +243,9 @@ def _connector(connect: Any) -> Any:
             if isinstance(target, str):
                 after = parse_uri(target)
                 self.proxy = _proxy_of(after.host, after.port)
-                given = self.additional_headers
-                if given and (before.secure, before.host, before.port) != (after.secure, after.host, after.port):
-                    pairs = Headers(given).raw_items()
+                headers = self.additional_headers
+                if headers and (before.secure, before.host, before.port) != (after.secure, after.host, after.port):
+                    pairs = Headers(headers).raw_items()
                     self.additional_headers = [(name, text) for name, text in pairs if name.lower() in HARMLESS]
             return target
 
@@ -282,10 +282,10 @@ def ws_send(connection: Any, message: Any) -> None:
     """
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/send", connection)
-    if found.closed:
+    websocket = _websocket("ws/send", connection)
+    if websocket.closed:
         raise SemaError(f"ws/send: {CLOSED}")
-    suspend(_sent("ws/send", found.socket.send, _frame(message)))
+    suspend(_sent("ws/send", websocket.socket.send, _frame(message)))
 
 
 def _frame(message: Any) -> str | bytes:
@@ -335,15 +335,15 @@ def ws_ping(connection: Any, payload: Any = b"") -> None:
     """
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/ping", connection)
-    if found.closed:
+    websocket = _websocket("ws/ping", connection)
+    if websocket.closed:
         raise SemaError(f"ws/ping: {CLOSED}")
     if not isinstance(payload, (str, bytes, bytearray)):
         type_error("string or bytevector", payload, "ws/ping payload must be a string or bytevector")
     data = payload.encode() if isinstance(payload, str) else bytes(payload)
     if len(data) > MAX_PING:
         raise SemaError(f"ws/ping: a payload has at most {MAX_PING} bytes, got {len(data)}")
-    suspend(_sent("ws/ping", found.socket.ping, data))
+    suspend(_sent("ws/ping", websocket.socket.ping, data))
 
 
 @builtin("ws/recv", returns="map|nil", cap="network")
@@ -371,12 +371,12 @@ def ws_recv_timeout(connection: Any, milliseconds: Any) -> Map | Keyword | None:
     """
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/recv-timeout", connection)
+    websocket = _websocket("ws/recv-timeout", connection)
     if type(milliseconds) is not int:
         raise SemaTypeError(
             "int", type_name(milliseconds), "ws/recv-timeout: argument 2 is the timeout in milliseconds"
         )
-    received: Map | Keyword | None = suspend(_received_within(found, max(0, milliseconds) / 1000))
+    received: Map | Keyword | None = suspend(_received_within(websocket, max(0, milliseconds) / 1000))
     return received
 
 
@@ -437,8 +437,8 @@ def ws_is_connected(connection: Any) -> bool:
 
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/connected?", connection)
-    if not found.is_open():
+    websocket = _websocket("ws/connected?", connection)
+    if not websocket.is_open():
         return False
     suspend(asyncio.sleep(0))  # lets the connection hear of its end
-    return found.is_open()
+    return websocket.is_open()

@@ -197,7 +197,7 @@ def _combined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 def _is_foreign(*operands: Any) -> bool:
     """Whether a Python object that is no Sema value takes part; its own operators decide then."""
-    return any(type_name(one).startswith("python:") for one in operands)
+    return any(type_name(operand).startswith("python:") for operand in operands)
 
 
 def _before(a: Any, b: Any) -> Any:
@@ -223,8 +223,8 @@ def _same_number(a: Any, b: Any) -> bool:
 
 
 def _float_mod(a: Any, b: Any) -> float:
-    for one in (a, b):
-        if type(one) is not float and not is_int64(one):
+    for operand in (a, b):
+        if type(operand) is not float and not is_int64(operand):
             # One bad operand makes this an int operation: the first operand that is no int is named.
             type_error("integer", a if type(a) is not int else b)
     if b == 0 or a - a != 0:
@@ -338,9 +338,9 @@ def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
 
 
 def _check_order(left: Any, right: Any) -> NoReturn:
-    for one in (left, right):
-        if not NUMBERS[type(one)]:
-            type_error("number", one)
+    for operand in (left, right):
+        if not NUMBERS[type(operand)]:
+            type_error("number", operand)
     _refuse_order()
 
 
@@ -397,9 +397,9 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
         return first == second
     left = first
     for right in (second, *rest):
-        for one in (left, right):
-            if not NUMBERS[type(one)]:
-                type_error("number", one)
+        for operand in (left, right):
+            if not NUMBERS[type(operand)]:
+                type_error("number", operand)
         if not _same_number(left, right):
             return False
         left = right
@@ -444,7 +444,7 @@ def remainder(a: Any, b: Any) -> int:
 
 
 def _refuse_integers(function: str, a: Any, b: Any) -> NoReturn:
-    for one in (a, b):
-        if type(one) is not int:
-            type_error("integer", one)
+    for operand in (a, b):
+        if type(operand) is not int:
+            type_error("integer", operand)
     raise SemaError(f"{function}: division by zero", f"{function}: ensure the divisor is non-zero")

@@ -34,17 +34,17 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
             pass
     if not isinstance(text, str):
         type_error("string", text)
-    found = _decimal(text) if radix == 10 else None
-    if found is None:
+    number = _decimal(text) if radix == 10 else None
+    if number is None:
         from sema_runtime.lib.numbers.number_text import parse_number, parse_radix
 
-        found = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
-        found = False if found is None else found
+        number = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
+        number = False if number is None else number
     if radix == 10 and len(text) <= MEMO_LENGTH:
         if len(_recent) >= MEMO_SIZE:
             _recent.clear()
-        _recent[text] = found
-    return found
+        _recent[text] = number
+    return number
 
 
 def _decimal(text: str) -> int | float | None:
@@ -114,10 +114,10 @@ def int_(value: Any) -> int:
             return int(value)
         raise SemaError(f"int: cannot convert {shortest_text(value)} to an integer (not finite or out of i64 range)")
     if isinstance(value, str):
-        found = parse_int(value)
-        if found is None:
+        number = parse_int(value)
+        if number is None:
             raise SemaError(f"cannot convert '{value}' to int")
-        return found
+        return number
     if REALS[kind]:
         return int(value)
     type_error("number or string", value)
@@ -131,10 +131,10 @@ def float_(value: Any) -> float:
     (float 1/4) => 0.25
     """
     if isinstance(value, str):
-        found = parse_float(value)
-        if found is None:
+        number = parse_float(value)
+        if number is None:
             raise SemaError(f"cannot convert '{value}' to float")
-        return found
+        return number
     if not NUMBERS[type(value)]:
         type_error("number or string", value)
     if type(value) in COMPLEX:
@@ -149,10 +149,10 @@ def string_to_float(value: Any) -> float:
     (string->float "2.5") => 2.5
     """
     if isinstance(value, str):
-        found = parse_float(value)
-        if found is None:
+        number = parse_float(value)
+        if number is None:
             raise SemaError(f"cannot parse '{value}' as float")
-        return found
+        return number
     if type(value) is float or is_int64(value):
         return float(value)
     type_error("string or number", value)

@@ -340,19 +340,19 @@ def rationalize(number: Any, tolerance: Any) -> Any:
 
     (rationalize 3/10 1/10) => 1/3
     """
-    for one in (number, tolerance):
-        if not NUMBERS[type(one)]:
-            type_error("real", one)
-    for one in (number, tolerance):
-        if type(one) in COMPLEX:
-            type_error("real", one, "rationalize: complex numbers have no simplest-rational approximation")
+    for argument in (number, tolerance):
+        if not NUMBERS[type(argument)]:
+            type_error("real", argument)
+    for argument in (number, tolerance):
+        if type(argument) in COMPLEX:
+            type_error("real", argument, "rationalize: complex numbers have no simplest-rational approximation")
     if number - number != 0 or tolerance != tolerance:
         return number
     if tolerance in (INFINITY, -INFINITY):
         return 0.0
     centre, reach = ratio(number), abs(ratio(tolerance))
-    found = _simplest(centre - reach, centre + reach)
-    return to_float(found) if type(number) is float or type(tolerance) is float else rational(found)
+    fraction = _simplest(centre - reach, centre + reach)
+    return to_float(fraction) if type(number) is float or type(tolerance) is float else rational(fraction)
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
@@ -365,13 +365,13 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     while True:
         floor_of_low = math.floor(low)
         if floor_of_low == low or floor_of_low + 1 <= high:
-            found = ratio(math.ceil(low))
+            fraction = ratio(math.ceil(low))
             break
         whole.append(floor_of_low)
         low, high = 1 / (high - floor_of_low), 1 / (low - floor_of_low)
     for part in reversed(whole):
-        found = part + 1 / found
-    return found
+        fraction = part + 1 / fraction
+    return fraction
 
 
 # Complex numbers

@@ -49,10 +49,10 @@ def _decimal(token: str) -> Any:
         return float(token)
     if RATIO.fullmatch(token):
         return _ratio(token)
-    found = COMPLEX.fullmatch(token)
-    if found is None:
+    match = COMPLEX.fullmatch(token)
+    if match is None:
         return None
-    real, plus, imaginary = found.groups()
+    real, plus, imaginary = match.groups()
     return rectangular(_part(real) if real else 0, _part(plus or imaginary))
 
 
@@ -73,13 +73,13 @@ def _part(token: str) -> Any:
 
 def _prefixed(token: str) -> Any:
     """`#xff`, `#e1.5`, `#i1/2`, or a radix and an exactness prefix together."""
-    found = PREFIX.fullmatch(token)
-    if found is None:
+    match = PREFIX.fullmatch(token)
+    if match is None:
         return None
-    first, second, digits = found.groups()
-    prefixes = [one.lower() for one in (first, second) if one]
-    exactness = [one for one in prefixes if one in "ei"]
-    radix = [RADIXES[one] for one in prefixes if one in RADIXES]
+    first, second, digits = match.groups()
+    prefixes = [prefix.lower() for prefix in (first, second) if prefix]
+    exactness = [prefix for prefix in prefixes if prefix in "ei"]
+    radix = [RADIXES[prefix] for prefix in prefixes if prefix in RADIXES]
     if len(exactness) > 1 or len(radix) > 1:
         return None
     value: Any

@@ -298,7 +298,7 @@ def py_raise(exception: Any) -> NoReturn:
 
     (try (py/raise ((.-ValueError (py/module "builtins")) "no")) (catch e (:message e))) => "ValueError: no"
     """
-    found = py_exception(exception) if type(exception) is Map else exception
-    if isinstance(found, BaseException) or (isinstance(found, type) and issubclass(found, BaseException)):
-        raise found
+    error = py_exception(exception) if type(exception) is Map else exception
+    if isinstance(error, BaseException) or (isinstance(error, type) and issubclass(error, BaseException)):
+        raise error
     raise SemaError("py/raise: expected an exception of Python", "use throw for values of Sema")

@@ -92,7 +92,7 @@ def _started(words: tuple[str, ...], overrides: dict[str, str]) -> Child:
     settings.env = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     settings.env.update(ENVIRONMENT)
     _configure(settings.env, overrides)
-    line = ["git", "--no-pager", *(part for one in CONFIG for part in ("-c", one)), *words]
+    line = ["git", "--no-pager", *(part for setting in CONFIG for part in ("-c", setting)), *words]
     try:
         return piped(line, settings, limit=LIMIT)
     except OSError as error:
@@ -106,8 +106,8 @@ def _configure(env: dict[str, str], settings: dict[str, str]) -> None:
     """Adds settings whose names may hold any character, which `-c NAME=VALUE` can't say."""
     if not settings:
         return
-    given = env.get("GIT_CONFIG_COUNT", "")
-    count = small(given, MOST_SETTINGS) if given.isascii() and given.isdecimal() else 0
+    known = env.get("GIT_CONFIG_COUNT", "")
+    count = small(known, MOST_SETTINGS) if known.isascii() and known.isdecimal() else 0
     for name, value in settings.items():
         env[f"GIT_CONFIG_KEY_{count}"], env[f"GIT_CONFIG_VALUE_{count}"] = name, value
         count += 1
@@ -219,8 +219,8 @@ def git_diff(path: Any = MISSING) -> str:
     words = ["diff", "--no-color", *DIFF]
     if path is MISSING:
         return _answer("diff", *words, converts=True).decode(errors="replace")
-    found = checked("git/diff", path)
-    return _answer(f"diff -- {found}", *words, "--", found, converts=True).decode(errors="replace")
+    target = checked("git/diff", path)
+    return _answer(f"diff -- {target}", *words, "--", target, converts=True).decode(errors="replace")
 
 
 @builtin("git/diff-files", returns="list[string]", cap="process")
@@ -261,9 +261,9 @@ def git_is_ignore_matches(path: Any) -> bool:
 
     ; (git/ignore-matches? "target/x") => #t
     """
-    found = checked("git/ignore-matches?", path)
-    done = _Git("check-ignore", "-q", "--", found)
+    target = checked("git/ignore-matches?", path)
+    done = _Git("check-ignore", "-q", "--", target)
     if done.code not in (0, 1):
         code = "signal" if done.code == -1 else done.code
-        raise SemaError(f"git check-ignore {found}: exit {code}: {done.error}")
+        raise SemaError(f"git check-ignore {target}: exit {code}: {done.error}")
     return done.code == 0

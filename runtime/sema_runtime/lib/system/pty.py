@@ -75,8 +75,8 @@ terminals = Handles("integer (pty handle)", "no such handle")
 
 def pty_of(function: str, handle: Any) -> Pty:
     """The terminal that a handle stands for."""
-    found: Pty = terminals.get(function, handle)
-    return found
+    terminal: Pty = terminals.get(function, handle)
+    return terminal
 
 
 @builtin("pty/spawn", returns="int", cap="process")
@@ -159,15 +159,15 @@ def pty_write(pty: Any, text: Any) -> None:
     (pty/write t "hello\\n")
     (pty/wait t) => 0
     """
-    found = pty_of("pty/write", pty)
+    terminal = pty_of("pty/write", pty)
     data = text_of(text).encode(errors="surrogateescape")
 
     def write() -> None:
-        with found.writing:
-            found.write(data)
+        with terminal.writing:
+            terminal.write(data)
 
     try:
-        in_background(write, stop=found.child.kill)
+        in_background(write, stop=terminal.child.kill)
     except OSError as error:
         raise IoError(f"pty/write: {error.strerror}") from None
 
@@ -235,8 +235,8 @@ def pty_kill(pty: Any) -> None:
     (pty/kill t)
     (pty/wait t) => 1
     """
-    found = pty_of("pty/kill", pty)
-    in_background(found.hang_up, stop=found.child.kill)
+    terminal = pty_of("pty/kill", pty)
+    in_background(terminal.hang_up, stop=terminal.child.kill)
 
 
 @builtin("pty/close", returns="nil", cap="process")
@@ -246,15 +246,15 @@ def pty_close(pty: Any) -> None:
     (define t (pty/spawn ["cat"]))
     (pty/close t) => nil
     """
-    found: Pty | None = terminals.forget(pty)
-    if found is None:
+    terminal: Pty | None = terminals.forget(pty)
+    if terminal is None:
         return
-    found.child.closed = True
+    terminal.child.closed = True
 
     def finish() -> None:
-        found.hang_up()
-        found.child.wait()
-        with found.writing:
-            found.terminal.close()
+        terminal.hang_up()
+        terminal.child.wait()
+        with terminal.writing:
+            terminal.terminal.close()
 
-    in_background(finish, stop=found.child.kill)
+    in_background(finish, stop=terminal.child.kill)

@@ -275,7 +275,7 @@ def gc_stats() -> Map:
     """
     import gc
 
-    return Map({keyword("collected"): sum(one["collected"] for one in gc.get_stats())})
+    return Map({keyword("collected"): sum(generation["collected"] for generation in gc.get_stats())})
 
 
 @builtin("sys/interner-stats", returns="map")
@@ -359,8 +359,8 @@ def _run(line: list[str], shown: str, options: Map | None) -> Map:
     timeout = None if options is None else options.lookup(keyword("timeout"))
     if timeout is not None and (type(timeout) not in (int, float) or timeout < 0):
         type_error("non-negative number (:timeout)", timeout)
-    given = None if options is None else options.lookup(keyword("stdin"))
-    data = None if given is None else text_of(given).encode(errors="surrogateescape")
+    stdin = None if options is None else options.lookup(keyword("stdin"))
+    data = None if stdin is None else text_of(stdin).encode(errors="surrogateescape")
     # with the terminal of this process only where nothing but Ctrl-C, which the terminal sends to both, shall end it
     alone = timeout is not None or "sema_runtime.tasks.scheduler" in sys.modules or not _at_terminal()
     try:

@@ -150,10 +150,10 @@ def prefill_sem(channel: Any, count: Any) -> None:
 def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
     """Calls function with each item in tasks, at most limit at a time: list of `{:ok value}` or `{:err condition}`."""
     permits = channel_new(limit)
-    given = items_of(items)
+    values = items_of(items)
     prefill_sem(permits, limit)
-    here = scheduler()
-    promises = [here.spawn(_tagged(function, item, permits)) for item in given]
+    tasks = scheduler()
+    promises = [tasks.spawn(_tagged(function, item, permits)) for item in values]
     try:
         wait_for_all(promises)
     except BaseException:

@@ -75,15 +75,15 @@ def async_spawn(function: Any) -> AsyncPromise:
 
     (await (async/spawn (fn () (+ 1 2)))) => 3
     """
-    here = scheduler()
+    tasks = scheduler()
     if not callable(function) or type(function) is Keyword:
-        here.pause()
+        tasks.pause()
         raise SemaError("async/spawn: argument must be a function (compiled VM closure)")
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount > len(function.__defaults__ or ()):
-        here.pause()
+        tasks.pause()
         function()  # raises the arity error here instead of in the task
-    return here.spawn(function)
+    return tasks.spawn(function)
 
 
 @builtin("async/await")
@@ -149,23 +149,23 @@ def async_all(promises: Any) -> List:
     (async/all (list (async 1) (async 2))) => (1 2)
     (async/all (list (async 1) (async (error "no")))) ! no
     """
-    given = [promise_of(item) for item in sequence_of(promises, "async/all expects a list or vector of promises")]
-    wait_for_all(given)
-    return List([promise.value for promise in given])
+    awaited = [promise_of(item) for item in sequence_of(promises, "async/all expects a list or vector of promises")]
+    wait_for_all(awaited)
+    return List([promise.value for promise in awaited])
 
 
 def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     """Returns when all are resolved; raises the error of the first one to fail."""
-    here = scheduler()
+    tasks = scheduler()
     failed = [promise for promise in promises if promise.error is not None and not promise.open]
     if failed:
-        here.pause()
+        tasks.pause()
         min(failed, key=_number).result()
     pending = sum(promise.open for promise in promises)
     if not pending:
-        here.pause()
+        tasks.pause()
         return
-    waiter = here.waiter()
+    waiter = tasks.waiter()
 
     def settled(promise: AsyncPromise) -> None:
         nonlocal pending
@@ -178,7 +178,7 @@ def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     for promise in promises:
         if promise.open:
             promise.watchers.append(settled)
-    here.wait(waiter)
+    tasks.wait(waiter)
 
 
 def _number(promise: AsyncPromise) -> int:
@@ -191,23 +191,23 @@ def async_race(promises: Any) -> Any:
 
     (async/race (list (async (sleep 50) :slow) (async (sleep 1) :fast))) => :fast
     """
-    given = [promise_of(item) for item in sequence_of(promises, "async/race expects a list or vector of promises")]
-    if not given:
+    racing = [promise_of(item) for item in sequence_of(promises, "async/race expects a list or vector of promises")]
+    if not racing:
         raise SemaError("async/race: requires at least one promise")
-    return first_of(given)
+    return first_of(racing)
 
 
 def first_of(promises: Sequence[AsyncPromise]) -> Any:
     """The outcome of the promise that is settled first."""
-    here = scheduler()
+    tasks = scheduler()
     settled = [promise for promise in promises if not promise.open]
     if settled:
-        here.pause()
+        tasks.pause()
         return min(settled, key=_number).result()
-    waiter = here.waiter()
+    waiter = tasks.waiter()
     for promise in promises:
         promise.watchers.append(waiter.settle)
-    return here.wait(waiter)
+    return tasks.wait(waiter)
 
 
 @builtin("async/race-owned")
@@ -216,10 +216,10 @@ def async_race_owned(thunks: Any) -> Any:
 
     (async/race-owned (list (fn () (sleep 60000) :slow) (fn () (sleep 1) :fast))) => :fast
     """
-    given = items_of(thunks)
-    if not given:
+    items = items_of(thunks)
+    if not items:
         raise SemaError("async/race-owned: requires at least one thunk")
-    promises = [async_spawn(thunk) for thunk in given]
+    promises = [async_spawn(thunk) for thunk in items]
     try:
         return first_of(promises)
     except Exception as error:
@@ -230,17 +230,17 @@ def async_race_owned(thunks: Any) -> Any:
 
 def cancel_all(promises: Sequence[AsyncPromise]) -> None:
     """Cancels those that are pending, each in a turn of its own."""
-    here = scheduler()
+    tasks = scheduler()
     for promise in promises:
-        here.turn(here.cancel, promise)
+        tasks.turn(tasks.cancel, promise)
 
 
 def rethrown(error: Exception) -> Exception:
     """The error as `(throw caught-condition)` raises it: shown without the prefix of its kind."""
     from sema_runtime.conditions.describe import condition_map
 
-    made: Exception = Rethrown(condition_map(error))
-    return made
+    raised: Exception = Rethrown(condition_map(error))
+    return raised
 
 
 @builtin("async/timeout")
@@ -251,22 +251,22 @@ def async_timeout(ms: Any, promise: Any) -> Any:
     (async/timeout 1 (async (sleep 100))) ! async/timeout: operation timed out after 1 ms
     """
     limit = milliseconds(ms, "async/timeout")
-    given = promise_of(promise)
+    awaited = promise_of(promise)
     whole = ceil(limit)
     message = f"async/timeout: operation timed out after {whole} ms"
     error = TimedOut(message, operation="async/timeout", duration_ms=whole)
-    return outcome_within(limit, given, error)
+    return outcome_within(limit, awaited, error)
 
 
 def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
     """The outcome of the promise, or the error after that long."""
-    here = scheduler()
+    tasks = scheduler()
     if not promise.open:
-        return here.await_promise(promise)
-    waiter = here.waiter()
-    here.after(ms, waiter)
+        return tasks.await_promise(promise)
+    waiter = tasks.waiter()
+    tasks.after(ms, waiter)
     promise.watchers.append(waiter.wake)
-    if here.wait(waiter) is not promise:
+    if tasks.wait(waiter) is not promise:
         raise error
     return promise.result()
 
@@ -295,15 +295,15 @@ def async_cancel(promise: Any) -> bool:
     (async/cancel p) => #t
     (async/cancelled? p) => #t
     """
-    here = scheduler()
-    cancelled: bool = here.turn(here.cancel, promise_of(promise))
+    tasks = scheduler()
+    cancelled: bool = tasks.turn(tasks.cancel, promise_of(promise))
     return cancelled
 
 
 def _state(promise: Any, state: str) -> bool:
-    found = promise_of(promise).state is state
+    result = promise_of(promise).state is state
     scheduler().pause()
-    return found
+    return result
 
 
 @builtin("async/pending?", returns="bool")
@@ -385,8 +385,8 @@ def is_promise_forced(promise: Any) -> bool:
 @builtin("__spawn-apply")
 def spawn_apply(function: Any, items: Any) -> List:
     """One task for each item, calling the function with it; gives the list of promises."""
-    here = scheduler()
-    return List([here.spawn(_applied(function, item)) for item in items_of(items)])
+    tasks = scheduler()
+    return List([tasks.spawn(_applied(function, item)) for item in items_of(items)])
 
 
 @builtin("__spawn-thunks")
@@ -402,12 +402,12 @@ def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
 @builtin("__owned-all")
 def owned_all(promises: Any) -> List:
     """As async/all; on an error the tasks that are still running are cancelled. Without promises no other task runs."""
-    given = sequence_of(promises)
-    if not given:
+    owned = sequence_of(promises)
+    if not owned:
         return List([])
     try:
-        wait_for_all(given)
+        wait_for_all(owned)
     except Exception as error:
-        cancel_all(given)
+        cancel_all(owned)
         raise rethrown(error) from None
-    return List([promise.value for promise in given])
+    return List([promise.value for promise in owned])

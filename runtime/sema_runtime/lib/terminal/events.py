@@ -44,10 +44,10 @@ def event_select(sources: Any, timeout: Any = None) -> Map | None:
     (event/select (list (time/tick 60000) (time/tick 1))) => {:source {:ms 1 :type :timer} :type :timer}
     (event/select '() 1) => nil
     """
-    found = sequence_items(sources)
-    if found is None:
+    items = sequence_items(sources)
+    if items is None:
         type_error("list of source maps", sources)
-    known = [one for one in found if isinstance(one, Map)]
+    known = [item for item in items if isinstance(item, Map)]
     started = time.monotonic()
     limit = _limit(known, timeout)
     while True:
@@ -65,7 +65,7 @@ def _limit(sources: Sequence[Map], timeout: Any) -> int:
     """Milliseconds after which waiting ends."""
     if type(timeout) is int:
         return max(0, timeout)
-    return min((_moment(one) for one in sources if one.lookup(TYPE) is TIMER), default=PATIENCE)
+    return min((_moment(source) for source in sources if source.lookup(TYPE) is TIMER), default=PATIENCE)
 
 
 def _moment(timer: Map) -> int:
@@ -101,16 +101,16 @@ def _news_of_process(handle: Any) -> dict[Keyword, Any] | None:
 
 def _pause(sources: Sequence[Map], elapsed: float, limit: int) -> float:
     """Milliseconds until something can be ready that nobody tells of."""
-    moments = [_moment(one) for one in sources if one.lookup(TYPE) is TIMER]
+    moments = [_moment(source) for source in sources if source.lookup(TYPE) is TIMER]
     pause = max(0.0, min((limit, *moments)) - elapsed)
-    return min(pause, LOOK_AGAIN) if any(one.lookup(TYPE) is PROC for one in sources) else pause
+    return min(pause, LOOK_AGAIN) if any(source.lookup(TYPE) is PROC for source in sources) else pause
 
 
 def _wait(sources: Sequence[Map], pause: float) -> None:
     from sema_runtime.lib.terminal.console import io_is_eof
     from sema_runtime.tasks import sleep
 
-    if any(one.lookup(TYPE) is KEY for one in sources) and not io_is_eof():
+    if any(source.lookup(TYPE) is KEY for source in sources) and not io_is_eof():
         from sema_runtime.lib.terminal.keys import wait_for_input
 
         wait_for_input(pause / 1000)

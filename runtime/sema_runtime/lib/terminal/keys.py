@@ -71,7 +71,7 @@ class Keyboard:
         source = standard_input()
         if source.ended or source.descriptor is None:
             return True
-        limits = [one for one in (seconds, self._rest_wait()) if one is not None]
+        limits = [limit for limit in (seconds, self._rest_wait()) if limit is not None]
         return _wait_readable(source.descriptor, min(limits, default=None))
 
     def _rest_wait(self) -> float | None:
@@ -193,25 +193,25 @@ def _answers(question: str, *kinds: str) -> dict[str, Map]:
 
     The terminal is in raw mode meanwhile; what is typed stays for io/read-key.
     """
-    found: dict[str, Map] = {}
+    answers: dict[str, Map] = {}
     typed = bytearray()
     raw = raw_mode()
     if raw is None:
-        return found
+        return answers
     deadline = time.monotonic() + ANSWER_WAIT
     try:
         emit(question)
-        while kinds[-1] not in found:
+        while kinds[-1] not in answers:
             data = keyboard.event("terminal query", max(0.0, deadline - time.monotonic()))
             event = keyboard.decoded(data)
             if event is None:
                 break
             kind = event.lookup(keyword("kind")).name
             if kind in kinds:
-                found[kind] = event
+                answers[kind] = event
             else:
                 typed += data
     finally:
         standard_input().buffer[:0] = typed
         raw.end()
-    return found
+    return answers

@@ -53,7 +53,7 @@ class RawMode:
         if self not in _requests:
             return
         place = _requests.index(self)
-        _requests[place:] = [one for one in _requests[place:] if one.task is not self.task]
+        _requests[place:] = [request for request in _requests[place:] if request.task is not self.task]
         if _requests:
             return
         try:

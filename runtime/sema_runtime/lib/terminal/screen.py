@@ -109,7 +109,11 @@ def term_set_title(title: Any) -> None:
 
     (term/set-title "my program")
     """
-    emit("\x1b]0;" + "".join(one for one in text_of(title) if one >= " " and not "\x7f" <= one < "\xa0") + "\x07")
+    emit(
+        "\x1b]0;"
+        + "".join(character for character in text_of(title) if character >= " " and not "\x7f" <= character < "\xa0")
+        + "\x07"
+    )
 
 
 @builtin("term/bell", returns="nil")

@@ -89,10 +89,10 @@ def term_style(text: Any, *styles: Any) -> str:
 
     (term/style "late" :bold :red) => "late"
     """
-    found = text_of(text)
+    plain = text_of(text)
     if not _on_terminal():
-        return found
-    return _styled(found, ";".join(map(_code, styles)))
+        return plain
+    return _styled(plain, ";".join(map(_code, styles)))
 
 
 def _code(style: Any) -> str:
@@ -114,10 +114,10 @@ def term_rgb(text: Any, red: Any, green: Any, blue: Any) -> str:
 
     (term/rgb "coral" 255 127 80) => "coral"
     """
-    found = text_of(text)
+    plain = text_of(text)
     if not _on_terminal():
-        return found
-    return _styled(found, "38;2;" + ";".join(map(_part, (red, green, blue))))
+        return plain
+    return _styled(plain, "38;2;" + ";".join(map(_part, (red, green, blue))))
 
 
 def _part(value: Any) -> str:

@@ -48,7 +48,7 @@ def string_capitalize(text: Any) -> str:
 
 def _capitalized(text: str) -> str:
     # letter by letter: a capital sigma at the end doesn't become a final one
-    rest = text[1:].lower() if text.isascii() else "".join([one.lower() for one in text[1:]])
+    rest = text[1:].lower() if text.isascii() else "".join([character.lower() for character in text[1:]])
     return text[:1].upper() + rest
 
 
@@ -107,12 +107,12 @@ def words_of(text: str) -> list[str]:
     words = []
     for piece in text.replace("_", " ").replace("-", " ").replace(".", " ").split(" "):
         start = 0
-        for here in range(1, len(piece)):
-            if piece[here].isupper():
-                after = piece[here + 1 : here + 2]
-                if not piece[here - 1].isupper() or after.islower():
-                    words.append(piece[start:here])
-                    start = here
+        for position in range(1, len(piece)):
+            if piece[position].isupper():
+                after = piece[position + 1 : position + 2]
+                if not piece[position - 1].isupper() or after.islower():
+                    words.append(piece[start:position])
+                    start = position
         if piece:
             words.append(piece[start:])
     return words

@@ -119,12 +119,12 @@ def _decoded(function: str, text: Any) -> bytes:
     strings(text)
     data = text.encode()
     try:
-        found = a2b_base64(data)
+        decoded = a2b_base64(data)
     except Error:
         _refuse(function, data)
-    if b2a_base64(found, newline=False) != data:  # Python is lenient: what doesn't come back was not strict
+    if b2a_base64(decoded, newline=False) != data:  # Python is lenient: what doesn't come back was not strict
         _refuse(function, data)
-    return found
+    return decoded
 
 
 def _refuse(function: str, data: bytes) -> NoReturn:
@@ -132,7 +132,7 @@ def _refuse(function: str, data: bytes) -> NoReturn:
     body = data.rstrip(b"=")
     padding = len(data) - len(body)
     symbols = len(body) % 4
-    bad = next((index for index, one in enumerate(body) if one not in ALPHABET), -1)
+    bad = next((index for index, byte in enumerate(body) if byte not in ALPHABET), -1)
     if bad >= 0 and len(data) % 4 == 1 and data[-1] not in ALPHABET + b"=":
         bad = len(data) - 1  # a single last symbol is looked at first
     if bad >= 0:

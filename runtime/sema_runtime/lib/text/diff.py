@@ -100,11 +100,11 @@ def _files(patch: Any) -> list[tuple[str | None, str | None, list[Hunk]]]:
             old_path = line[4:]
         elif line.startswith("+++ "):
             files.append((old_path, line[4:], []))
-        elif found := match(HUNK, line):
+        elif header := match(HUNK, line):
             if not files:
                 files.append((None, None, []))
-            start, count, new_start, new_count = (whole(text or "1") for text in found.groups())
-            files[-1][2].append(Hunk(found[0], start, count, new_start, new_count, []))
+            start, count, new_start, new_count = (whole(text or "1") for text in header.groups())
+            files[-1][2].append(Hunk(header[0], start, count, new_start, new_count, []))
             left = [count, new_count]
     return files
 

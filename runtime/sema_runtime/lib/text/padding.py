@@ -63,43 +63,43 @@ def string_pad_right(text: Any, width: Any, fill: Any = MISSING) -> str:
 # Width on a terminal: columns of what a reader sees as one character
 
 
-def _columns(one: str) -> int:
+def _columns(character: str) -> int:
     """The columns of a single code point."""
     from unicodedata import category, east_asian_width
 
-    if "\u1160" <= one <= "\u11ff" or one in "\n\0":
+    if "\u1160" <= character <= "\u11ff" or character in "\n\0":
         return 0
-    kind = category(one)
+    kind = category(character)
     if kind in ("Mn", "Me", "Cf"):
         return 0
-    return 2 if east_asian_width(one) in "WF" else 1
+    return 2 if east_asian_width(character) in "WF" else 1
 
 
-def _joins(before: str, one: str) -> bool:
+def _joins(before: str, character: str) -> bool:
     """Whether a code point belongs to the cluster before it."""
     from unicodedata import category
 
-    if before.endswith("\u200d") or "\U0001f3fb" <= one <= "\U0001f3ff" or "\u1160" <= one <= "\u11ff":
+    if before.endswith("\u200d") or "\U0001f3fb" <= character <= "\U0001f3ff" or "\u1160" <= character <= "\u11ff":
         return True
-    if "\U0001f1e6" <= one <= "\U0001f1ff":
+    if "\U0001f1e6" <= character <= "\U0001f1ff":
         return len(before) == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
-    return one == "\u200d" or category(one) in ("Mn", "Me") or before + one == "\r\n"
+    return character == "\u200d" or category(character) in ("Mn", "Me") or before + character == "\r\n"
 
 
 def clusters(text: str) -> Iterator[tuple[str, int]]:
     """(what is seen as one character, its columns), in order."""
     if text.isascii() and "\r" not in text:
-        for one in text:
-            yield one, 0 if one in "\n\0" else 1
+        for character in text:
+            yield character, 0 if character in "\n\0" else 1
         return
     cluster = ""
-    for one in text:
-        if cluster and _joins(cluster, one):
-            cluster += one
+    for character in text:
+        if cluster and _joins(cluster, character):
+            cluster += character
         else:
             if cluster:
                 yield cluster, _cluster_columns(cluster)
-            cluster = one
+            cluster = character
     yield cluster, _cluster_columns(cluster)
 
 

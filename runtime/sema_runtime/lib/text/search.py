@@ -56,8 +56,8 @@ def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
     strings(text, part)
     if not is_int(start):
         type_error("int", start, "string/index-of: argument must be an integer")
-    found = text.find(part, count("string/index-of", start))
-    return None if found < 0 else found
+    index = text.find(part, count("string/index-of", start))
+    return None if index < 0 else index
 
 
 @builtin("string/last-index-of", returns="int|nil", pure=True)
@@ -67,8 +67,8 @@ def string_last_index_of(text: Any, part: Any) -> int | None:
     (string/last-index-of "hello" "l") => 3
     """
     strings(text, part)
-    found = text.rfind(part)
-    return None if found < 0 else found
+    index = text.rfind(part)
+    return None if index < 0 else index
 
 
 @builtin("string/replace", "replace", returns="string", pure=True)
@@ -102,8 +102,8 @@ def string_replace_last(text: Any, old: Any, new: Any) -> str:
     (string/replace-last "hello" "l" "L") => "helLo"
     """
     strings(text, old, new)
-    before, found, after = _last(text, old)
-    return before + new + after if found else str(text)
+    before, separator, after = _last(text, old)
+    return before + new + after if separator else str(text)
 
 
 @builtin("string/remove", returns="string", pure=True)
@@ -155,8 +155,8 @@ def string_after(text: Any, mark: Any) -> str:
     (string/after "abc" "/") => "abc"
     """
     strings(text, mark)
-    before, found, after = _first(text, mark)
-    return after if found else before
+    before, separator, after = _first(text, mark)
+    return after if separator else before
 
 
 @builtin("string/after-last", returns="string", pure=True)
@@ -166,8 +166,8 @@ def string_after_last(text: Any, mark: Any) -> str:
     (string/after-last "a/b/c" "/") => "c"
     """
     strings(text, mark)
-    before, found, after = _last(text, mark)
-    return after if found else before
+    before, separator, after = _last(text, mark)
+    return after if separator else before
 
 
 @builtin("string/between", returns="string", pure=True)
@@ -179,8 +179,8 @@ def string_between(text: Any, left: Any, right: Any) -> str:
     (string/between "a[b" "[" "]") => "b"
     """
     strings(text, left, right)
-    _, found, rest = _first(text, left)
-    return _first(rest, right)[0] if found else ""
+    _, separator, rest = _first(text, left)
+    return _first(rest, right)[0] if separator else ""
 
 
 @builtin("string/chop-start", returns="string", pure=True)

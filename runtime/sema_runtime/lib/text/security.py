@@ -66,18 +66,18 @@ def _secrets(text: str) -> list[Found]:
     """The secrets in a text, in time linear in its length, as everything here."""
     from re import finditer
 
-    found = Findings(text)
-    found.add_all(SECRETS[:2])
+    findings = Findings(text)
+    findings.add_all(SECRETS[:2])
     for start, end in _web_tokens(text):
-        found.add(start, end, "jwt")
-    found.add_all(SECRETS[2:])
+        findings.add(start, end, "jwt")
+    findings.add_all(SECRETS[2:])
     for match in finditer(ASSIGNED, text):
         if _entropy(match[1]) >= LEAST_ENTROPY:
-            found.add(match.start(), match.end(), "api-key")
+            findings.add(match.start(), match.end(), "api-key")
     for match in finditer(BLOB, text):
         if _entropy(match[0]) >= LEAST_ENTROPY:
-            found.add(match.start(), match.end(), "high-entropy")
-    return found.in_order()
+            findings.add(match.start(), match.end(), "high-entropy")
+    return findings.in_order()
 
 
 def _web_tokens(text: str) -> Iterator[tuple[int, int]]:
@@ -93,11 +93,11 @@ def _web_tokens(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _personal(text: str) -> list[Found]:
-    found = Findings(text)
+    findings = Findings(text)
     for start, end in _addresses(text):
-        found.add(start, end, "email")
-    found.add_all(PERSONAL)
-    return found.in_order()
+        findings.add(start, end, "email")
+    findings.add_all(PERSONAL)
+    return findings.in_order()
 
 
 def _addresses(text: str) -> Iterator[tuple[int, int]]:
@@ -117,19 +117,19 @@ def _addresses(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _entropy(token: str) -> float:
-    shares = [token.count(one) / len(token) for one in set(token)]
+    shares = [token.count(character) / len(token) for character in set(token)]
     return -sum(share * log2(share) for share in shares)
 
 
 def _described(text: str, spans: list[Found]) -> List:
     """The findings as maps, with offsets in bytes."""
-    found = []
+    described = []
     place = offset = 0
     for start, end, kind in spans:
         begin = offset + len(text[place:start].encode())
         place, offset = end, begin + len(text[start:end].encode())
-        found.append(Map({END: offset, MATCH: text[start:end], START: begin, TYPE: kind}))
-    return List(found)
+        described.append(Map({END: offset, MATCH: text[start:end], START: begin, TYPE: kind}))
+    return List(described)
 
 
 @builtin("secret/detect", returns="list[map]", pure=True)

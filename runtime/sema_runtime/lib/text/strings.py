@@ -117,12 +117,12 @@ def substring(text: Any, start: Any, end: Any = MISSING) -> str:
             return text[start:]
     if not isinstance(text, str):
         named_strings("substring", text)
-    for position, (what, value) in enumerate((("start", start), ("end", end)), 2):
+    for position, (bound, value) in enumerate((("start", start), ("end", end)), 2):
         if value is not MISSING:
             if not is_int(value):
                 argument_error("substring", position, "int", value)
             if value < 0:
-                raise SemaError(f"substring: {what} index {value} must be non-negative")
+                raise SemaError(f"substring: {bound} index {value} must be non-negative")
     raise SemaError("substring: index out of bounds")
 
 
@@ -221,10 +221,10 @@ def list_to_string(chars: Any) -> str:
     """
     if not isinstance(chars, (List, list)):
         type_error("list", chars)
-    for one in chars:
-        if type(one) is not Char:
-            type_error("char", one)
-    return "".join([one.value for one in chars])
+    for item in chars:
+        if type(item) is not Char:
+            type_error("char", item)
+    return "".join([item.value for item in chars])
 
 
 @builtin("string/codepoints", returns="list[int]", pure=True)
@@ -245,11 +245,11 @@ def string_from_codepoints(codepoints: Any) -> str:
     """
     if not isinstance(codepoints, (List, tuple, list)):
         type_error("list or vector", codepoints)
-    for one in codepoints:
-        if not is_int(one):
-            type_error("integer", one)
-        if not is_scalar(one):
-            raise SemaError(f"string/from-codepoints: invalid codepoint {one}")
+    for codepoint in codepoints:
+        if not is_int(codepoint):
+            type_error("integer", codepoint)
+        if not is_scalar(codepoint):
+            raise SemaError(f"string/from-codepoints: invalid codepoint {codepoint}")
     return "".join(map(chr, codepoints))
 
 
@@ -268,8 +268,8 @@ def string_map(function: Any, text: Any) -> str:
     if text and not callable(function):
         type_error("callable", function)
     out = []
-    for one in text:
-        mapped = function(char(one))
+    for character in text:
+        mapped = function(char(character))
         if type(mapped) is Char:
             out.append(mapped.value)
         elif isinstance(mapped, str):

@@ -29,8 +29,8 @@ ENTITIES = (
 
 def _option(options: Any, key: Keyword, default: Any) -> Any:
     """An option of the default's type; anything else counts as not given."""
-    found = options.lookup(key, default) if isinstance(options, Map) else default
-    return found if type(found) is type(default) else default
+    value = options.lookup(key, default) if isinstance(options, Map) else default
+    return value if type(value) is type(default) else default
 
 
 @builtin("text/chunk", returns="list[string]", pure=True)
@@ -60,7 +60,7 @@ def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> 
     if level is None:
         return [text[start : start + size] for start in range(0, len(text), size - overlap)]
     separator = separators[level]
-    found: list[str] = []
+    chunks: list[str] = []
     current = ""
     for part in text.split(separator):
         joined = f"{current}{separator}{part}" if current else part
@@ -68,16 +68,16 @@ def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> 
             current = joined
             continue
         if current:
-            found.append(current)
+            chunks.append(current)
         current = part
         if len(part) > size:
-            found += _chunks(part, size, overlap, separators[level + 1 :])
+            chunks += _chunks(part, size, overlap, separators[level + 1 :])
             current = ""
     if current:
-        found.append(current)
+        chunks.append(current)
     if not overlap:
-        return found
-    return found[:1] + [before[-overlap:] + after for before, after in pairwise(found)]
+        return chunks
+    return chunks[:1] + [before[-overlap:] + after for before, after in pairwise(chunks)]
 
 
 @builtin("text/chunk-by-separator", returns="list[string]", pure=True)
@@ -206,10 +206,10 @@ def text_excerpt(text: Any, query: Any, options: Any = None) -> str | None:
 def _document(value: Any, key: Keyword) -> Any:
     if type(value) is not Map:
         type_error("map (document)", value)
-    found = value.lookup(key, MISSING)
-    if found is MISSING:
+    part = value.lookup(key, MISSING)
+    if part is MISSING:
         raise SemaError(f"not a document: missing :{key.name}")
-    return found
+    return part
 
 
 @builtin("document/create", returns="map", pure=True)

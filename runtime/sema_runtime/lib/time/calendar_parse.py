@@ -80,12 +80,12 @@ class _Reader:
             fail(IMPOSSIBLE)
 
     def literal(self, piece: str) -> None:
-        for one in piece:
-            if one.isspace():
+        for character in piece:
+            if character.isspace():
                 self.rest = self.rest.lstrip()
             elif not self.rest:
                 fail(TOO_SHORT)
-            elif self.rest[0] != one:
+            elif self.rest[0] != character:
                 fail(INVALID)
             else:
                 self.rest = self.rest[1:]
