@@ -1,4 +1,4 @@
-"""Maps made entry by entry, and entries reached by a path of keys."""
+"""Maps built entry by entry, and entries at a path of keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def map_entries(collection: Any) -> List:
 
 @builtin("map/from-entries", returns="map", pure=True)
 def map_from_entries(entries: Any) -> Map:
-    """Makes a map of a list of entries, each a list or vector of a key and a value.
+    """Makes a map from a list of entries, each a list or vector of a key and a value.
 
     (map/from-entries '((:a 1) (:b 2))) => {:a 1 :b 2}
     """
@@ -45,7 +45,7 @@ def map_from_entries(entries: Any) -> Map:
 
 @builtin("map/zip", returns="map", pure=True)
 def map_zip(keys: Any, values: Any) -> Map:
-    """Combines a list of keys and a list of values to a map, up to the end of the shorter.
+    """Combines a list of keys and a list of values into a map, up to the end of the shorter.
 
     (map/zip '(:a :b) '(1 2 3)) => {:a 1 :b 2}
     """
@@ -136,7 +136,7 @@ def map_sort_keys(collection: Any) -> Map:
 
 @builtin("map/update", returns="map")
 def map_update(collection: Any, key: Any, function: Any) -> Map:
-    """Updates the value under key with a function, which gets nil when there is none.
+    """Replaces the value under key by the result of calling function with it, or with nil when there is none.
 
     (map/update {:n 1} :n (fn (n) (+ n 1))) => {:n 2}
     (map/update {} :n (fn (n) (+ (or n 0) 1))) => {:n 1}
@@ -154,7 +154,7 @@ def _path(value: Any, function: str) -> Sequence[Any]:
 
 @builtin("get-in", "map/get-in", pure=True)
 def get_in(collection: Any, path: Any, default: Any = None) -> Any:
-    """The value in a nested map at the end of a path of keys; default (nil) when one of them is missing.
+    """The value at a path of keys in a nested map; default (nil) when a key is missing.
 
     (get-in {:a {:b 42}} [:a :b]) => 42
     (get-in {:a {:b 42}} [:x :b] 0) => 0
@@ -174,7 +174,7 @@ def get_in(collection: Any, path: Any, default: Any = None) -> Any:
 
 @builtin("assoc-in", "map/assoc-in", pure=True)
 def assoc_in(collection: Any, path: Any, value: Any) -> Any:
-    """Changes a nested map: value stands at the end of a path of keys. What is no map on the way is replaced by one.
+    """Sets the value at a path of keys in a nested map. A value on the path that isn't a map is replaced by one.
 
     (assoc-in {:a {:b 1}} [:a :b] 2) => {:a {:b 2}}
     (assoc-in {} [:a :b] 2) => {:a {:b 2}}
@@ -184,8 +184,8 @@ def assoc_in(collection: Any, path: Any, value: Any) -> Any:
 
 @builtin("update-in", "map/update-in")
 def update_in(collection: Any, path: Any, function: Any) -> Any:
-    """Updates the value of a nested map at the end of a path of keys with a function, which gets nil when there is
-    none.
+    """Replaces the value at a path of keys in a nested map by the result of calling function with it, or with nil when
+    there is none.
 
     (update-in {:a {:b 1}} [:a :b] (fn (n) (+ n 1))) => {:a {:b 2}}
     """
@@ -196,7 +196,7 @@ def update_in(collection: Any, path: Any, function: Any) -> Any:
 
 
 def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) -> Any:
-    """collection with function applied to what stands at path; an empty path means collection itself."""
+    """The collection with function applied to the value at path; an empty path means the collection itself."""
     levels: list[Map] = []
     value = collection
     for key in path:
@@ -212,7 +212,7 @@ def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) ->
 
 @builtin("deep-merge", "map/deep-merge", pure=True)
 def deep_merge(*maps: Any) -> Any:
-    """Merges nested maps: what two of them have under the same key is merged in turn, or replaced where it is no map.
+    """Merges nested maps: two maps under the same key are merged too; any other value replaces the earlier one.
 
     (deep-merge {:a {:b 1 :c 2}} {:a {:b 9}}) => {:a {:b 9 :c 2}}
     """

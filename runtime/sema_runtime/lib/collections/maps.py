@@ -36,7 +36,7 @@ def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
 
 @builtin("hash-map", "map/new", returns="map", pure=True)
 def hash_map(*keys_and_values: Any) -> Map:
-    """A new map (dictionary) of the keys and values given in turn.
+    """A new map (dictionary) of alternating keys and values.
 
     (hash-map :a 1 :b 2) => {:a 1 :b 2}
     """
@@ -50,7 +50,7 @@ def hash_map(*keys_and_values: Any) -> Map:
 
 @builtin("get", "hash-ref", pure=True)
 def get(collection: Any, key: Any, default: Any = None) -> Any:
-    """The value that a map has under key; default (nil) when it has none.
+    """The value of a key in a map; default (nil) when the key is missing.
 
     (get {:a 1} :a) => 1
     (get {:a 1} :b 0) => 0
@@ -72,8 +72,8 @@ def _indexing_hint(value: Any, function: str) -> str:
 
 @builtin("contains?", returns="bool", pure=True)
 def is_contains(collection: Any, key: Any) -> bool:
-    """Whether a map has an entry under key, be its value nil. Of two strings: whether the first contains the second,
-    which is an extension.
+    """Whether a map has a key, even with the value nil. For two strings: whether the first contains the second (an
+    extension).
 
     (contains? {:a nil} :a) => #t
     (contains? {:a 1} :b) => #f
@@ -95,9 +95,9 @@ def is_contains(collection: Any, key: Any) -> bool:
 
 @builtin("assoc", pure=True, arity=(0, -1))
 def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *more: Any) -> Any:
-    """Adds or changes entries: a map that also has them, (assoc map key value ...). The map itself stays as it is.
+    """Returns a map with entries added or changed: (assoc map key value ...). The map itself stays as it is.
 
-    With two arguments, a key and a list of lists: the first of those that starts with key, or #f.
+    With two arguments, a key and a list of lists, returns the first list that starts with key, or #f.
 
     (assoc {:a 1} :b 2 :c 3) => {:a 1 :b 2 :c 3}
     (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
@@ -122,7 +122,7 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
 
 @builtin("dissoc", returns="map", pure=True)
 def dissoc(collection: Any, key: Any, *more: Any) -> Map:
-    """Removes keys: a map without their entries. The map itself stays as it is.
+    """Returns a map without the entries of some keys. The map itself stays as it is.
 
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """
@@ -132,7 +132,7 @@ def dissoc(collection: Any, key: Any, *more: Any) -> Map:
 
 @builtin("merge", returns="map", pure=True)
 def merge(*maps: Any) -> Map:
-    """Merges maps: all their entries, the last one to have a key decides its value. Of the kind of the first map.
+    """Merges maps; the last map that has a key decides its value. The result is of the kind of the first map.
 
     (merge {:a 1} {:a 2 :b 3}) => {:a 2 :b 3}
     """
@@ -182,7 +182,7 @@ def count(collection: Any) -> int:
 
 @builtin("hashmap/new", returns="hashmap", pure=True)
 def hashmap_new(*keys_and_values: Any) -> HashMap:
-    """A hashmap of the keys and values given in turn: a map without order, never equal to a sorted one.
+    """A hashmap of alternating keys and values: a map without order, never equal to a sorted one.
 
     (hashmap/new :a 1) => {:a 1}
     (equal? (hashmap/new :a 1) {:a 1}) => #f
@@ -202,7 +202,7 @@ def _hashmap(value: Any, function: str) -> HashMap:
 
 @builtin("hashmap/get", pure=True)
 def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
-    """The value that a hashmap or map has under key; default (nil) when it has none.
+    """The value of a key in a hashmap or map; default (nil) when the key is missing.
 
     (hashmap/get (hashmap/new :a 1) :a) => 1
     (hashmap/get (hashmap/new) :a 0) => 0
@@ -213,7 +213,7 @@ def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
 
 @builtin("hashmap/assoc", returns="hashmap", pure=True)
 def hashmap_assoc(*args: Any) -> HashMap:
-    """Adds or changes entries: a hashmap that also has them, (hashmap/assoc hashmap key value ...).
+    """Returns a hashmap with entries added or changed: (hashmap/assoc hashmap key value ...).
 
     (hashmap/assoc (hashmap/new) :a 1) => {:a 1}
     """
@@ -229,7 +229,7 @@ def hashmap_assoc(*args: Any) -> HashMap:
 
 @builtin("hashmap/contains?", returns="bool", pure=True)
 def hashmap_is_contains(collection: Any, key: Any) -> bool:
-    """Whether a hashmap has an entry under key.
+    """Whether a hashmap has a key.
 
     (hashmap/contains? (hashmap/new :a 1) :a) => #t
     """

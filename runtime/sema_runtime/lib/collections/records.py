@@ -31,7 +31,7 @@ def is_record(value: Any) -> bool:
 
 
 def record_constructor(kind: type[Record], name: str, params: tuple[str, ...]) -> Callable[..., Record]:
-    """The constructor of kind, called name: takes one value for each of params, whose names Python can use too."""
+    """The constructor of kind, called name. It takes one value for each of params."""
     names = [param.replace("-", "_") + "_" * (param in kwlist) for param in params]
     if all(param.isidentifier() and param != "_kind" for param in names) and len({*names}) == len(names):
         scope: dict[str, Any] = {"__name__": __name__, "_kind": kind}

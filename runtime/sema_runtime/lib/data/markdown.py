@@ -21,7 +21,7 @@ FENCE = "---"
 
 @builtin("markdown/to-html", returns="string")
 def markdown_to_html(markdown: Any) -> str:
-    """The HTML of a text in CommonMark. HTML within it is kept as it is.
+    """Converts a text in CommonMark to HTML. HTML inside the text stays as it is.
 
     (markdown/to-html "# Title\\n\\nHello **world**.") => "<h1>Title</h1>\\n<p>Hello <strong>world</strong>.</p>\\n"
     """
@@ -32,7 +32,7 @@ def markdown_to_html(markdown: Any) -> str:
 
 @builtin("markdown/headings", returns="list[map]")
 def markdown_headings(markdown: Any) -> List:
-    """The headings of a text in their order, as `{:level 1 to 6 :text plain}`.
+    """The headings of a text in order, as maps `{:level 1 to 6 :text plain}`.
 
     (markdown/headings "# Intro\\n\\n## *Set* up") => ({:level 1 :text "Intro"} {:level 2 :text "Set up"})
     """
@@ -58,7 +58,8 @@ def markdown_headings(markdown: Any) -> List:
 
 @builtin("markdown/frontmatter", returns="map", pure=True)
 def markdown_frontmatter(markdown: Any) -> Map:
-    """`{:frontmatter text :body text}`: what stands between two lines `---` at the beginning, unread, and what follows.
+    """Splits a text into `{:frontmatter text :body text}`: the lines between two `---` lines at its beginning, not
+    parsed, and the rest.
 
     :frontmatter is nil when the text doesn't begin so.
 

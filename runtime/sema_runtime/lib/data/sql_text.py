@@ -1,4 +1,5 @@
-"""What must be known of a SQL text before SQLite reads it: where statements end, and which parameters have names."""
+"""Facts about a SQL text that are needed before SQLite reads it: where statements end, and which parameters have
+names."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def _tokens() -> Pattern[str]:
 
 
 def statements(sql: str) -> list[str]:
-    """The statements of a text, cut behind their semicolons."""
+    """The statements of a text, each up to and with its semicolon."""
     from sqlite3 import complete_statement
 
     complete = []

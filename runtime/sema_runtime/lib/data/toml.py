@@ -24,7 +24,7 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f"
 
 @builtin("toml/decode", returns="map", pure=True)
 def toml_decode(text: Any) -> Map:
-    """Parses TOML: a map with keyword keys, arrays as lists, dates and times as strings.
+    """Parses TOML into a map with keyword keys, arrays as lists, dates and times as strings.
 
     (toml/decode "[server]\\nport = 80") => {:server {:port 80}}
     """
@@ -145,7 +145,7 @@ def _refused(text: str, reason: str) -> SemaError:
 
 
 def _taken(lines: list[str], shown: str) -> int:
-    """The column of the part of a key, in the last of the lines, that stands for something already."""
+    """The column of the part of a key, in the last of the lines, that is already defined."""
     import re
     import tomllib
 
@@ -168,7 +168,7 @@ def _taken(lines: list[str], shown: str) -> int:
 
 
 def _entry(table: Any, key: str) -> Any:
-    """What a table has under a key; of an array of tables the last one."""
+    """The value of a key in a table; of an array of tables the last one."""
     value = table.get(key.strip("\"'")) if isinstance(table, dict) else None
     return value[-1] if isinstance(value, list) and value else value
 

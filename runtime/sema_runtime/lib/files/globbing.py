@@ -1,4 +1,4 @@
-"""Finding files by a pattern. `**` enters each directory once, so links that lead back to it come to an end."""
+"""Finding files by a pattern. `**` enters each directory once, so links that lead back to a directory end."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DIRECTORIES = "**"
 def matching(pattern: str) -> list[str]:
     """The paths that match, sorted. Directories outside of the allowed ones are not entered.
 
-    Raises PathDenied when the pattern begins there, SemaError for a pattern without meaning, IoError for a directory
-    that can't be read.
+    Raises PathDenied when the pattern begins in one, SemaError for a malformed pattern, IoError for an unreadable
+    directory.
     """
     _check(pattern)
     parts = [part for part in pattern.split("/") if part]
@@ -36,7 +36,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def _check(pattern: str) -> None:
-    """Raises SemaError for stars and brackets that mean nothing."""
+    """Raises SemaError for stars and brackets without meaning."""
     if "\0" in pattern:
         raise SemaError("file/glob: invalid pattern: file name contained an unexpected NUL byte")
     for stars in re.finditer(r"\*\*+", pattern):

@@ -1,4 +1,4 @@
-"""Byte streams: strings, buffers, files and the standard ones behind one set of functions."""
+"""Byte streams: one set of functions for strings, buffers, files and the standard streams."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _int(value: Any) -> int:
 
 @builtin("stream/from-string")
 def stream_from_string(text: Any) -> Stream:
-    """A stream that gives the UTF-8 bytes of a text.
+    """A stream over the UTF-8 bytes of a text.
 
     (stream/read-line (stream/from-string "one\\ntwo")) => "one"
     """
@@ -67,7 +67,7 @@ def stream_from_bytes(data: Any) -> Stream:
 
 @builtin("stream/byte-buffer")
 def stream_byte_buffer() -> Stream:
-    """An empty buffer in memory, to be written and read.
+    """An empty buffer in memory, for writing and reading.
 
     (define buffer (stream/byte-buffer))
     (stream/write-string buffer "text")
@@ -78,7 +78,7 @@ def stream_byte_buffer() -> Stream:
 
 @builtin("stream/open-input", cap="fs-read")
 def stream_open_input(path: Any) -> Stream:
-    """Opens a file to be read as a stream.
+    """Opens a file for reading as a stream.
 
     (file/write "a.txt" "one\\ntwo\\n")
     (with-open (in (stream/open-input "a.txt")) (stream/read-line in)) => "one"
@@ -88,7 +88,7 @@ def stream_open_input(path: Any) -> Stream:
 
 @builtin("stream/open-output", cap="fs-write")
 def stream_open_output(path: Any) -> Stream:
-    """Opens a file to be written as a stream; it is made anew.
+    """Opens a file for writing as a stream, replacing its contents.
 
     (with-open (out (stream/open-output "a.txt")) (stream/write-string out "text"))
     (file/read "a.txt") => "text"
@@ -155,7 +155,7 @@ def stream_read_line(stream: Any) -> str | None:
 
 @builtin("stream/read-all")
 def stream_read_all(stream: Any, max_bytes: Any = MISSING) -> bytes:
-    """Reads all that is left; an error when that is more than max_bytes (256 MiB).
+    """Reads the rest of a stream. Raises an error when that is more than max-bytes (256 MiB).
 
     (stream/read-all (stream/from-string "abc")) => #u8(97 98 99)
     (stream/read-all (stream/from-string "abc") 2) ! stream/read-all: input exceeds the configured 2-byte cap
@@ -193,7 +193,7 @@ def _too_much(function: str, limit: int) -> SemaError:
 
 @builtin("stream/write", returns="int")
 def stream_write(stream: Any, data: Any) -> int:
-    """Writes a bytevector to a stream; gives the number of bytes.
+    """Writes a bytevector to a stream and returns the number of bytes.
 
     (stream/write (stream/byte-buffer) #u8(1 2)) => 2
     """
@@ -216,7 +216,7 @@ def stream_write_byte(stream: Any, byte: Any) -> None:
 
 @builtin("stream/write-string", returns="int")
 def stream_write_string(stream: Any, text: Any) -> int:
-    """Writes a text to a stream as UTF-8; gives the number of bytes.
+    """Writes a text to a stream as UTF-8 and returns the number of bytes.
 
     (stream/write-string (stream/byte-buffer) "é") => 2
     """
@@ -228,7 +228,7 @@ def stream_write_string(stream: Any, text: Any) -> int:
 
 @builtin("stream/flush", returns="nil")
 def stream_flush(stream: Any) -> None:
-    """Hands on what a stream has kept back so far.
+    """Flushes a stream: writes the data that it still buffers.
 
     (stream/flush (stream/byte-buffer)) => nil
     """
@@ -240,7 +240,7 @@ def stream_flush(stream: Any) -> None:
 
 @builtin("stream/copy", returns="int")
 def stream_copy(source: Any, target: Any, max_bytes: Any = MISSING) -> int:
-    """Copies what is left of source to target; gives the number of bytes. An error above max_bytes (256 MiB).
+    """Copies the rest of source to target and returns the number of bytes. Raises an error above max-bytes (256 MiB).
 
     (define target (stream/byte-buffer))
     (stream/copy (stream/from-string "text") target) => 4
@@ -312,7 +312,7 @@ def stream_is_writable(stream: Any) -> bool:
 
 @builtin("stream/available?", returns="bool")
 def stream_is_available(stream: Any) -> bool:
-    """Whether there is something to read, without waiting for it.
+    """Whether a stream has something to read, without waiting.
 
     (stream/available? (stream/from-string "a")) => #t
     """
@@ -322,7 +322,7 @@ def stream_is_available(stream: Any) -> bool:
 
 @builtin("stream/to-bytes")
 def stream_to_bytes(stream: Any) -> bytes:
-    """All that was written to a buffer.
+    """Everything written to a buffer, as a bytevector.
 
     (define buffer (stream/byte-buffer))
     (stream/write-byte buffer 7)
@@ -333,7 +333,7 @@ def stream_to_bytes(stream: Any) -> bytes:
 
 @builtin("stream/to-string", returns="string")
 def stream_to_string(stream: Any) -> str:
-    """All that was written to a buffer, as text.
+    """Everything written to a buffer, as text.
 
     (define buffer (stream/byte-buffer))
     (stream/write-string buffer "text")

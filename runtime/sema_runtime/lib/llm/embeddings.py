@@ -27,11 +27,11 @@ SIZE = 8  # bytes of a double
 
 @builtin("llm/embed", returns="bytevector|list[bytevector]", cap="llm")
 def llm_embed(text: Any, options: Any = None) -> Any:
-    """The embedding of a text: a vector that lies close to those of texts with a similar meaning. A list of texts gives
-    a list of embeddings; long lists are sent in several requests.
+    """The embedding of a text: a vector that is close to the vectors of texts with a similar meaning. A list of texts
+    gives a list of embeddings; long lists are sent in several requests.
 
-    Options: :model :timeout (ms, of each request). The provider is that of llm/configure-embeddings, of the environment
-    (JINA_API_KEY, VOYAGE_API_KEY, COHERE_API_KEY, ..., OPENAI_API_KEY), or the default one.
+    Options: :model :timeout (ms, of each request). The provider is the one of llm/configure-embeddings, of the
+    environment (JINA_API_KEY, VOYAGE_API_KEY, COHERE_API_KEY, ..., OPENAI_API_KEY), or the default one.
 
     (llm/define-provider :lengths {:embed (fn (req) (map (fn (text) (list (string-length text) 1)) (:texts req)))})
     (embedding/->list (llm/embed "four")) => (4.0 1.0)
@@ -54,8 +54,8 @@ def llm_embed(text: Any, options: Any = None) -> Any:
 
 @builtin("llm/rerank", returns="list[map]", cap="llm")
 def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
-    """Documents (strings) in the order of their relevance to a query, judged by a model that reads both together:
-    a list of {:index :score :document}, best first.
+    """Ranks documents (strings) by their relevance to a query, judged by a model that reads both together. Returns a
+    list of {:index :score :document}, best first.
 
     Options: :top-k (how many results) :model :provider :timeout (ms).
 
@@ -94,7 +94,7 @@ def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
 
 @builtin("llm/similarity", returns="float", pure=True)
 def llm_similarity(a: Any, b: Any) -> float:
-    """How alike two embeddings (or two lists of numbers) are: the cosine of the angle between them, from -1.0 to 1.0.
+    """The similarity of two embeddings or two lists of numbers: the cosine of the angle between them, from -1.0 to 1.0.
 
     (llm/similarity '(1 0) '(1 1)) => 0.7071067811865475
     (llm/similarity '(1 2) '(1 2 3)) ! llm/similarity: vectors must have same length (2 vs 3)
@@ -140,7 +140,7 @@ def _is_number(value: Any) -> bool:
 
 @builtin("embedding/length", returns="int", pure=True)
 def embedding_length(embedding: Any) -> int:
-    """How many numbers an embedding has.
+    """The number of dimensions of an embedding.
 
     (embedding/length (embedding/list->embedding '(0.1 0.2 0.3))) => 3
     (embedding/length (bytevector 1 2 3)) ! embedding/length: bytevector length 3 is not divisible by 8
@@ -150,7 +150,7 @@ def embedding_length(embedding: Any) -> int:
 
 @builtin("embedding/ref", returns="float", pure=True)
 def embedding_ref(embedding: Any, index: Any) -> float:
-    """The number at a place of an embedding, from 0.
+    """The number at index of an embedding, counted from 0.
 
     (embedding/ref (embedding/list->embedding '(0.1 0.2)) 1) => 0.2
     (embedding/ref (embedding/list->embedding '(0.1 0.2)) 2) ! embedding/ref: index 2 out of bounds (length 2)
@@ -169,7 +169,7 @@ def embedding_ref(embedding: Any, index: Any) -> float:
 
 @builtin("embedding/->list", returns="list[float]", pure=True)
 def embedding_to_list(embedding: Any) -> List:
-    """The numbers of an embedding as a list.
+    """Converts an embedding to a list of its numbers.
 
     (embedding/->list (embedding/list->embedding '(1 2.5))) => (1.0 2.5)
     """
@@ -180,7 +180,7 @@ def embedding_to_list(embedding: Any) -> List:
 
 @builtin("embedding/list->embedding", returns="bytevector", pure=True)
 def embedding_from_list(numbers: Any) -> bytes:
-    """An embedding of numbers.
+    """Converts a list or vector of numbers to an embedding.
 
     (embedding/length (embedding/list->embedding '(3 4))) => 2
     (embedding/list->embedding '(1 "2")) ! embedding/list->embedding: element 1 is string, expected number
@@ -244,7 +244,7 @@ def vector_distance(a: Any, b: Any) -> float:
 
 @builtin("vector/normalize", returns="bytevector", pure=True)
 def vector_normalize(v: Any) -> bytes:
-    """An embedding scaled to length 1; zeros stay zeros.
+    """Scales an embedding to length 1; an embedding of zeros stays as it is.
 
     (embedding/->list (vector/normalize (embedding/list->embedding '(3 4)))) => (0.6 0.8)
     """

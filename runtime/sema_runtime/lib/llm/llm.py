@@ -24,7 +24,7 @@ def _function(value: Any) -> Callable[..., Any]:
 
 @builtin("llm/complete", returns="string", cap="llm")
 def llm_complete(prompt: Any, options: Any = None) -> str:
-    """Asks the model: its answer to a text or a prompt.
+    """Asks the model and returns its answer to a text or a prompt.
 
     Options: :model :max-tokens (4096) :temperature :system :reasoning-effort :timeout (ms).
 
@@ -63,7 +63,7 @@ def llm_send(prompt: Any, options: Any = None) -> str:
 
 @builtin("llm/chat", returns="string", cap="llm")
 def llm_chat(messages: Any, options: Any = None) -> str:
-    """The model's answer to a list of messages or a prompt, after the calls of :tools it wants.
+    """The model's answer to a list of messages or a prompt, after the calls to :tools that it requests.
 
     Options: those of llm/complete, :tools :tool-mode (:auto or :none) :max-tool-rounds (10) :on-tool-call
     :parallel-tools (as of agent).
@@ -93,7 +93,8 @@ def llm_chat(messages: Any, options: Any = None) -> str:
 
 @builtin("llm/stream", returns="string", cap="llm", arity=(1, 3))
 def llm_stream(prompt: Any, *rest: Any) -> str:
-    """The model's answer, handed to a callback piece by piece; without callback the pieces are written to stdout.
+    """Streams the model's answer: calls callback with each piece, or writes the pieces to stdout without one, and
+    returns the whole answer.
 
     Called as `(llm/stream prompt [callback] [options])`; prompt is a string, a prompt or a list of messages.
 
@@ -134,7 +135,7 @@ def _stream_messages(prompt: Any) -> list[Message]:
 
 @builtin("llm/batch", returns="list[string]", cap="llm")
 def llm_batch(prompts: Any, options: Any = None) -> List:
-    """The answers to many prompts, asked all at once. Options: :model :max-tokens :temperature :system.
+    """The answers to many prompts, sent concurrently. Options: :model :max-tokens :temperature :system.
 
     (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
     (llm/batch ["one" "two"]) => ("one" "two")
@@ -146,7 +147,8 @@ def llm_batch(prompts: Any, options: Any = None) -> List:
 
 @builtin("llm/pmap", returns="list[string]", cap="llm")
 def llm_pmap(function: Any, items: Any, options: Any = None) -> List:
-    """Makes a prompt of each item with function, asks them all at once; the answers in the order of the items.
+    """Makes a prompt from each item with function, sends all concurrently, and returns the answers in the order of the
+    items.
 
     (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
     (llm/pmap (fn (word) (str "Translate: " word)) ["one" "two"]) => ("Translate: one" "Translate: two")
@@ -174,8 +176,8 @@ def _batch_requests(prompts: Any, options: Any) -> list[Request]:
 
 @builtin("llm/token-count", returns="int", pure=True)
 def llm_token_count(text: Any) -> int:
-    """A rough number of tokens: UTF-8 bytes / 4, of a string, of the items of a list together, or of how anything else
-    prints.
+    """An estimate of the tokens of a string, of all items of a list, or of the printed form of another value: UTF-8
+    bytes / 4.
 
     (llm/token-count "twelve chars") => 3
     """
@@ -184,7 +186,7 @@ def llm_token_count(text: Any) -> int:
 
 @builtin("llm/token-estimate", returns="map", pure=True)
 def llm_token_estimate(text: Any) -> Map:
-    """As llm/token-count, with how it was estimated: {:tokens :method :chars}; :chars are bytes of UTF-8.
+    """The estimate of llm/token-count with its method, as {:tokens :method :chars}; :chars counts bytes of UTF-8.
 
     (llm/token-estimate "twelve chars") => {:chars 12 :method "chars/4" :tokens 3}
     """

@@ -1,4 +1,4 @@
-"""Messages and prompts: what the forms `message` and `prompt` call, `message/…`, `prompt/…`."""
+"""Messages and prompts: the functions behind the forms `message` and `prompt`, `message/…`, `prompt/…`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def message_content(message: Any) -> str:
 
 @builtin("message/with-image", returns="any", pure=True)
 def message_with_image(role: Any, text: Any, image: Any, options: Any = None) -> Message:
-    """A message with a picture: image is a bytevector; option :media-type says its format, else it is recognised.
+    """A message with a picture. image: a bytevector; option :media-type names its format, which is detected otherwise.
 
     (message? (message/with-image :user "What is this?" #u8(137 80 78 71) {:media-type "image/png"})) => #t
     """
@@ -154,7 +154,7 @@ def prompt_messages(prompt: Any) -> List:
 
 @builtin("prompt/append", "prompt/concat", pure=True)
 def prompt_append(prompt: Any, *more: Any) -> Prompt:
-    """One prompt with the messages of all.
+    """One prompt with the messages of all prompts.
 
     (prompt/append (prompt (system "s")) (prompt (user "u"))) => <prompt 2 messages>
     """
@@ -163,7 +163,7 @@ def prompt_append(prompt: Any, *more: Any) -> Prompt:
 
 @builtin("prompt/set-system", pure=True)
 def prompt_set_system(prompt: Any, text: Any) -> Prompt:
-    """The prompt with one system message, at its beginning, instead of those it had.
+    """The prompt with one system message at its beginning in place of all others.
 
     (map message/role (prompt/messages (prompt/set-system (prompt (user "hi")) "Be brief."))) => (:system :user)
     """
@@ -177,7 +177,7 @@ def with_system(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]
 
 @builtin("prompt/fill", pure=True)
 def prompt_fill(prompt: Any, values: Any) -> Prompt:
-    """Replaces each {{key}} by the value of :key; unknown ones stay.
+    """The prompt with each {{key}} replaced by the value of :key; unknown keys stay.
 
     (prompt/messages (prompt/fill (prompt (user "hi {{name}}")) {:name "Ada"})) => (<message user "hi Ada">)
     """
@@ -205,7 +205,7 @@ def prompt_slots(prompt: Any) -> List:
 
 @builtin("prompt/template", returns="string", pure=True)
 def prompt_template(text: Any) -> str:
-    """The string itself: a template is a string with {{slots}}.
+    """Returns the string itself: a template is a string with {{slots}}.
 
     (prompt/template "hi {{name}}") => "hi {{name}}"
     """
@@ -214,7 +214,7 @@ def prompt_template(text: Any) -> str:
 
 @builtin("prompt/render", returns="string", pure=True)
 def prompt_render(template: Any, values: Any) -> str:
-    """Fills in a template: each {{key}} replaced by the value of :key; unknown ones stay.
+    """Fills in a template: each {{key}} is replaced by the value of :key; unknown keys stay.
 
     (prompt/render "hi {{name}}" {:name "Ada"}) => "hi Ada"
     (prompt/render "hi {{ name }}" {:name "Ada"}) => "hi {{ name }}"
@@ -280,7 +280,7 @@ def prompt_union(a: Any, b: Any) -> Prompt:
 
 @builtin("prompt/intersection", pure=True)
 def prompt_intersection(a: Any, b: Any) -> Prompt:
-    """The messages of a that b has too, each once.
+    """The messages of a that b also has, each once.
 
     (prompt/messages (prompt/intersection (prompt (user "a") (user "b")) (prompt (user "b")))) => (<message user "b">)
     """
@@ -298,7 +298,7 @@ def prompt_difference(a: Any, b: Any) -> Prompt:
 
 @builtin("prompt/diff", returns="map", pure=True)
 def prompt_diff(a: Any, b: Any) -> Map:
-    """Which messages b has more (:added) and less (:removed) than a.
+    """The messages that b has and a doesn't (:added), and those that a has and b doesn't (:removed), as a map.
 
     (prompt/diff (prompt (user "a")) (prompt (user "b"))) => {:added (<message user "b">) :removed (<message user "a">)}
     """

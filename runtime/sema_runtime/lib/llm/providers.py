@@ -1,4 +1,4 @@
-"""Which provider answers: configuration, defaults, providers written in Sema."""
+"""Configuration of providers: keys, defaults, providers written in Sema."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def llm_configure(name: Any, options: Any) -> None:
 
 
 def _check_host(base_url: str) -> None:
-    """Raises SemaError for an URL that a sandboxed program may not use. Both kinds of configuration say llm/configure,
-    as the reference does."""
+    """Raises SemaError for a URL that a sandboxed program may not use. Both kinds of configuration name llm/configure,
+    as in the reference."""
     from sema_runtime import capabilities
 
     if not base_url or not capabilities.restricted():
@@ -70,11 +70,11 @@ def _check_host(base_url: str) -> None:
 
 @builtin("llm/configure-embeddings", returns="nil")
 def llm_configure_embeddings(name: Any, options: Any) -> None:
-    """Makes a provider the one of llm/embed, and of llm/rerank if it ranks.
+    """Makes a provider the default of llm/embed, and of llm/rerank if it can rank.
 
-    Options: :api-key :base-url :default-model. Providers: :jina :voyage :cohere :nomic :together :fireworks (which
-    rank, too), :openai :mistral :gemini, and without key :ollama and :local, a small model that runs in this process
-    (option :path for the folder of another). Any other name with :base-url speaks OpenAI's format.
+    Options: :api-key :base-url :default-model. Providers: :jina :voyage :cohere :nomic :together :fireworks (which also
+    rank), :openai :mistral :gemini, and without a key :ollama and :local, a small model that runs in this process
+    (option :path: the folder of another model). Any other name with :base-url speaks OpenAI's format.
 
     (llm/configure-embeddings :mine {:base-url "http://localhost:8000/v1" :default-model "my-embeddings"})
     (llm/configure-embeddings :voyage {:api-key "not-a-key" :default-model "voyage-3-large"})
@@ -101,8 +101,8 @@ def llm_configure_embeddings(name: Any, options: Any) -> None:
 
 @builtin("llm/define-provider", returns="keyword")
 def llm_define_provider(name: Any, options: Any) -> Keyword:
-    """Registers a provider that is a function, and makes it the default: :complete gets the request as a map and
-    returns a string or a map. For tests, and for servers with an API of their own.
+    """Registers a provider that is a function, and makes it the default. :complete gets the request as a map and
+    returns a string or a map. It is for tests, and for servers with an API of their own.
 
     :embed gets {:texts :model} and returns a list of embeddings or {:embeddings :usage :model}; :rerank gets {:query
     :documents :model :top-k} and returns a list of {:index :score}. Each makes the provider the default of its kind.
@@ -139,8 +139,8 @@ def _function(options: Map, key: str) -> Any:
 
 @builtin("llm/auto-configure", returns="keyword|nil", arity=(0, -1))
 def llm_auto_configure(*_ignored: Any) -> Keyword | None:
-    """Registers the providers whose keys are in the environment; returns the default one. Happens by itself before the
-    first call.
+    """Registers the providers whose keys are in the environment; returns the default one. The first call does this
+    automatically.
 
     (sys/set-env "OPENAI_API_KEY" "not-a-key")
     (llm/auto-configure) => :openai

@@ -1,4 +1,4 @@
-"""What calls used and cost, what models cost, and how the last call went."""
+"""Usage and cost of calls, prices of models, and the record of the last call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _usage_map(usage: Any) -> dict[Any, Any]:
 
 @builtin("llm/last-usage", returns="map|nil")
 def llm_last_usage() -> Map | None:
-    """Tokens, model and (where the price is known) :cost-usd of the last call, or nil.
+    """Tokens, model and, where the price is known, :cost-usd of the last call, as a map, or nil.
 
     (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
     (llm/complete "hello")
@@ -49,7 +49,7 @@ def llm_last_usage() -> Map | None:
 
 @builtin("llm/session-usage", returns="map")
 def llm_session_usage() -> Map:
-    """Tokens and :cost-usd of all calls so far; calls without a known price count nothing in :cost-usd.
+    """Tokens and :cost-usd of all calls so far, as a map. Calls without a known price add nothing to :cost-usd.
 
     (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
     (llm/complete "hello")
@@ -64,7 +64,7 @@ def llm_session_usage() -> Map:
 
 @builtin("llm/reset-usage", returns="nil")
 def llm_reset_usage() -> None:
-    """Starts counting from zero.
+    """Resets the counts of usage to zero.
 
     (llm/reset-usage)
     (:total-tokens (llm/session-usage)) => 0
@@ -76,7 +76,7 @@ def llm_reset_usage() -> None:
 
 @builtin("llm/set-pricing", returns="nil")
 def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
-    """Prices every model whose name contains pattern, in USD per million input and output tokens.
+    """Sets the price of every model whose name contains pattern, in USD per million input and output tokens.
 
     (llm/set-pricing "echo" 1000 2000)
     (define reply {:content "hi" :usage {:prompt-tokens 1 :completion-tokens 1}})
@@ -97,7 +97,7 @@ def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
 
 @builtin("llm/pricing-status", returns="map")
 def llm_pricing_status() -> Map:
-    """Where prices come from and how old they are: {:source :updated-at}.
+    """The source of the prices and their age, as {:source :updated-at}.
 
     (keys (llm/pricing-status)) => (:source :updated-at)
     """

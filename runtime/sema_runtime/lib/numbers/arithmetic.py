@@ -196,7 +196,7 @@ def _combined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 
 def _is_foreign(*operands: Any) -> bool:
-    """Whether a Python object that is no Sema value takes part; its own operators decide then."""
+    """Whether an operand is a Python object without a Sema type; its own operators decide then."""
     return any(type_name(operand).startswith("python:") for operand in operands)
 
 
@@ -263,7 +263,7 @@ def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
 
 @builtin("-", returns="number", pure=True)
 def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
-    """Subtracts all other numbers from the first; with one argument, its opposite.
+    """Subtracts all other numbers from the first; a single number is negated.
 
     (- 10 3 2) => 5
     (- 5) => -5
@@ -307,7 +307,8 @@ def _folded_carefully(operation: Callable[[Any, Any], Any], numbers: tuple[Any, 
 
 @builtin("/", returns="number", pure=True)
 def over(first: Any, second: Any, *rest: Any) -> Any:
-    """Divides the first number by all others. Exact numbers give a ratio; an exact zero divisor is an error.
+    """Divides the first number by all others. Exact numbers give an int or a ratio. Raises an error for an exact zero
+    divisor.
 
     (/ 6 4) => 3/2
     (/ 6.0 4) => 1.5
@@ -326,7 +327,7 @@ def over(first: Any, second: Any, *rest: Any) -> Any:
 
 
 def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
-    """Whether test holds between all neighbours; numbers behind the first failure aren't looked at."""
+    """Whether test holds between all neighbours; numbers after the first failure aren't compared."""
     left = numbers[0]
     for right in numbers[1:]:
         if not REALS[type(left)] or not REALS[type(right)]:

@@ -20,8 +20,9 @@ DIGITS = {2: "b", 8: "o", 16: "x"}
 
 @builtin("string->number", "string/to-number", returns="number|bool", pure=True)
 def string_to_number(text: Any, radix: Any = 10) -> Any:
-    """Parses (converts) the number that a string denotes in the language, blanks around it aside; #f when none. radix:
-    2, 8, 10 or 16. More than 20000 decimal digits, whose conversion would take long, are an error.
+    """Parses (converts) a string that denotes a number in the language; #f for other strings. Blanks around the number
+    are ignored. radix: 2, 8, 10 or 16. Raises an error for more than 20000 decimal digits, whose conversion would take
+    long.
 
     (string->number "42") => 42
     (string->number "ff" 16) => 255
@@ -48,7 +49,7 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
 
 
 def _decimal(text: str) -> int | float | None:
-    """The number of digits with perhaps a sign and a point between them: what nearly all texts are; None for others."""
+    """The number in digits with an optional sign and an optional point, which nearly all texts are; None for others."""
     whole, point, fraction = text.removeprefix("-").partition(".")
     if not (text.isascii() and whole.isdecimal()):
         return None
@@ -59,7 +60,7 @@ def _decimal(text: str) -> int | float | None:
 
 @builtin("string/number?", returns="bool", pure=True)
 def string_is_number(text: Any) -> bool:
-    """Whether `string->number` makes a number of text.
+    """Whether `string->number` can parse a string.
 
     (string/number? "1/2") => #t
     (string/number? "1.") => #f
@@ -76,7 +77,7 @@ def string_is_number(text: Any) -> bool:
 
 @builtin("number->string", "number/to-string", returns="string", pure=True)
 def number_to_string(number: Any, radix: Any = 10) -> str:
-    """Converts a number to a string of its digits. radix: 2, 8, 10 or 16; all but 10 are for ints only.
+    """Converts a number to a string of its digits. radix: 2, 8, 10 or 16; a radix other than 10 takes ints only.
 
     (number->string 255 16) => "ff"
     (number->string 1.0) => "1.0"

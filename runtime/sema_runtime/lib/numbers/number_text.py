@@ -1,4 +1,4 @@
-"""Reading numbers out of strings. Each function gives None for text that isn't such a number, and raises TooManyDigits
+"""Reading numbers from strings. Each function returns None for text that isn't such a number, and raises TooManyDigits
 for an integer that would take long to convert.
 
 They follow the notation of the language itself.
@@ -33,7 +33,7 @@ RADIXES = {"x": 16, "b": 2, "o": 8, "d": 10}
 
 
 def parse_number(text: str) -> Any:
-    """The number that text denotes in a program; blanks and comments around it don't count."""
+    """The number that text denotes in a program; blanks and comments around it are ignored."""
     if ";" in text:
         text = "\n".join(line.partition(";")[0] for line in text.split("\n"))
     token = text.strip(BLANK)
@@ -111,5 +111,5 @@ def _in_radix(text: str, radix: int) -> int | None:
 
 
 def parse_radix(text: str, radix: int) -> int | None:
-    """An int in base 2, 8 or 16: a sign, then digits; `_` may stand anywhere behind the first digit."""
+    """An int in base 2, 8 or 16: a sign, then digits; `_` may stand anywhere after the first digit."""
     return None if text.lstrip("+-")[:1] == "_" else _in_radix(text.replace("_", ""), radix)

@@ -1,4 +1,4 @@
-"""f64-array and i64-array: numbers of one type in machine words. What changes one returns a changed copy."""
+"""f64-array and i64-array: numbers of one type in machine words. Functions that change one return a changed copy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _check_length(function: str, length: float) -> None:
 
 
 def _index(array: TypedArray, index: Any) -> int:
-    """index, an int. Raises SemaError unless it is one of array's."""
+    """The index as an int. Raises SemaError unless it is one of the array's."""
     if not 0 <= _int(index) < len(array):
         raise SemaError(f"index {index} out of bounds (len {len(array)})")
     return int(index)
@@ -177,7 +177,7 @@ def f64_array_set_mut(array: Any, index: Any, number: Any) -> FloatArray:
 
 @builtin("f64-array/map")
 def f64_array_map(function: Any, array: Any) -> FloatArray:
-    """An array of what a function makes of each item.
+    """An array of the results of calling a function with each item.
 
     (f64-array/map (fn (x) (* x 2)) (f64-array 1 2)) => #f64(2 4)
     """
@@ -186,7 +186,8 @@ def f64_array_map(function: Any, array: Any) -> FloatArray:
 
 @builtin("f64-array/fold")
 def f64_array_fold(function: Any, initial: Any, array: Any) -> Any:
-    """Calls a function with the result so far, at first initial, and each item in turn; gives the last result.
+    """Folds an array: calls a function with the result so far (at first initial) and each item, and returns the last
+    result.
 
     (f64-array/fold + 0 (f64-array 1 2)) => 3.0
     """
@@ -195,7 +196,7 @@ def f64_array_fold(function: Any, initial: Any, array: Any) -> Any:
 
 @builtin("f64-array/sum", returns="float", pure=True)
 def f64_array_sum(array: Any) -> float:
-    """The sum of the items.
+    """The sum of the items of an array of floats.
 
     (f64-array/sum (f64-array 1 2.5)) => 3.5
     """
@@ -306,7 +307,7 @@ def i64_array_set_mut(array: Any, index: Any, number: Any) -> IntArray:
 
 @builtin("i64-array/map")
 def i64_array_map(function: Any, array: Any) -> IntArray:
-    """An array of what a function makes of each item.
+    """An array of the results of calling a function with each item.
 
     (i64-array/map (fn (x) (* x 2)) (i64-array 1 2)) => #i64(2 4)
     """
@@ -315,7 +316,8 @@ def i64_array_map(function: Any, array: Any) -> IntArray:
 
 @builtin("i64-array/fold")
 def i64_array_fold(function: Any, initial: Any, array: Any) -> Any:
-    """Calls a function with the result so far, at first initial, and each item in turn; gives the last result.
+    """Folds an array: calls a function with the result so far (at first initial) and each item, and returns the last
+    result.
 
     (i64-array/fold * 1 (i64-array 3 4)) => 12
     """
@@ -324,7 +326,7 @@ def i64_array_fold(function: Any, initial: Any, array: Any) -> Any:
 
 @builtin("i64-array/sum", returns="int", pure=True)
 def i64_array_sum(array: Any) -> int:
-    """The sum of the items; beyond 64 bits it wraps around.
+    """The sum of the items of an array of ints; beyond 64 bits it wraps around.
 
     (i64-array/sum (i64-array 1 2)) => 3
     (i64-array/sum (i64-array 9223372036854775807 1)) => -9223372036854775808
