@@ -276,7 +276,7 @@ def test_a_process_killed_before_a_step_of_writing_leaves_the_old_file(step: str
     before = Path("s.json").read_bytes()
     dies = f"""
 import os, signal
-from sema_runtime.lib import kv_store
+from sema_runtime.lib.data import kv_store
 kv_store.kv_open("s", "s.json")
 os.{step} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 kv_store.kv_set("s", "a", 2)
