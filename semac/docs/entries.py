@@ -30,7 +30,6 @@ TOPICS = {  # modules whose file name alone doesn't say what they are about
     "lib.text.case": "string-case",
     "lib.text.padding": "string-pad",
     "lib.text.search": "string-search",
-    "web.responses": "http-responses",
 }
 
 

@@ -347,7 +347,7 @@ def spliced(*parts: Any) -> List:
 
 @builtin("reverse", returns="list|vector", pure=True)
 def reverse(collection: Any) -> Any:
-    """The elements of a list or vector in reverse order; a vector gives a vector.
+    """The elements of a list or vector in reverse order; of a vector, a vector.
 
     (reverse '(1 2 3)) => (3 2 1)
     """

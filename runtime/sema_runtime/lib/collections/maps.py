@@ -122,7 +122,7 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
 
 @builtin("dissoc", returns="map", pure=True)
 def dissoc(collection: Any, key: Any, *more: Any) -> Map:
-    """Returns a map without the entries of some keys. The map itself stays as it is.
+    """Removes keys from a map: returns a map without their entries. The map itself stays as it is.
 
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """

@@ -40,8 +40,8 @@ def statements(sql: str) -> list[str]:
 def unnamed(sql: str) -> tuple[str, list[int]]:
     """The text with a plain `?` for each parameter, and which of the program's values stands for each, from 0.
 
-    Python gives values to `:a`, `@a`, `$a` and `?1` by their names only; Sema programs give them in the order in which
-    SQLite numbers the names.
+    Python binds `:a`, `@a`, `$a` and `?1` only by name; Sema programs pass values in the order in which SQLite numbers
+    the names.
     """
     numbers: dict[str, int] = {}
     order: list[int] = []

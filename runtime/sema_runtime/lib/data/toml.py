@@ -113,7 +113,7 @@ KEY = r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[A-Za-z0-9_-]+'
 
 
 def _refused(text: str, reason: str) -> SemaError:
-    """An error with the place Python gives: `reason (at line 1, column 5)` or `reason (at end of document)`."""
+    """An error with the place in Python's message: `reason (at line 1, column 5)` or `reason (at end of document)`."""
     problem, _, place = reason.rpartition(" (at ")
     lines = text.split("\n")
     line, column = len(lines), len(lines[-1]) + 1

@@ -55,7 +55,7 @@ class Stream:
             raise _failed("stream/read-line", error) from None
 
     def write(self, data: bytes | bytearray) -> int:
-        """Writes all of the data; gives its size."""
+        """Writes all of the data and returns its size."""
         if self.closed:
             raise SemaError("stream/write: stream is closed")
         if self.sink is None:

@@ -42,7 +42,7 @@ def split(text: Any, separator: Any = None) -> List:
 
 @builtin("join", returns="string", pure=True)
 def join(items: Any, separator: Any = "") -> str:
-    """Joins the items of a list or vector to one string, with separator between them. The separator may come first.
+    """Joins the items of a list or vector into one string, with separator between them. The separator may come first.
 
     (join '("a" "b") ", ") => "a, b"
     (join ", " '("a" "b")) => "a, b"

@@ -27,8 +27,8 @@ SIZE = 8  # bytes of a double
 
 @builtin("llm/embed", returns="bytevector|list[bytevector]", cap="llm")
 def llm_embed(text: Any, options: Any = None) -> Any:
-    """The embedding of a text: a vector that is close to the vectors of texts with a similar meaning. A list of texts
-    gives a list of embeddings; long lists are sent in several requests.
+    """The embedding of a text: a vector that is close to the vectors of texts with a similar meaning. For a list of
+    texts, returns a list of embeddings; long lists are sent in several requests.
 
     Options: :model :timeout (ms, of each request). The provider is the one of llm/configure-embeddings, of the
     environment (JINA_API_KEY, VOYAGE_API_KEY, COHERE_API_KEY, ..., OPENAI_API_KEY), or the default one.

@@ -1,4 +1,4 @@
-"""Messages and prompts: the functions behind the forms `message` and `prompt`, `message/…`, `prompt/…`."""
+"""Messages and prompts: the functions that the forms `message` and `prompt` call, `message/…`, `prompt/…`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes: vectors `[method pattern handler]`, and the handler that picks among them.
+"""Routes: vectors `[method pattern handler]`, and the handler that chooses among them.
 
 The segments of a pattern are literal, `:name` (one segment, in `:params`) or `*` (the rest of the path). Methods are
 those of requests, `:any`, `:ws` (a WebSocket) and `:static` (the files of a directory). The first match wins.
@@ -42,7 +42,7 @@ INDEX = "index.html"
 
 
 class Route:
-    """One route, its pattern taken apart. handler: a function; for a :static route the directory."""
+    """One route, with its pattern parsed. handler: a function; for a :static route the directory."""
 
     __slots__ = ("handler", "method", "segments")
 
@@ -52,7 +52,7 @@ class Route:
         self.handler = handler
 
     def match(self, path: list[str]) -> dict[str, str] | None:
-        """What the pattern captures of the segments of a path; None when they don't match."""
+        """The captures of the pattern from the segments of a path; None when they don't match."""
         if len(path) != len(self.segments) and self.segments[-1] != "*":
             return None
         params: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Route:
 
 
 def segments_of(path: str) -> list[str]:
-    """The parts of a path between its slashes; one at its end counts for nothing."""
+    """The parts of a path between its slashes; a slash at its end is ignored."""
     return path.rstrip("/").split("/")
 
 
@@ -85,8 +85,9 @@ def path_segments(path: str) -> list[str]:
 
 @builtin("http/router", returns="function")
 def http_router(routes: Any) -> Callable[[Any], Any]:
-    """The handler that passes a request to the first of the routes that matches it, with what the pattern captures in
-    `:params`; 404 where none does. A `:static` route whose file doesn't exist leaves the request to the routes behind.
+    """A handler that passes a request to the first route that matches it, with the captures of the pattern in
+    `:params`, and answers 404 when none does. A `:static` route whose file doesn't exist leaves the request to later
+    routes.
 
     ((http/router [[:get "/users/:id" (fn (request) (:params request))]])
      {:method :get :path "/users/42"}) => {:id "42"}
@@ -117,7 +118,7 @@ def http_router(routes: Any) -> Callable[[Any], Any]:
 
 
 def _bad_request(request: Map) -> NoReturn:
-    """Raises what is wrong with the :method or :path of a request."""
+    """Raises the error for a wrong :method or :path of a request."""
     for key, kind, expected in ((METHOD, Keyword, "keyword"), (PATH, str, "string")):
         if not request.has(key):
             raise SemaError(f"http/router: request missing :{key.name}")
@@ -143,7 +144,7 @@ def _answer(route: Route, request: Map, matched: dict[str, str]) -> Any:
 
 
 def static_file(directory: str, name: str) -> Map | None:
-    """The response with a file below the directory, or with the index of a directory there; None without one."""
+    """The response with a file below a directory, or with the index of a directory there; None when there is none."""
     if ".." in name or "\0" in name:
         return response(400, TEXT_HEADERS, "Bad Request")
     path = os.path.join(directory, name.lstrip("/"))
@@ -193,7 +194,7 @@ def _directory(path: str) -> str:
 
 @builtin("route/prefix", returns="list")
 def route_prefix(prefix: Any, routes: Any) -> List:
-    """The routes with prefix in front of their patterns.
+    """Returns routes with prefix in front of their patterns.
 
     (route/prefix "/api" [[:get "/users" 'list-users]]) => ([:get "/api/users" list-users])
     """

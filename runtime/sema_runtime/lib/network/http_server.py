@@ -1,4 +1,4 @@
-"""`http/serve`. The application and the server behind it are in web/."""
+"""`http/serve`. The application and the server are in web/."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ PORT_FALLBACK, ON_LISTEN = keyword("port-fallback"), keyword("on-listen")
 
 @builtin("http/serve", returns="nil", cap="network")
 def http_serve(handler: Any, *options: Any) -> None:
-    """Starts a web server: answers HTTP requests with a handler, a function from request map to response map, until
-    Ctrl-C or SIGTERM, or until its task is cancelled. Each request is a task of its own. A request: `:method :path
-    :headers :query :params :body :remote`, and `:json` for a JSON body.
+    """Runs a web server that answers HTTP requests with a handler, a function from request map to response map.
 
-    Options: :port (3000; 0 for any free one), :host ("0.0.0.0"), :port-fallback (take the next free port), :on-listen
+    It runs until Ctrl-C, SIGTERM or the cancellation of its task. Each request is a task of its own. A request has
+    `:method :path :headers :query :params :body :remote`, and `:json` for a JSON body.
+
+    Options: :port (3000; 0 for any free port), :host ("0.0.0.0"), :port-fallback (#t: the next free port), :on-listen
     (called with `{:host :port :url :stop}` once connections are accepted), :max-body (bytes, 16 MiB), :max-connections,
     :read-timeout (ms that a client may stall, 30000), :grace (ms that requests get when the server stops, 10000),
     :origins (a list of origins whose pages may open WebSockets besides the server's own, or "*" for all).
@@ -109,7 +110,7 @@ def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, l
 
 
 def _tell(on_listen: Any, info: Map) -> None:
-    """Calls the function; the server goes on if it fails."""
+    """Calls the function; the server continues if it fails."""
     from sema_runtime.tasks.promises import Cancelled
     from sema_runtime.web.reports import report
 

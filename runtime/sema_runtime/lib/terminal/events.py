@@ -1,4 +1,4 @@
-"""Waiting for the first of several things: a key, output of a program or its end, a moment."""
+"""Waiting for the first of several events: a key, output of a program or its end, a point in time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPE, KEY, PROC, TIMER = map(keyword, ("type", "key", "proc", "timer"))
 
 @builtin("time/tick", returns="map")
 def time_tick(ms: Any) -> Map:
-    """A source for event/select that is ready after that many milliseconds.
+    """A source for event/select that is ready after ms milliseconds.
 
     (time/tick 16) => {:ms 16 :type :timer}
     """
@@ -34,12 +34,12 @@ def time_tick(ms: Any) -> Map:
 
 @builtin("event/select", returns="map|nil")
 def event_select(sources: Any, timeout: Any = None) -> Map | None:
-    """Waits until one of the sources is ready and gives `{:type t :source s}` for the first one; other tasks go on.
+    """Waits until one of the sources is ready and returns `{:type t :source s}` for the first; other tasks run
+    meanwhile.
 
-    Sources: `{:type :key}`, a key, which stands in :value as io/read-key gives it; `{:type :proc :handle p}`, a process
-    that has written something (:output?) or has ended (:exited?), when the rest of its output can be read as well;
-    `(time/tick ms)`. timeout: milliseconds after which the result is nil; without it the shortest timer counts, or 10
-    seconds.
+    Sources: `{:type :key}`, a key, with :value as io/read-key returns it; `{:type :proc :handle p}`, a process that has
+    written output (:output?) or has ended (:exited?), when the rest of its output can be read too; `(time/tick ms)`.
+    timeout: milliseconds after which the result is nil; the default is the shortest timer, or 10 seconds.
 
     (event/select (list (time/tick 60000) (time/tick 1))) => {:source {:ms 1 :type :timer} :type :timer}
     (event/select '() 1) => nil
@@ -74,7 +74,7 @@ def _moment(timer: Map) -> int:
 
 
 def _news(source: Map, elapsed: float) -> dict[Keyword, Any] | None:
-    """What an event of the source says besides its source; None while it isn't ready."""
+    """The fields of a source's event besides its source; None while it isn't ready."""
     kind = source.lookup(TYPE)
     if kind is TIMER:
         return {} if elapsed >= _moment(source) else None
@@ -100,7 +100,7 @@ def _news_of_process(handle: Any) -> dict[Keyword, Any] | None:
 
 
 def _pause(sources: Sequence[Map], elapsed: float, limit: int) -> float:
-    """Milliseconds until something can be ready that nobody tells of."""
+    """Milliseconds until the next check of sources that don't report changes."""
     moments = [_moment(source) for source in sources if source.lookup(TYPE) is TIMER]
     pause = max(0.0, min((limit, *moments)) - elapsed)
     return min(pause, LOOK_AGAIN) if any(source.lookup(TYPE) is PROC for source in sources) else pause

@@ -1,7 +1,7 @@
-"""Keys as they are pressed: `io/read-key`, and questions that the terminal answers at once.
+"""Keys as they are pressed: `io/read-key`, and queries that the terminal answers at once.
 
-A terminal is read byte by byte up to the end of an event, so that what was typed behind it is there for programs that
-are started; `read-line` and the stream of the standard input share our buffer.
+A terminal is read byte by byte up to the end of an event, so that programs started later can read the rest; `read-line`
+and the stream of the standard input share this buffer.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def wait_for_input(seconds: float) -> None:
 
 @builtin("io/read-key", returns="map|nil")
 def io_read_key() -> Map | None:
-    """Waits for a key and gives what it is; nil at the end of the input. Other tasks run meanwhile.
+    """Waits for a key and returns its event; nil at the end of the input. Other tasks run meanwhile.
 
     ; (io/with-raw-mode (io/read-key)) => {:char "q" :kind :char}
     """
@@ -139,7 +139,7 @@ def io_read_key() -> Map | None:
 
 @builtin("io/read-key-timeout", returns="map|nil")
 def io_read_key_timeout(ms: Any) -> Map | None:
-    """As io/read-key; nil, too, when no key was pressed for that many milliseconds.
+    """Like io/read-key, but also returns nil when no key is pressed for a number of milliseconds.
 
     ; (io/with-raw-mode (io/read-key-timeout 1000)) => nil
     """
@@ -164,7 +164,7 @@ def term_query_cursor_position() -> None:
 
 @builtin("term/cursor-position", returns="map|nil")
 def term_cursor_position() -> Map | None:
-    """Where the cursor is, as `{:row r :col c}`; nil without a terminal or when it doesn't answer.
+    """The position of the cursor as `{:row r :col c}`; nil without a terminal or when it doesn't answer.
 
     ; (term/cursor-position) => {:col 1 :row 5}
     """
@@ -181,7 +181,7 @@ def term_cursor_position() -> Map | None:
 
 @builtin("term/supports-kitty-keys?", returns="bool")
 def term_is_supports_kitty_keys() -> bool:
-    """Whether the terminal says that it has kitty's keyboard protocol; #f when it doesn't answer.
+    """Whether the terminal reports that it supports kitty's keyboard protocol; #f when it doesn't answer.
 
     ; (when (term/supports-kitty-keys?) (term/enable-kitty-keys!))
     """

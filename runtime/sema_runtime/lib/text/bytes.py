@@ -273,7 +273,8 @@ def _needle(value: Any) -> bytes:
 
 @builtin("bytes/parse-int10", returns="int", pure=True)
 def bytes_parse_int10(data: Any, start: Any = 0, end: Any = MISSING) -> int:
-    """Ten times the number written in the bytes from start (0) up to end (all), which has at most one decimal.
+    """Parses a number with at most one decimal in the bytes from start (0) up to end (all), and returns ten times that
+    number.
 
     (bytes/parse-int10 (string->utf8 "-12.3")) => -123
     """

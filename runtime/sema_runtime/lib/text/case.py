@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @builtin("string/upper", "string-upcase", "upper", "upper-case", returns="string", pure=True)
 def string_upper(text: Any) -> str:
-    """A string in upper case (uppercase), which may be longer.
+    """Converts a string to upper case (uppercase). The result may be longer.
 
     (string/upper "Straße") => "STRASSE"
     """
@@ -27,7 +27,7 @@ def string_upper(text: Any) -> str:
 
 @builtin("string/lower", "string-downcase", "lower", "lower-case", returns="string", pure=True)
 def string_lower(text: Any) -> str:
-    """A string in lower case (lowercase).
+    """Converts a string to lower case (lowercase).
 
     (string/lower "ÀB") => "àb"
     """
@@ -38,7 +38,7 @@ def string_lower(text: Any) -> str:
 
 @builtin("string/capitalize", "capitalize", returns="string", pure=True)
 def string_capitalize(text: Any) -> str:
-    """The first character in upper case, the others in lower case.
+    """Converts the first character of a string to upper case and the others to lower case.
 
     (string/capitalize "hELLO world") => "Hello world"
     """
@@ -54,7 +54,7 @@ def _capitalized(text: str) -> str:
 
 @builtin("string/title-case", returns="string", pure=True)
 def string_title_case(text: Any) -> str:
-    """Capitalizes each word, words being separated by white space, and joins them with single spaces.
+    """Capitalizes the words of a string, which white space separates, and joins them with single spaces.
 
     (string/title-case "hello  wORLD") => "Hello World"
     """
@@ -64,7 +64,7 @@ def string_title_case(text: Any) -> str:
 
 @builtin("string/foldcase", returns="string", pure=True)
 def string_foldcase(text: Any) -> str:
-    """The form in which strings are compared ignoring case.
+    """The case-folded form of a string, for comparison ignoring case.
 
     (string/foldcase "Straße") => "strasse"
     """
@@ -85,7 +85,7 @@ def is_string_ci_eq(first: Any, second: Any) -> bool:
 
 @builtin("string/normalize", returns="string", pure=True)
 def string_normalize(text: Any, form: Any) -> str:
-    """A string in a Unicode normal form: :nfc, :nfd, :nfkc or :nfkd.
+    """Converts a string to a Unicode normal form: :nfc, :nfd, :nfkc or :nfkd.
 
     (string/length (string/normalize "é" :nfd)) => 2
     (string/normalize "ﬁ" :nfkc) => "fi"

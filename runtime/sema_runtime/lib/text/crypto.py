@@ -81,7 +81,7 @@ def base64_encode(text: Any) -> str:
 
 @builtin("base64/decode", returns="string", pure=True)
 def base64_decode(text: Any) -> str:
-    """Decodes base64 to a string. Strict: padding is needed, white space refused, the result has to be UTF-8.
+    """Decodes base64 to a string. Strict: padding is required, white space is refused, and the result must be UTF-8.
 
     (base64/decode "aGVsbG8=") => "hello"
     (base64/decode "aGVsbG8") ! base64/decode: Invalid padding
@@ -106,7 +106,7 @@ def base64_encode_bytes(data: Any) -> str:
 
 @builtin("base64/decode-bytes", returns="bytevector", pure=True)
 def base64_decode_bytes(text: Any) -> bytes:
-    """Decodes base64 to a bytevector. Strict: padding is needed, white space refused.
+    """Decodes base64 to a bytevector. Strict: padding is required, and white space is refused.
 
     (base64/decode-bytes "AQL/") => #u8(1 2 255)
     """
@@ -128,7 +128,7 @@ def _decoded(function: str, text: Any) -> bytes:
 
 
 def _refuse(function: str, data: bytes) -> NoReturn:
-    """Raises what the reference says about the first flaw."""
+    """Raises the reference's error for the first flaw."""
     body = data.rstrip(b"=")
     padding = len(data) - len(body)
     symbols = len(body) % 4

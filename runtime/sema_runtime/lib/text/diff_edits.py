@@ -30,7 +30,7 @@ class Edit:
 
 
 def opcodes(before: list[str], after: list[str]) -> list[Opcode]:
-    """What `difflib.SequenceMatcher.get_opcodes` would give, of the edits found here."""
+    """The edits found here in the form of `difflib.SequenceMatcher.get_opcodes`."""
     numbers: dict[str, int] = {}
     old = [numbers.setdefault(line, len(numbers)) for line in before]
     new = [numbers.setdefault(line, len(numbers)) for line in after]
@@ -40,7 +40,7 @@ def opcodes(before: list[str], after: list[str]) -> list[Opcode]:
 
 
 def _merged(edits: list[Edit], old_end: int, new_end: int) -> list[Opcode]:
-    """The runs with what changes between two that stay taken together."""
+    """The runs, with all changes between two equal runs merged into one."""
     opcodes: list[Opcode] = []
     old = new = 0
     for edit in [edit for edit in edits if edit.kind == EQUAL and edit.length] + [Edit(EQUAL, old_end, new_end, 0)]:

@@ -126,7 +126,8 @@ def columns(text: str) -> int:
 
 @builtin("string/width", returns="int", pure=True)
 def string_width(text: Any) -> int:
-    """The columns a string takes on a terminal: 2 for wide characters and emoji, 0 for marks and escape sequences.
+    """The number of columns that a string takes on a terminal: 2 for wide characters and emoji, 0 for marks and escape
+    sequences.
 
     (string/width "日本") => 4
     (string/width "a\\tb") => 3
@@ -137,7 +138,7 @@ def string_width(text: Any) -> int:
 
 @builtin("string/truncate-width", returns="string", pure=True)
 def string_truncate_width(text: Any, width: Any, ellipsis: Any = MISSING) -> str:
-    """Cuts a string to a number of terminal columns; where something is cut, ellipsis (default: none) ends the result.
+    """Cuts a string to a number of terminal columns; if anything is cut, ellipsis (default: none) ends the result.
 
     (string/truncate-width "hello world" 6 "…") => "hello…"
     """

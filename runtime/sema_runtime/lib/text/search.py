@@ -1,4 +1,4 @@
-"""Searching in strings and what is left and right of a match; replacing; affixes."""
+"""Searching in strings, the parts before and after a match, replacing, affixes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def string_last_index_of(text: Any, part: Any) -> int | None:
 
 @builtin("string/replace", "replace", returns="string", pure=True)
 def string_replace(text: Any, old: Any, new: Any) -> str:
-    """Replaces every occurrence of old in a string; old is plain text, no pattern.
+    """Replaces every occurrence of old in a string; old is plain text, not a pattern.
 
     (string/replace "hello" "l" "L") => "heLLo"
     (string/replace "a.b" "." "-") => "a-b"
@@ -172,8 +172,8 @@ def string_after_last(text: Any, mark: Any) -> str:
 
 @builtin("string/between", returns="string", pure=True)
 def string_between(text: Any, left: Any, right: Any) -> str:
-    """The part of a string between the first left and the next right mark; "" without a left one, the rest without a
-    right one.
+    """The part of a string between the first left mark and the next right mark; "" without a left mark, the rest
+    without a right mark.
 
     (string/between "a[b]c" "[" "]") => "b"
     (string/between "a[b" "[" "]") => "b"
@@ -240,7 +240,7 @@ def string_wrap(text: Any, left: Any, right: Any = MISSING) -> str:
 
 @builtin("string/unwrap", returns="string", pure=True)
 def string_unwrap(text: Any, left: Any, right: Any = MISSING) -> str:
-    """Removes left and right (default: left) from the ends of a string that stands between them.
+    """Removes left and right (default: left) from the ends of a string that has both.
 
     (string/unwrap "(x)" "(" ")") => "x"
     (string/unwrap "(x" "(" ")") => "(x"

@@ -39,7 +39,7 @@ Found = tuple[int, int, str]
 
 
 class Findings:
-    """Spans of a text; one that overlaps another that was there before is not taken."""
+    """Spans of a text. A span that overlaps an earlier one is not added."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -101,7 +101,7 @@ def _personal(text: str) -> list[Found]:
 
 
 def _addresses(text: str) -> Iterator[tuple[int, int]]:
-    """Mail addresses, found from their `@`: a pattern would begin anew at each character of a long word."""
+    """Mail addresses, found from their `@`: a pattern would restart at each character of a long word."""
     from re import compile
 
     domain = compile(DOMAIN)
@@ -134,7 +134,7 @@ def _described(text: str, spans: list[Found]) -> List:
 
 @builtin("secret/detect", returns="list[map]", pure=True)
 def secret_detect(text: Any) -> List:
-    """The secrets in a text (keys, tokens, what looks random): maps of :type :match :start :end.
+    """The secrets in a text (keys, tokens, random-looking strings), as maps of :type :match :start :end.
 
     (map :type (secret/detect "key = AKIAIOSFODNN7EXAMPLE")) => ("aws-access-key")
     """
@@ -144,7 +144,7 @@ def secret_detect(text: Any) -> List:
 
 @builtin("secret/redact", returns="string", pure=True)
 def secret_redact(text: Any) -> str:
-    """The text with its secrets replaced by «redacted:TYPE».
+    """Replaces the secrets in a text by «redacted:TYPE».
 
     (secret/redact "key = AKIAIOSFODNN7EXAMPLE") => "key = «redacted:aws-access-key»"
     """
@@ -159,7 +159,7 @@ def secret_redact(text: Any) -> str:
 
 @builtin("pii/detect", returns="list[map]", pure=True)
 def pii_detect(text: Any) -> List:
-    """Personal data in a text (mail addresses, telephone numbers, IP addresses): maps of :type :match :start :end.
+    """Personal data in a text (mail addresses, telephone numbers, IP addresses), as maps of :type :match :start :end.
 
     (map :match (pii/detect "Mail ann@example.org")) => ("ann@example.org")
     """
@@ -169,9 +169,9 @@ def pii_detect(text: Any) -> List:
 
 @builtin("redact/spans", returns="string", pure=True)
 def redact_spans(text: Any, spans: Any) -> str:
-    """The text with spans (maps of :start :end and maybe :label) replaced by «redacted:LABEL».
+    """Replaces spans of a text (maps of :start, :end and optionally :label) by «redacted:LABEL».
 
-    A span that overlaps one before it or cuts a character is left out, and so is what has no numbers there.
+    A span is ignored when it overlaps an earlier one, cuts a character, or lacks numbers.
 
     (redact/spans "my name is Ann" (list {:start 11 :end 14 :label "name"})) => "my name is «redacted:name»"
     """
@@ -192,7 +192,7 @@ def redact_spans(text: Any, spans: Any) -> str:
 
 
 def _is_inside(data: bytes, offset: int) -> bool:
-    """Whether the offset is inside of a character."""
+    """Whether an offset is inside a character."""
     return data[offset : offset + 1] > b"\x7f" and data[offset] & 0xC0 == 0x80
 
 

@@ -108,7 +108,7 @@ def week_of_year(ordinal: int, weekday: int, first_weekday: int) -> int:
 
 
 def parts(template: str) -> list[tuple[str, str]]:
-    """A format as (padding, field) and ("", literal text starting with a non-%) pieces: a field is told by a leading %.
+    """A format as (padding, field) and ("", literal text starting with a non-%) pieces: a field has a leading %.
 
     Composed fields (`%F`) are expanded. Raises BadFormat.
     """

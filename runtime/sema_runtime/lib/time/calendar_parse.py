@@ -1,6 +1,6 @@
 """Reads dates and times by a `%` format, as the reference's library (chrono) does: fields are collected, then resolved.
 
-Fields may repeat and complement one another; contradictions are errors. Offsets and zone names are read and ignored.
+Fields may repeat and complement one another; contradictions raise errors. Offsets and zone names are read and ignored.
 """
 
 from __future__ import annotations
