@@ -23,7 +23,9 @@ OURS = {"semac", "sema_runtime"}
 THIRD_PARTY = {
     "semac/cli/cassette.py": {"click"},
     "semac/cli/main.py": {"click"},
-    "semac/cli/commands.py": {"click"},
+    "semac/cli/ast.py": {"click"},
+    "semac/cli/common.py": {"click"},
+    "semac/cli/eval/command.py": {"click"},
     "semac/cli/compile.py": {"click"},
     "semac/coverage_plugin.py": {"coverage"},
     "semac/cli/doctor.py": {"click"},

@@ -32,7 +32,7 @@ def _main() -> int:
 
         return run_file(args[0])
     if args == ["eval", "--jsonl"]:
-        from semac.cli.eval.command import jsonl
+        from semac.cli.eval.answers import jsonl
         from semac.cli.eval.limits import Limits
 
         return jsonl(Limits())
@@ -64,11 +64,11 @@ def open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for as long as the program runs
 
 
-def unraisable(found: sys.UnraisableHookArgs) -> None:
+def unraisable(problem: sys.UnraisableHookArgs) -> None:
     """Sends a Ctrl-C again that came where nothing can be raised: in `__del__`, or in the callback of a weak reference,
     of which imports make many. Python would show it and go on. Anything else is shown."""
-    if found.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(found)
+    if problem.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(problem)
         return
     import os
     from _thread import start_new_thread

@@ -17,7 +17,7 @@ key_sources: dict[str, Callable[[], Iterable[str]]] = {}  # by the name of what 
 
 
 def known() -> list[str]:
-    """Returns the secrets of this process, longest first: variables named like `X_API_KEY`, and keys of `key_sources`."""
+    """Returns the secrets of this process, longest first: variables like `X_API_KEY`, keys of `key_sources`."""
     secrets = {value for name, value in os.environ.items() if name.upper().endswith(SUFFIXES)}
     for source in tuple(key_sources.values()):
         secrets.update(source())

@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from sema_runtime.support.visible import tell
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.workflow.next_steps import PAUSES, Again
 from semac.cli.workflow.resume import Refused, taken_up, told, unlike
 

@@ -1,4 +1,4 @@
-"""Spinners: a line of stderr that moves while the program works. Without a terminal there, plain lines.
+"""Spinners: an animated line on stderr while the program works. Without a terminal, plain lines.
 
 All running spinners share one line and one thread, which draws; it ends with the last of them.
 """
@@ -96,7 +96,7 @@ class SpinnerLine:
                     self._draw()
 
     def _draw(self) -> None:
-        from sema_runtime.lib.text.string_pad import columns
+        from sema_runtime.lib.text.padding import columns
 
         if self.occupied:
             return
@@ -109,8 +109,8 @@ class SpinnerLine:
 
 
 class _Beside:
-    """A standard stream while a spinner turns on the same terminal: what is printed takes the place of the spinner,
-    which comes again on the line below."""
+    """A standard stream while a spinner runs on the same terminal. Printed text takes the place of the spinner, which
+    moves to the line below."""
 
     def __init__(self, line: SpinnerLine, stream: TextIO) -> None:
         self.line = line
@@ -156,9 +156,9 @@ def _spins() -> bool:
 
 @builtin("term/spinner-start", returns="int")
 def term_spinner_start(message: Any) -> int:
-    """Shows a spinner with a message on stderr while the program goes on; gives its number.
+    """Shows a spinner with a message on stderr while the program continues, and returns its number.
 
-    It ends with `term/spinner-stop` or with the program. Where stderr is no terminal, the message is written once.
+    It ends with `term/spinner-stop` or with the program. When stderr isn't a terminal, the message is written once.
 
     (define s (term/spinner-start "Working ..."))
     (term/spinner-stop s {:symbol "✔" :text "Done"})
@@ -179,7 +179,7 @@ def term_spinner_start(message: Any) -> int:
 
 @builtin("term/spinner-update", returns="nil")
 def term_spinner_update(spinner: Any, message: Any) -> None:
-    """Changes the message of a spinner. Does nothing for one that was stopped, and where stderr is no terminal.
+    """Changes the message of a spinner. Does nothing for a stopped one, and when stderr isn't a terminal.
 
     (define s (term/spinner-start "Working ..."))
     (term/spinner-update s "Still working ...")
@@ -192,7 +192,7 @@ def term_spinner_update(spinner: Any, message: Any) -> None:
 
 @builtin("term/spinner-stop", returns="nil")
 def term_spinner_stop(spinner: Any, options: Any = None) -> None:
-    """Ends a spinner. options: `{:symbol "✔" :text "Done"}`, both strings and both optional: a line to leave instead.
+    """Ends a spinner. options: `{:symbol "✔" :text "Done"}`, two optional strings: the line to leave in its place.
 
     Does nothing for a spinner that was stopped before.
 

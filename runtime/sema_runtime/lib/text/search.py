@@ -1,4 +1,4 @@
-"""Searching in strings and what is left and right of a match; replacing; affixes."""
+"""Searching in strings, the parts before and after a match, replacing, affixes."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
     strings(text, part)
     if not is_int(start):
         type_error("int", start, "string/index-of: argument must be an integer")
-    found = text.find(part, count("string/index-of", start))
-    return None if found < 0 else found
+    index = text.find(part, count("string/index-of", start))
+    return None if index < 0 else index
 
 
 @builtin("string/last-index-of", returns="int|nil", pure=True)
@@ -67,13 +67,13 @@ def string_last_index_of(text: Any, part: Any) -> int | None:
     (string/last-index-of "hello" "l") => 3
     """
     strings(text, part)
-    found = text.rfind(part)
-    return None if found < 0 else found
+    index = text.rfind(part)
+    return None if index < 0 else index
 
 
 @builtin("string/replace", "replace", returns="string", pure=True)
 def string_replace(text: Any, old: Any, new: Any) -> str:
-    """Replaces every occurrence of old in a string; old is plain text, no pattern.
+    """Replaces every occurrence of old in a string; old is plain text, not a pattern.
 
     (string/replace "hello" "l" "L") => "heLLo"
     (string/replace "a.b" "." "-") => "a-b"
@@ -102,8 +102,8 @@ def string_replace_last(text: Any, old: Any, new: Any) -> str:
     (string/replace-last "hello" "l" "L") => "helLo"
     """
     strings(text, old, new)
-    before, found, after = _last(text, old)
-    return before + new + after if found else str(text)
+    before, separator, after = _last(text, old)
+    return before + new + after if separator else str(text)
 
 
 @builtin("string/remove", returns="string", pure=True)
@@ -155,8 +155,8 @@ def string_after(text: Any, mark: Any) -> str:
     (string/after "abc" "/") => "abc"
     """
     strings(text, mark)
-    before, found, after = _first(text, mark)
-    return after if found else before
+    before, separator, after = _first(text, mark)
+    return after if separator else before
 
 
 @builtin("string/after-last", returns="string", pure=True)
@@ -166,21 +166,21 @@ def string_after_last(text: Any, mark: Any) -> str:
     (string/after-last "a/b/c" "/") => "c"
     """
     strings(text, mark)
-    before, found, after = _last(text, mark)
-    return after if found else before
+    before, separator, after = _last(text, mark)
+    return after if separator else before
 
 
 @builtin("string/between", returns="string", pure=True)
 def string_between(text: Any, left: Any, right: Any) -> str:
-    """The part of a string between the first left and the next right mark; "" without a left one, the rest without a
-    right one.
+    """The part of a string between the first left mark and the next right mark; "" without a left mark, the rest
+    without a right mark.
 
     (string/between "a[b]c" "[" "]") => "b"
     (string/between "a[b" "[" "]") => "b"
     """
     strings(text, left, right)
-    _, found, rest = _first(text, left)
-    return _first(rest, right)[0] if found else ""
+    _, separator, rest = _first(text, left)
+    return _first(rest, right)[0] if separator else ""
 
 
 @builtin("string/chop-start", returns="string", pure=True)
@@ -240,7 +240,7 @@ def string_wrap(text: Any, left: Any, right: Any = MISSING) -> str:
 
 @builtin("string/unwrap", returns="string", pure=True)
 def string_unwrap(text: Any, left: Any, right: Any = MISSING) -> str:
-    """Removes left and right (default: left) from the ends of a string that stands between them.
+    """Removes left and right (default: left) from the ends of a string that has both.
 
     (string/unwrap "(x)" "(" ")") => "x"
     (string/unwrap "(x" "(" ")") => "(x"

@@ -1,7 +1,7 @@
-"""Keys as they are pressed: `io/read-key`, and questions that the terminal answers at once.
+"""Keys as they are pressed: `io/read-key`, and queries that the terminal answers at once.
 
-A terminal is read byte by byte up to the end of an event, so that what was typed behind it is there for programs that
-are started; `read-line` and the stream of the standard input share our buffer.
+A terminal is read byte by byte up to the end of an event, so that programs started later can read the rest; `read-line`
+and the stream of the standard input share this buffer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.lib.terminal import console
 from sema_runtime.lib.terminal.control_sequences import emit
 from sema_runtime.lib.terminal.key_events import bytes_to_paste_end, decode, event_size, in_paste
-from sema_runtime.lib.terminal.term_raw import raw_mode, terminal
+from sema_runtime.lib.terminal.raw import raw_mode, terminal
 from sema_runtime.tasks.inputs import Input, is_readable, standard_input, until_readable
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -71,7 +71,7 @@ class Keyboard:
         source = standard_input()
         if source.ended or source.descriptor is None:
             return True
-        limits = [one for one in (seconds, self._rest_wait()) if one is not None]
+        limits = [limit for limit in (seconds, self._rest_wait()) if limit is not None]
         return _wait_readable(source.descriptor, min(limits, default=None))
 
     def _rest_wait(self) -> float | None:
@@ -129,7 +129,7 @@ def wait_for_input(seconds: float) -> None:
 
 @builtin("io/read-key", returns="map|nil")
 def io_read_key() -> Map | None:
-    """Waits for a key and gives what it is; nil at the end of the input. Other tasks run meanwhile.
+    """Waits for a key and returns its event; nil at the end of the input. Other tasks run meanwhile.
 
     ; (io/with-raw-mode (io/read-key)) => {:char "q" :kind :char}
     """
@@ -139,7 +139,7 @@ def io_read_key() -> Map | None:
 
 @builtin("io/read-key-timeout", returns="map|nil")
 def io_read_key_timeout(ms: Any) -> Map | None:
-    """As io/read-key; nil, too, when no key was pressed for that many milliseconds.
+    """Like io/read-key, but also returns nil when no key is pressed for a number of milliseconds.
 
     ; (io/with-raw-mode (io/read-key-timeout 1000)) => nil
     """
@@ -164,7 +164,7 @@ def term_query_cursor_position() -> None:
 
 @builtin("term/cursor-position", returns="map|nil")
 def term_cursor_position() -> Map | None:
-    """Where the cursor is, as `{:row r :col c}`; nil without a terminal or when it doesn't answer.
+    """The position of the cursor as `{:row r :col c}`; nil without a terminal or when it doesn't answer.
 
     ; (term/cursor-position) => {:col 1 :row 5}
     """
@@ -181,7 +181,7 @@ def term_cursor_position() -> Map | None:
 
 @builtin("term/supports-kitty-keys?", returns="bool")
 def term_is_supports_kitty_keys() -> bool:
-    """Whether the terminal says that it has kitty's keyboard protocol; #f when it doesn't answer.
+    """Whether the terminal reports that it supports kitty's keyboard protocol; #f when it doesn't answer.
 
     ; (when (term/supports-kitty-keys?) (term/enable-kitty-keys!))
     """
@@ -193,25 +193,25 @@ def _answers(question: str, *kinds: str) -> dict[str, Map]:
 
     The terminal is in raw mode meanwhile; what is typed stays for io/read-key.
     """
-    found: dict[str, Map] = {}
+    answers: dict[str, Map] = {}
     typed = bytearray()
     raw = raw_mode()
     if raw is None:
-        return found
+        return answers
     deadline = time.monotonic() + ANSWER_WAIT
     try:
         emit(question)
-        while kinds[-1] not in found:
+        while kinds[-1] not in answers:
             data = keyboard.event("terminal query", max(0.0, deadline - time.monotonic()))
             event = keyboard.decoded(data)
             if event is None:
                 break
             kind = event.lookup(keyword("kind")).name
             if kind in kinds:
-                found[kind] = event
+                answers[kind] = event
             else:
                 typed += data
     finally:
         standard_input().buffer[:0] = typed
         raw.end()
-    return found
+    return answers

@@ -1,4 +1,4 @@
-"""Which provider answers: configuration, defaults, providers written in Sema."""
+"""Configuration of providers: keys, defaults, providers written in Sema."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def llm_configure(name: Any, options: Any) -> None:
 
     if not isinstance(name, Keyword):
         type_error("keyword", name)
-    given = opt.options_map(options)
-    base_url = opt.text(given, "base-url") or (opt.text(given, "host") if name.name == "ollama" else None) or ""
+    settings = opt.options_map(options)
+    base_url = opt.text(settings, "base-url") or (opt.text(settings, "host") if name.name == "ollama" else None) or ""
     _check_host(base_url)
-    api_key, model = opt.text(given, "api-key") or "", opt.text(given, "default-model") or ""
+    api_key, model = opt.text(settings, "api-key") or "", opt.text(settings, "default-model") or ""
     if name.name in CHATLESS:
         configure_embeddings(registry(), name.name, api_key, base_url, model or CONFIGURED_MODELS.get(name.name, ""))
     else:
@@ -48,8 +48,8 @@ def llm_configure(name: Any, options: Any) -> None:
 
 
 def _check_host(base_url: str) -> None:
-    """Raises SemaError for an URL that a sandboxed program may not use. Both kinds of configuration say llm/configure,
-    as the reference does."""
+    """Raises SemaError for a URL that a sandboxed program may not use. Both kinds of configuration name llm/configure,
+    as in the reference."""
     from sema_runtime import capabilities
 
     if not base_url or not capabilities.restricted():
@@ -70,11 +70,11 @@ def _check_host(base_url: str) -> None:
 
 @builtin("llm/configure-embeddings", returns="nil")
 def llm_configure_embeddings(name: Any, options: Any) -> None:
-    """Makes a provider the one of llm/embed, and of llm/rerank if it ranks.
+    """Makes a provider the default of llm/embed, and of llm/rerank if it can rank.
 
-    Options: :api-key :base-url :default-model. Providers: :jina :voyage :cohere :nomic :together :fireworks (which
-    rank, too), :openai :mistral :gemini, and without key :ollama and :local, a small model that runs in this process
-    (option :path for the folder of another). Any other name with :base-url speaks OpenAI's format.
+    Options: :api-key :base-url :default-model. Providers: :jina :voyage :cohere :nomic :together :fireworks (which also
+    rank), :openai :mistral :gemini, and without a key :ollama and :local, a small model that runs in this process
+    (option :path: the folder of another model). Any other name with :base-url speaks OpenAI's format.
 
     (llm/configure-embeddings :mine {:base-url "http://localhost:8000/v1" :default-model "my-embeddings"})
     (llm/configure-embeddings :voyage {:api-key "not-a-key" :default-model "voyage-3-large"})
@@ -88,21 +88,21 @@ def llm_configure_embeddings(name: Any, options: Any) -> None:
         type_error("keyword", name)
     if not isinstance(options, Map | dict):
         type_error("map", options)
-    given = opt.options_map(options)
-    base_url = opt.text(given, "base-url") or opt.text(given, "host") or ""
+    settings = opt.options_map(options)
+    base_url = opt.text(settings, "base-url") or opt.text(settings, "host") or ""
     _check_host(base_url)
-    path = opt.text(given, "path") or ""
+    path = opt.text(settings, "path") or ""
     if path:
         require("llm/configure-embeddings", "fs-read")
         checked("llm/configure-embeddings", path)
-    model = opt.text(given, "default-model") or opt.text(given, "model") or ""
-    configure_embeddings(registry(), name.name, opt.text(given, "api-key") or "", base_url, model, path)
+    model = opt.text(settings, "default-model") or opt.text(settings, "model") or ""
+    configure_embeddings(registry(), name.name, opt.text(settings, "api-key") or "", base_url, model, path)
 
 
 @builtin("llm/define-provider", returns="keyword")
 def llm_define_provider(name: Any, options: Any) -> Keyword:
-    """Registers a provider that is a function, and makes it the default: :complete gets the request as a map and
-    returns a string or a map. For tests, and for servers with an API of their own.
+    """Registers a provider that is a function, and makes it the default. :complete gets the request as a map and
+    returns a string or a map. It is for tests, and for servers with an API of their own.
 
     :embed gets {:texts :model} and returns a list of embeddings or {:embeddings :usage :model}; :rerank gets {:query
     :documents :model :top-k} and returns a list of {:index :score}. Each makes the provider the default of its kind.
@@ -117,13 +117,13 @@ def llm_define_provider(name: Any, options: Any) -> Keyword:
 
     if not isinstance(name, Keyword):
         type_error("keyword", name)
-    given = opt.options_map(options)
-    complete, embed, rank = (_function(given, key) for key in ("complete", "embed", "rerank"))
+    settings = opt.options_map(options)
+    complete, embed, rank = (_function(settings, key) for key in ("complete", "embed", "rerank"))
     if complete is None and embed is None and rank is None:
         raise SemaError("llm/define-provider requires :complete function")
-    model = opt.text(given, "default-model") or "default"
-    made = Provider(name.name, "sema" if complete else "embeddings", default_model=model, function=complete)
-    registry().define(made, embed, rank)
+    model = opt.text(settings, "default-model") or "default"
+    provider = Provider(name.name, "sema" if complete else "embeddings", default_model=model, function=complete)
+    registry().define(provider, embed, rank)
     return name
 
 
@@ -131,16 +131,16 @@ def _function(options: Map, key: str) -> Any:
     """The function under a key, None without one."""
     from sema_runtime.support.options import is_function
 
-    found = options.lookup(keyword(key))
-    if found is not None and not is_function(found):
-        type_error("function", found)
-    return found
+    function = options.lookup(keyword(key))
+    if function is not None and not is_function(function):
+        type_error("function", function)
+    return function
 
 
 @builtin("llm/auto-configure", returns="keyword|nil", arity=(0, -1))
 def llm_auto_configure(*_ignored: Any) -> Keyword | None:
-    """Registers the providers whose keys are in the environment; returns the default one. Happens by itself before the
-    first call.
+    """Registers the providers whose keys are in the environment; returns the default one. The first call does this
+    automatically.
 
     (sys/set-env "OPENAI_API_KEY" "not-a-key")
     (llm/auto-configure) => :openai

@@ -1,6 +1,6 @@
 """The screen: cursor, clearing, title, and the modes that make a terminal report more than keys.
 
-All of this is written to the output at once, whether or not it is a terminal; a program that may run without one asks
+Everything is written to stdout at once, whether or not it is a terminal; a program that may run without one checks
 `sys/interactive?` first. Rows and columns count from 1.
 """
 
@@ -87,7 +87,7 @@ def term_clear_below() -> None:
 
 @builtin("term/enter-alt-screen", returns="nil")
 def term_enter_alt_screen() -> None:
-    """Shows the terminal's second, empty screen. `term/with-alt-screen` also comes back from it.
+    """Switches to the terminal's alternate, empty screen. `term/with-alt-screen` also switches back.
 
     (term/enter-alt-screen)
     (term/leave-alt-screen)
@@ -97,7 +97,7 @@ def term_enter_alt_screen() -> None:
 
 @builtin("term/leave-alt-screen", returns="nil")
 def term_leave_alt_screen() -> None:
-    """Shows the first screen again, as it was.
+    """Switches back to the main screen, as it was.
 
     (term/leave-alt-screen)
     """
@@ -110,7 +110,11 @@ def term_set_title(title: Any) -> None:
 
     (term/set-title "my program")
     """
-    emit("\x1b]0;" + "".join(one for one in text_of(title) if one >= " " and not "\x7f" <= one < "\xa0") + "\x07")
+    emit(
+        "\x1b]0;"
+        + "".join(character for character in text_of(title) if character >= " " and not "\x7f" <= character < "\xa0")
+        + "\x07"
+    )
 
 
 @builtin("term/bell", returns="nil")
@@ -124,7 +128,7 @@ def term_bell() -> None:
 
 @builtin("term/flush", returns="nil")
 def term_flush() -> None:
-    """Shows what was printed so far, for programs that print a picture in pieces.
+    """Flushes stdout, for programs that print a picture in pieces.
 
     (begin (display "50 %") (term/flush))
     """
@@ -145,7 +149,7 @@ def term_move_to(row: Any, column: Any) -> None:
 
 @builtin("term/write-at", returns="nil")
 def term_write_at(row: Any, column: Any, text: Any) -> None:
-    """Writes a text that begins in that row and column.
+    """Writes a text at a row and column.
 
     (term/write-at 1 1 "top left")
     """
@@ -182,7 +186,7 @@ def term_show_cursor() -> None:
 
 @builtin("term/save-cursor", returns="nil")
 def term_save_cursor() -> None:
-    """Has the terminal remember where the cursor is.
+    """Saves the position of the cursor in the terminal.
 
     (begin (term/save-cursor) (display "elsewhere") (term/restore-cursor))
     """
@@ -203,7 +207,7 @@ def term_restore_cursor() -> None:
 
 @builtin("term/enable-mouse", returns="nil")
 def term_enable_mouse() -> None:
-    """Has the terminal report clicks, drags and the wheel, which `io/read-key` gives as `:mouse` events.
+    """Makes the terminal report clicks, drags and the wheel, which `io/read-key` returns as `:mouse` events.
 
     (term/enable-mouse)
     (term/disable-mouse)
@@ -213,7 +217,7 @@ def term_enable_mouse() -> None:
 
 @builtin("term/disable-mouse", returns="nil")
 def term_disable_mouse() -> None:
-    """Ends what `term/enable-mouse` began.
+    """Undoes `term/enable-mouse`.
 
     (term/disable-mouse)
     """
@@ -222,7 +226,7 @@ def term_disable_mouse() -> None:
 
 @builtin("term/enable-bracketed-paste", returns="nil")
 def term_enable_bracketed_paste() -> None:
-    """Has the terminal mark pasted text, which `io/read-key` gives as one `:paste` event.
+    """Makes the terminal mark pasted text, which `io/read-key` returns as one `:paste` event.
 
     (term/enable-bracketed-paste)
     (term/disable-bracketed-paste)
@@ -232,7 +236,7 @@ def term_enable_bracketed_paste() -> None:
 
 @builtin("term/disable-bracketed-paste", returns="nil")
 def term_disable_bracketed_paste() -> None:
-    """Ends what `term/enable-bracketed-paste` began.
+    """Undoes `term/enable-bracketed-paste`.
 
     (term/disable-bracketed-paste)
     """
@@ -241,7 +245,7 @@ def term_disable_bracketed_paste() -> None:
 
 @builtin("term/enable-focus-events", returns="nil")
 def term_enable_focus_events() -> None:
-    """Has the terminal report when it gains or loses the focus, which `io/read-key` gives as `:focus` events.
+    """Makes the terminal report when it gains or loses the focus, which `io/read-key` returns as `:focus` events.
 
     (term/enable-focus-events)
     (term/disable-focus-events)
@@ -251,7 +255,7 @@ def term_enable_focus_events() -> None:
 
 @builtin("term/disable-focus-events", returns="nil")
 def term_disable_focus_events() -> None:
-    """Ends what `term/enable-focus-events` began.
+    """Undoes `term/enable-focus-events`.
 
     (term/disable-focus-events)
     """
@@ -260,9 +264,9 @@ def term_disable_focus_events() -> None:
 
 @builtin("term/enable-kitty-keys!", returns="nil")
 def term_enable_kitty_keys_mut(flags: Any = KITTY_FLAGS) -> None:
-    """Has a terminal with the kitty protocol report keys precisely, with all modifiers; others ignore it.
+    """Makes a terminal with the kitty protocol report keys precisely, with all modifiers; other terminals ignore it.
 
-    flags: a sum of 1 (tell ambiguous keys apart), 2 (report repeats and releases, as :event), 4 (:shifted-key and
+    flags: a sum of 1 (distinguish ambiguous keys), 2 (report repeats and releases, as :event), 4 (:shifted-key and
     :base-key), 16 (the text that a key makes); 17 when left out.
 
     (term/enable-kitty-keys!)
@@ -275,7 +279,7 @@ def term_enable_kitty_keys_mut(flags: Any = KITTY_FLAGS) -> None:
 
 @builtin("term/disable-kitty-keys!", returns="nil")
 def term_disable_kitty_keys_mut() -> None:
-    """Ends what the latest `term/enable-kitty-keys!` began.
+    """Undoes the latest `term/enable-kitty-keys!`.
 
     (term/disable-kitty-keys!)
     """
@@ -287,7 +291,7 @@ def term_disable_kitty_keys_mut() -> None:
 
 @builtin("term/query-kitty-keys", returns="nil")
 def term_query_kitty_keys() -> None:
-    """Asks which kitty flags are in force; the answer is an event `{:kind :kitty-flags :flags n}`, if there is one.
+    """Asks which kitty flags are in force; the answer, if any, is an event `{:kind :kitty-flags :flags n}`.
 
     (term/query-kitty-keys)
     """
@@ -296,7 +300,8 @@ def term_query_kitty_keys() -> None:
 
 @builtin("term/query-primary-da", returns="nil")
 def term_query_primary_da() -> None:
-    """Asks what the terminal can do: `{:kind :device-attributes :device :primary :params (n ...)}`.
+    """Asks for the terminal's features; the answer is an event `{:kind :device-attributes :device :primary :params (n
+    ...)}`.
 
     (term/query-primary-da)
     """
@@ -305,7 +310,8 @@ def term_query_primary_da() -> None:
 
 @builtin("term/query-secondary-da", returns="nil")
 def term_query_secondary_da() -> None:
-    """Asks for the terminal's type and version: `{:kind :device-attributes :device :secondary :params (n ...)}`.
+    """Asks for the terminal's type and version; the answer is an event `{:kind :device-attributes :device :secondary
+    :params (n ...)}`.
 
     (term/query-secondary-da)
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @builtin("string/upper", "string-upcase", "upper", "upper-case", returns="string", pure=True)
 def string_upper(text: Any) -> str:
-    """A string in upper case (uppercase), which may be longer.
+    """Converts a string to upper case (uppercase). The result may be longer.
 
     (string/upper "Straße") => "STRASSE"
     """
@@ -27,7 +27,7 @@ def string_upper(text: Any) -> str:
 
 @builtin("string/lower", "string-downcase", "lower", "lower-case", returns="string", pure=True)
 def string_lower(text: Any) -> str:
-    """A string in lower case (lowercase).
+    """Converts a string to lower case (lowercase).
 
     (string/lower "ÀB") => "àb"
     """
@@ -38,7 +38,7 @@ def string_lower(text: Any) -> str:
 
 @builtin("string/capitalize", "capitalize", returns="string", pure=True)
 def string_capitalize(text: Any) -> str:
-    """The first character in upper case, the others in lower case.
+    """Converts the first character of a string to upper case and the others to lower case.
 
     (string/capitalize "hELLO world") => "Hello world"
     """
@@ -48,13 +48,13 @@ def string_capitalize(text: Any) -> str:
 
 def _capitalized(text: str) -> str:
     # letter by letter: a capital sigma at the end doesn't become a final one
-    rest = text[1:].lower() if text.isascii() else "".join([one.lower() for one in text[1:]])
+    rest = text[1:].lower() if text.isascii() else "".join([character.lower() for character in text[1:]])
     return text[:1].upper() + rest
 
 
 @builtin("string/title-case", returns="string", pure=True)
 def string_title_case(text: Any) -> str:
-    """Capitalizes each word, words being separated by white space, and joins them with single spaces.
+    """Capitalizes the words of a string, which white space separates, and joins them with single spaces.
 
     (string/title-case "hello  wORLD") => "Hello World"
     """
@@ -64,7 +64,7 @@ def string_title_case(text: Any) -> str:
 
 @builtin("string/foldcase", returns="string", pure=True)
 def string_foldcase(text: Any) -> str:
-    """The form in which strings are compared ignoring case.
+    """The case-folded form of a string, for comparison ignoring case.
 
     (string/foldcase "Straße") => "strasse"
     """
@@ -85,7 +85,7 @@ def is_string_ci_eq(first: Any, second: Any) -> bool:
 
 @builtin("string/normalize", returns="string", pure=True)
 def string_normalize(text: Any, form: Any) -> str:
-    """A string in a Unicode normal form: :nfc, :nfd, :nfkc or :nfkd.
+    """Converts a string to a Unicode normal form: :nfc, :nfd, :nfkc or :nfkd.
 
     (string/length (string/normalize "é" :nfd)) => 2
     (string/normalize "ﬁ" :nfkc) => "fi"
@@ -107,12 +107,12 @@ def words_of(text: str) -> list[str]:
     words = []
     for piece in text.replace("_", " ").replace("-", " ").replace(".", " ").split(" "):
         start = 0
-        for here in range(1, len(piece)):
-            if piece[here].isupper():
-                after = piece[here + 1 : here + 2]
-                if not piece[here - 1].isupper() or after.islower():
-                    words.append(piece[start:here])
-                    start = here
+        for position in range(1, len(piece)):
+            if piece[position].isupper():
+                after = piece[position + 1 : position + 2]
+                if not piece[position - 1].isupper() or after.islower():
+                    words.append(piece[start:position])
+                    start = position
         if piece:
             words.append(piece[start:])
     return words

@@ -1,7 +1,7 @@
-"""The terminal's raw mode: keys come one by one, unshown and unedited, Ctrl-C among them.
+"""The terminal's raw mode: keys, Ctrl-C included, arrive one by one, not echoed and not edited.
 
-Each request for it is a `RawMode`. The terminal is as before when the last of them has ended. One that ends takes along
-those that the same task has made after it and not ended.
+Each request for it is a `RawMode`. The terminal is restored when the last request ends. A request that ends also ends
+the later ones of the same task.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RawMode:
         if self not in _requests:
             return
         place = _requests.index(self)
-        _requests[place:] = [one for one in _requests[place:] if one.task is not self.task]
+        _requests[place:] = [request for request in _requests[place:] if request.task is not self.task]
         if _requests:
             return
         try:
@@ -86,9 +86,10 @@ def running_task() -> Any:
 
 @builtin("io/tty-raw!", returns="int|nil")
 def io_tty_raw_mut() -> int | None:
-    """Puts the terminal into raw mode: keys come one by one and unshown, Ctrl-C too. Gives a token for io/tty-restore!.
+    """Puts the terminal into raw mode, in which keys, Ctrl-C included, arrive one by one and aren't echoed, and returns
+    a token for io/tty-restore!.
 
-    nil when the input is no terminal. The terminal is also restored when the task or the program ends.
+    Returns nil when stdin isn't a terminal. The terminal is also restored when the task or the program ends.
 
     ; (let ((token (io/tty-raw!))) (io/read-key) (io/tty-restore! token))
     """
@@ -105,7 +106,7 @@ def io_tty_raw_mut() -> int | None:
 
 @builtin("io/tty-restore!", returns="nil")
 def io_tty_restore_mut(token: Any) -> None:
-    """Ends the raw mode of that token; does nothing when it has ended.
+    """Ends the raw mode of a token; does nothing when it has already ended.
 
     ; (let ((token (io/tty-raw!))) (io/read-key) (io/tty-restore! token))
     """

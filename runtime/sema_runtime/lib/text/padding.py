@@ -63,43 +63,43 @@ def string_pad_right(text: Any, width: Any, fill: Any = MISSING) -> str:
 # Width on a terminal: columns of what a reader sees as one character
 
 
-def _columns(one: str) -> int:
+def _columns(character: str) -> int:
     """The columns of a single code point."""
     from unicodedata import category, east_asian_width
 
-    if "\u1160" <= one <= "\u11ff" or one in "\n\0":
+    if "\u1160" <= character <= "\u11ff" or character in "\n\0":
         return 0
-    kind = category(one)
+    kind = category(character)
     if kind in ("Mn", "Me", "Cf"):
         return 0
-    return 2 if east_asian_width(one) in "WF" else 1
+    return 2 if east_asian_width(character) in "WF" else 1
 
 
-def _joins(before: str, one: str) -> bool:
+def _joins(before: str, character: str) -> bool:
     """Whether a code point belongs to the cluster before it."""
     from unicodedata import category
 
-    if before.endswith("\u200d") or "\U0001f3fb" <= one <= "\U0001f3ff" or "\u1160" <= one <= "\u11ff":
+    if before.endswith("\u200d") or "\U0001f3fb" <= character <= "\U0001f3ff" or "\u1160" <= character <= "\u11ff":
         return True
-    if "\U0001f1e6" <= one <= "\U0001f1ff":
+    if "\U0001f1e6" <= character <= "\U0001f1ff":
         return len(before) == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
-    return one == "\u200d" or category(one) in ("Mn", "Me") or before + one == "\r\n"
+    return character == "\u200d" or category(character) in ("Mn", "Me") or before + character == "\r\n"
 
 
 def clusters(text: str) -> Iterator[tuple[str, int]]:
     """(what is seen as one character, its columns), in order."""
     if text.isascii() and "\r" not in text:
-        for one in text:
-            yield one, 0 if one in "\n\0" else 1
+        for character in text:
+            yield character, 0 if character in "\n\0" else 1
         return
     cluster = ""
-    for one in text:
-        if cluster and _joins(cluster, one):
-            cluster += one
+    for character in text:
+        if cluster and _joins(cluster, character):
+            cluster += character
         else:
             if cluster:
                 yield cluster, _cluster_columns(cluster)
-            cluster = one
+            cluster = character
     yield cluster, _cluster_columns(cluster)
 
 
@@ -116,7 +116,7 @@ def _cluster_columns(cluster: str) -> int:
 def columns(text: str) -> int:
     """The columns of a text, escape sequences left out."""
     if "\x1b" in text:
-        from sema_runtime.lib.terminal.term_style import without_escapes
+        from sema_runtime.lib.terminal.style import without_escapes
 
         text = without_escapes(text)
     if text.isascii() and text.isprintable():
@@ -126,7 +126,8 @@ def columns(text: str) -> int:
 
 @builtin("string/width", returns="int", pure=True)
 def string_width(text: Any) -> int:
-    """The columns a string takes on a terminal: 2 for wide characters and emoji, 0 for marks and escape sequences.
+    """The number of columns that a string takes on a terminal: 2 for wide characters and emoji, 0 for marks and escape
+    sequences.
 
     (string/width "日本") => 4
     (string/width "a\\tb") => 3
@@ -137,7 +138,7 @@ def string_width(text: Any) -> int:
 
 @builtin("string/truncate-width", returns="string", pure=True)
 def string_truncate_width(text: Any, width: Any, ellipsis: Any = MISSING) -> str:
-    """Cuts a string to a number of terminal columns; where something is cut, ellipsis (default: none) ends the result.
+    """Cuts a string to a number of terminal columns; if anything is cut, ellipsis (default: none) ends the result.
 
     (string/truncate-width "hello world" 6 "…") => "hello…"
     """

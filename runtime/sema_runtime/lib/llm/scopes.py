@@ -1,7 +1,7 @@
-"""What holds for the calls made inside a function: budgets, provider chains, rate limits; usage. (Caches and cassettes:
-recordings.py.)
+"""Settings for the calls made inside a function: budgets, provider chains, rate limits. recordings.py has caches and
+cassettes.
 
-Every `llm/with-…` returns its function's value, restores what held before, and reaches tasks started inside.
+Every `llm/with-…` returns its function's value, restores the earlier settings, and applies to tasks started inside.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ def number_of(value: Any) -> float:
 
 @builtin("llm/with-budget")
 def llm_with_budget(options: Any, thunk: Any) -> Any:
-    """Calls thunk; calls to models inside it may spend {:max-cost-usd :max-tokens} in total. The call that exceeds a
-    limit raises. With :on-stream :pre-gate no stream is opened once the limit is reached. With :reserve #t what a call
-    may cost at most is set aside before it is sent: the limit is never passed, and no reply is paid for and lost.
+    """Calls thunk and returns its value; calls to models inside it may spend {:max-cost-usd :max-tokens} in total. The
+    call that exceeds a limit raises an error. With :on-stream :pre-gate no stream is opened once the limit is reached.
+    With :reserve #t the highest possible cost of a call is reserved before it is sent: the limit is never exceeded, and
+    no paid reply is lost.
 
     (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 2}})})
     (llm/with-budget {:max-tokens 100} (fn () (llm/complete "a"))) => "hi"
@@ -40,18 +41,18 @@ def llm_with_budget(options: Any, thunk: Any) -> Any:
     from sema_runtime.llm.budgets import budget
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    cost, tokens = opt.number(given, "max-cost-usd"), opt.integer(given, "max-tokens")
+    settings = opt.options_map(options)
+    cost, tokens = opt.number(settings, "max-cost-usd"), opt.integer(settings, "max-tokens")
     if cost is None and tokens is None:
         raise SemaError("llm/with-budget: requires at least :max-cost-usd or :max-tokens")
-    pre_gate = given.lookup(keyword("on-stream")) is keyword("pre-gate")
-    frame = budget.inner(cost, tokens, pre_gate, opt.truthy(given, "reserve", False))
+    pre_gate = settings.lookup(keyword("on-stream")) is keyword("pre-gate")
+    frame = budget.inner(cost, tokens, pre_gate, opt.truthy(settings, "reserve", False))
     return within(budget.scope, frame, thunk)
 
 
 @builtin("llm/set-budget", returns="nil")
 def llm_set_budget(usd: Any) -> None:
-    """Limits what calls may cost from now on, in USD.
+    """Limits the cost of calls from now on, in USD.
 
     (llm/set-budget 0.5)
     (:limit (llm/budget-remaining)) => 0.5
@@ -79,8 +80,9 @@ def llm_clear_budget() -> None:
 
 @builtin("llm/budget-remaining", returns="map|nil")
 def llm_budget_remaining() -> Map | None:
-    """What is left: {:limit :spent :remaining} in USD, {:token-limit :tokens-spent :tokens-remaining}, both or nil.
-    In a :reserve budget also :reserved and :tokens-reserved, what is set aside for calls under way.
+    """The rest of the budget as a map: {:limit :spent :remaining} in USD and {:token-limit :tokens-spent
+    :tokens-remaining}, where there is such a limit; nil without one. A :reserve budget adds :reserved and
+    :tokens-reserved for calls in progress.
 
     (llm/with-budget {:max-tokens 100} (fn () (:tokens-remaining (llm/budget-remaining)))) => 100
     (llm/budget-remaining) => nil
@@ -88,20 +90,20 @@ def llm_budget_remaining() -> Map | None:
     from sema_runtime.llm.budgets import budget
 
     frame = budget.current()
-    made: dict[Any, Any] = {}
+    remaining: dict[Any, Any] = {}
     if frame.max_cost_usd is not None:
-        made[keyword("limit")] = frame.max_cost_usd
-        made[keyword("spent")] = frame.spent_usd
-        made[keyword("remaining")] = frame.max_cost_usd - frame.spent_usd
+        remaining[keyword("limit")] = frame.max_cost_usd
+        remaining[keyword("spent")] = frame.spent_usd
+        remaining[keyword("remaining")] = frame.max_cost_usd - frame.spent_usd
     if frame.max_tokens is not None:
-        made[keyword("token-limit")] = frame.max_tokens
-        made[keyword("tokens-spent")] = frame.spent_tokens
-        made[keyword("tokens-remaining")] = max(0, frame.max_tokens - frame.spent_tokens)
+        remaining[keyword("token-limit")] = frame.max_tokens
+        remaining[keyword("tokens-spent")] = frame.spent_tokens
+        remaining[keyword("tokens-remaining")] = max(0, frame.max_tokens - frame.spent_tokens)
     if frame.reserve and frame.max_cost_usd is not None:
-        made[keyword("reserved")] = frame.held_units / budget.UNITS
+        remaining[keyword("reserved")] = frame.held_units / budget.UNITS
     if frame.reserve and frame.max_tokens is not None:
-        made[keyword("tokens-reserved")] = frame.held_tokens
-    return Map(made) if made else None
+        remaining[keyword("tokens-reserved")] = frame.held_tokens
+    return Map(remaining) if remaining else None
 
 
 # Providers in turn, calls at a distance
@@ -109,7 +111,7 @@ def llm_budget_remaining() -> Map | None:
 
 @builtin("llm/with-fallback")
 def llm_with_fallback(providers: Any, thunk: Any) -> Any:
-    """Calls thunk; each call to a model inside tries the providers in order until one answers.
+    """Calls thunk and returns its value; each call to a model inside it tries the providers in order until one answers.
 
     Entries: :name, [:name "model"] or {:provider :name :model "model"}.
 
@@ -126,7 +128,7 @@ def llm_with_fallback(providers: Any, thunk: Any) -> Any:
 
 @builtin("llm/with-rate-limit")
 def llm_with_rate_limit(per_second: Any, thunk: Any) -> Any:
-    """Calls thunk; at most per_second calls to models start in a second, evenly spaced.
+    """Calls thunk and returns its value; at most per-second calls to models start in a second, evenly spaced.
 
     (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo"})
     (llm/with-rate-limit 100 (fn () (llm/complete "a") (llm/complete "b"))) => "hi"

@@ -1,4 +1,4 @@
-"""What calls used and cost, what models cost, and how the last call went."""
+"""Usage and cost of calls, prices of models, and the record of the last call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.llm.llm_scopes import number_of
+from sema_runtime.lib.llm.scopes import number_of
 from sema_runtime.values.atoms import keyword, symbol
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
@@ -29,7 +29,7 @@ def _usage_map(usage: Any) -> dict[Any, Any]:
 
 @builtin("llm/last-usage", returns="map|nil")
 def llm_last_usage() -> Map | None:
-    """Tokens, model and (where the price is known) :cost-usd of the last call, or nil.
+    """Tokens, model and, where the price is known, :cost-usd of the last call, as a map, or nil.
 
     (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
     (llm/complete "hello")
@@ -40,16 +40,16 @@ def llm_last_usage() -> Map | None:
     last = usage.last()
     if last is None:
         return None
-    made = _usage_map(last.usage)
-    made[keyword("model")] = last.model
+    fields = _usage_map(last.usage)
+    fields[keyword("model")] = last.model
     if last.cost_usd is not None:
-        made[keyword("cost-usd")] = last.cost_usd
-    return Map(made)
+        fields[keyword("cost-usd")] = last.cost_usd
+    return Map(fields)
 
 
 @builtin("llm/session-usage", returns="map")
 def llm_session_usage() -> Map:
-    """Tokens and :cost-usd of all calls so far; calls without a known price count nothing in :cost-usd.
+    """Tokens and :cost-usd of all calls so far, as a map. Calls without a known price add nothing to :cost-usd.
 
     (llm/define-provider :echo {:complete (fn (req) {:content "hi" :usage {:prompt-tokens 3 :completion-tokens 1}})})
     (llm/complete "hello")
@@ -57,14 +57,14 @@ def llm_session_usage() -> Map:
     """
     from sema_runtime.llm.budgets import usage
 
-    made = _usage_map(usage.session.usage)
-    made[keyword("cost-usd")] = usage.session.cost_usd
-    return Map(made)
+    fields = _usage_map(usage.session.usage)
+    fields[keyword("cost-usd")] = usage.session.cost_usd
+    return Map(fields)
 
 
 @builtin("llm/reset-usage", returns="nil")
 def llm_reset_usage() -> None:
-    """Starts counting from zero.
+    """Resets the counts of usage to zero.
 
     (llm/reset-usage)
     (:total-tokens (llm/session-usage)) => 0
@@ -76,7 +76,7 @@ def llm_reset_usage() -> None:
 
 @builtin("llm/set-pricing", returns="nil")
 def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
-    """Prices every model whose name contains pattern, in USD per million input and output tokens.
+    """Sets the price of every model whose name contains pattern, in USD per million input and output tokens.
 
     (llm/set-pricing "echo" 1000 2000)
     (define reply {:content "hi" :usage {:prompt-tokens 1 :completion-tokens 1}})
@@ -97,7 +97,7 @@ def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
 
 @builtin("llm/pricing-status", returns="map")
 def llm_pricing_status() -> Map:
-    """Where prices come from and how old they are: {:source :updated-at}.
+    """The source of the prices and their age, as {:source :updated-at}.
 
     (keys (llm/pricing-status)) => (:source :updated-at)
     """
@@ -123,7 +123,7 @@ def llm_last_call() -> Map | None:
     call = observers.last()
     if call is None:
         return None
-    made = {
+    fields = {
         keyword("operation"): keyword(call.operation),
         keyword("provider"): keyword(call.provider),
         keyword("model"): call.model,
@@ -133,23 +133,23 @@ def llm_last_call() -> Map | None:
         keyword("attempts"): List([_attempt_map(attempt) for attempt in call.attempts]),
     }
     if call.cost_usd is not None:
-        made[keyword("cost-usd")] = call.cost_usd
+        fields[keyword("cost-usd")] = call.cost_usd
     if call.error is not None:
-        made[keyword("error")] = _words(call.error)
-    return Map(made)
+        fields[keyword("error")] = _words(call.error)
+    return Map(fields)
 
 
 def _attempt_map(attempt: Attempt) -> Map:
-    made = {
+    fields = {
         keyword("provider"): keyword(attempt.provider),
         keyword("model"): attempt.model,
         keyword("ms"): (attempt.ended - attempt.started) // 1_000_000,
     }
     if attempt.error is not None:
-        made[keyword("error")] = _words(attempt.error)
+        fields[keyword("error")] = _words(attempt.error)
     if attempt.wait_ms:
-        made[keyword("wait-ms")] = round(attempt.wait_ms)
-    return Map(made)
+        fields[keyword("wait-ms")] = round(attempt.wait_ms)
+    return Map(fields)
 
 
 def _words(error: BaseException) -> str:

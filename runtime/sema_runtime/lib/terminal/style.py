@@ -1,7 +1,7 @@
-"""Colours and styles: text with the escape sequences that a terminal shows as such, and text without them.
+"""Colours and styles: text with and without a terminal's escape sequences.
 
-Sequences are added where somebody sees them: when the output is a terminal. A pipe or a file gets plain text. NO_COLOR
-(not empty) in the environment turns them off, FORCE_COLOR (not empty, not 0 or false) on, TERM=dumb off.
+Sequences are added only when the output is a terminal. A pipe or a file gets plain text. NO_COLOR (not empty) in the
+environment turns them off, FORCE_COLOR (not empty, not 0 or false) on, TERM=dumb off.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ def term_strip(text: Any) -> str:
 
 @builtin("term/style", returns="string")
 def term_style(text: Any, *styles: Any) -> str:
-    """The text in several styles at once. They are keywords named as the functions: :bold, :red and so on.
+    """The text in several styles at once. Styles are keywords with the names of the functions: :bold, :red and so on.
 
     (term/style "late" :bold :red) => "late"
     """
-    found = text_of(text)
+    plain = text_of(text)
     if not _on_terminal():
-        return found
-    return _styled(found, ";".join(map(_code, styles)))
+        return plain
+    return _styled(plain, ";".join(map(_code, styles)))
 
 
 def _code(style: Any) -> str:
@@ -110,14 +110,14 @@ def _names() -> str:
 
 @builtin("term/rgb", returns="string")
 def term_rgb(text: Any, red: Any, green: Any, blue: Any) -> str:
-    """The text in a colour given by three numbers from 0 to 255; larger and smaller ones count as these.
+    """The text in a colour given by three numbers from 0 to 255; other numbers are clamped.
 
     (term/rgb "coral" 255 127 80) => "coral"
     """
-    found = text_of(text)
+    plain = text_of(text)
     if not _on_terminal():
-        return found
-    return _styled(found, "38;2;" + ";".join(map(_part, (red, green, blue))))
+        return plain
+    return _styled(plain, "38;2;" + ";".join(map(_part, (red, green, blue))))
 
 
 def _part(value: Any) -> str:
@@ -137,7 +137,7 @@ def term_bold(text: Any) -> str:
 
 @builtin("term/dim", returns="string")
 def term_dim(text: Any) -> str:
-    """The text fainter than usual, where the output is a terminal.
+    """The text in a fainter colour, where the output is a terminal.
 
     (term/dim "x") => "x"
     """
