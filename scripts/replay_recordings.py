@@ -84,22 +84,24 @@ def check_splits(recording: Recording, tally: Tally, limit: int) -> None:
 
 def check_request(recording: Recording, tally: Tally) -> None:
     if recording.status < 300:
-        found = problems(recording.wire, recording.body)
-        tally.count(recording, "request judged REFUSED" if found else "request judged good", "; ".join(found)[:300])
+        refusals = problems(recording.wire, recording.body)
+        tally.count(
+            recording, "request judged REFUSED" if refusals else "request judged good", "; ".join(refusals)[:300]
+        )
     try:
-        made = comparable(recording.wire, rebuilt(recording))
+        request = comparable(recording.wire, rebuilt(recording))
         wanted = comparable(recording.wire, recording.body)
     except Beyond as beyond:
         tally.count(recording, f"not ours: {str(beyond)[:60]}")
         return
-    if made == wanted:
+    if request == wanted:
         tally.count(recording, "request same")
         return
-    keys = [key for key in {*made, *wanted} if made.get(key) != wanted.get(key)]
-    if not any(key in made for key in keys):
+    keys = [key for key in {*request, *wanted} if request.get(key) != wanted.get(key)]
+    if not any(key in request for key in keys):
         tally.count(recording, f"not ours: {', '.join(sorted(keys))}"[:60])
         return
-    shown = "".join(f"\n  {key}: {str(made.get(key))[:300]}\n  {key}: {str(wanted.get(key))[:300]}" for key in keys)
+    shown = "".join(f"\n  {key}: {str(request.get(key))[:300]}\n  {key}: {str(wanted.get(key))[:300]}" for key in keys)
     tally.count(recording, "request DIFFERS", shown)
 
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/workflow-viewer.md, in a headless Chromium: python scripts/viewer_pictures.py"""
+"""Makes the pictures of docs/how-to/workflow-viewer.md, in a headless Chromium: python scripts/viewer_pictures.py"""
 
 from __future__ import annotations
 

@@ -35,12 +35,11 @@ THIS_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"  # the 
 def llm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No keys, no providers, no cassette, an empty cache, retries that don't sleep."""
     from sema_runtime import tasks
-    from sema_runtime.llm import providers
+    from sema_runtime.llm import embedders, providers
     from sema_runtime.llm.budgets import budget, pricing, usage
-    from sema_runtime.llm.embeddings import providers as embedding_providers
     from sema_runtime.llm.recordings import cache, cassette
 
-    for preset in (*providers.PRESETS.values(), *embedding_providers.PRESETS.values()):
+    for preset in (*providers.PRESETS.values(), *embedders.PRESETS.values()):
         monkeypatch.delenv(preset.variable, raising=False)
     for name in (
         *PROXIES,

@@ -241,7 +241,7 @@ def test_another_process_s_newer_answer_counts(monkeypatch: pytest.MonkeyPatch) 
 
 WRITE = """
 import sys
-from sema_runtime.llm import cache
+from sema_runtime.llm.recordings import cache
 from sema_runtime.llm.messages import Reply, Usage
 sys.stdin.readline()
 for n in range(150):

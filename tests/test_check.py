@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from semac.diagnostics import check
-from semac.diagnostics.check import check_text
+from semac.checks.program import check_text
+from semac.cli import check
 
 
 def found(text: str) -> list[tuple[int, int, str, str]]:

@@ -84,6 +84,6 @@ def test_an_error_that_nobody_reads(folder: Path) -> None:
 def test_another_broken_pipe_is_an_error() -> None:
     """Of a program's own pipe, not of its output."""
     python = "import os; r, w = os.pipe(); os.close(r); os.write(w, b'x')"
-    code = f"import sys; from semac.cli.running import guarded; sys.exit(guarded(lambda: exec({python!r})))"
+    code = f"import sys; from semac.cli.exits import guarded; sys.exit(guarded(lambda: exec({python!r})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60)
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "Error: BrokenPipeError: [Errno 32] Broken pipe")

@@ -1,4 +1,4 @@
-"""The recipes of docs/cookbook.md print what stands below them; tests/data/cookbook.sema plays the providers."""
+"""The recipes of docs/how-to/cookbook.md print what stands below them; tests/data/cookbook.sema plays the providers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 RECIPE = re.compile(r"^## (.*?)\n.*?```sema\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL | re.MULTILINE)
-RECIPES = RECIPE.findall((ROOT / "docs" / "cookbook.md").read_text())
+RECIPES = RECIPE.findall((ROOT / "docs" / "how-to" / "cookbook.md").read_text())
 KEYS = ("_API_KEY", "_HOST", "_BASE_URL")
 
 
 def test_all_recipes_are_found() -> None:
-    page = (ROOT / "docs" / "cookbook.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "cookbook.md").read_text()
     assert len(RECIPES) == page.count("```sema") == page.count("\n## ")
 
 

@@ -16,28 +16,9 @@ from sema_runtime.values.printer import to_text
 from semac.session import Session
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = (
-    "language.md",
-    "macros.md",
-    "python.md",
-    "data.md",
-    "terminal.md",
-    "markup.md",
-    "processes.md",
-    "http.md",
-    "files.md",
-    "memory.md",
-    "mcp.md",
-    "observability.md",
-    "embeddings.md",
-    "providers.md",
-    "recordings.md",
-    "workflow-patterns.md",
-    "workflow-tools.md",
-    "workflows.md",
-    "policies.md",
-    "../semac/docs/guide.md",
-)
+GROUPS = ("how-to", "explanation", "reference")
+WRITTEN = sorted(page for group in GROUPS for page in (DOCS / group).glob("*.md") if "```sema\n" in page.read_text())
+PAGES = [*(str(page.relative_to(DOCS)) for page in WRITTEN), "../semac/docs/guide.md"]
 REPORT = Path(__file__).parent / "data" / "pdf" / "pages.pdf"
 FENCE = re.compile(r"```sema\n(.*?)```", re.DOTALL)
 EXPECTED = re.compile(r"^(.*?)  ; (=>|error:) (.*)$")
@@ -82,5 +63,5 @@ def test_the_first_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
                  (define text (:content (last (:messages request))))
                  (json/encode {:ok (string/contains? text "text of a.py") :why "seen"}))
                (llm/define-provider :played {:complete answer :default-model "played"})"""
-    envelope = Session().run(model + blocks("workflows.md")[0])
+    envelope = Session().run(model + blocks("how-to/workflows.md")[0])
     assert to_text(envelope) == '{:bad ({:ok #f :why "seen"}) :not-answered 0 :status :success}'

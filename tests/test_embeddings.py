@@ -16,7 +16,7 @@ from llm_support import Answer, Received, Server, aimock, closed_port, run, serv
 from llm_support import llm as llm
 
 from sema_runtime import capabilities, tasks
-from sema_runtime.llm import calls
+from sema_runtime.llm import observers
 from sema_runtime.llm.budgets import usage
 from sema_runtime.llm.embeddings.vectors import packed, unpacked
 from sema_runtime.values.errors import LlmError, SemaError
@@ -531,7 +531,7 @@ def test_usage_and_the_record_of_the_call() -> None:
     assert last is not None
     assert (last.usage.prompt, last.usage.completion, last.model) == (7, 0, "m")
     assert last.cost_usd == pytest.approx(14e-6)
-    call = calls.last()
+    call = observers.last()
     assert call is not None
     assert (call.operation, call.provider, call.payload.texts) == ("embeddings", "openai", ["a", "b"])
     assert [(one.provider, one.model, one.error) for one in call.attempts] == [("openai", "asked", None)]
@@ -598,7 +598,7 @@ def test_a_tape_replays_without_provider(tmp_path: Path, monkeypatch: pytest.Mon
     assert numbers(run(replay % '"a" {:model "m1"}')) == [0.5, 2.0]
     last = usage.last()
     assert last is not None and (last.usage.prompt, last.model) == (5, "m1")
-    call = calls.last()
+    call = observers.last()
     assert call is not None and call.replayed and call.provider == "cassette"
     assert "cassette miss in :replay mode (key " in error_of(replay % '"a"').message
 

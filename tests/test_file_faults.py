@@ -439,7 +439,8 @@ def test_folding_takes_constant_memory() -> None:
             file.write(b"a line of some forty characters, or more\n" * 25_000)
     program = """
 import resource, sys
-from sema_runtime.lib import files, streams
+from sema_runtime.lib.files import files
+from sema_runtime.lib.files import streams
 count = files.file_fold_lines("big", lambda n, line: n + 1, 0)
 used = int(open("/proc/self/statm").read().split()[0]) * 4096
 resource.setrlimit(resource.RLIMIT_AS, (used + (16 << 20),) * 2)

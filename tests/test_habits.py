@@ -10,9 +10,9 @@ import pytest
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.conditions.habits import habits
 from sema_runtime.conditions.hints import DIALECTS, FORM_VALUES, for_unbound
-from semac.analyze.analyzer import SPECIAL
-from semac.diagnostics.check import check_text
-from semac.expand.environment import prelude
+from semac.analyze.forms import SPECIAL_FORMS
+from semac.checks.program import check_text
+from semac.pipeline import prelude
 from semac.session import Session
 
 SAMPLES = """
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_table_is_large_and_holds_nothing_that_is_bound() -> None:
     assert len(habits()) > 1500
-    assert [name for name in habits() if name in INDEX or name in SPECIAL or name in prelude()] == []
+    assert [name for name in habits() if name in INDEX or name in SPECIAL_FORMS or name in prelude()] == []
     assert not habits().keys() & DIALECTS.keys()
 
 

@@ -24,6 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from sema_runtime.conditions.describe import describe
+from sema_runtime.lib.network.http_responses import http_ok
 from sema_runtime.lib.network.http_routes import http_router
 from sema_runtime.lib.network.http_server import http_serve
 from sema_runtime.tasks import sleep
@@ -31,7 +32,6 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.web import asgi_app
-from sema_runtime.web.responses import http_ok
 
 ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = 200

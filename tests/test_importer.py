@@ -320,12 +320,13 @@ def test_another_compiler_does_not_trust_the_file(tmp_path: Path) -> None:
 def test_what_compiles_is_part_of_the_stamp_of_the_compiler(tmp_path: Path) -> None:
     write(tmp_path / "forms.sema", "(defmacro m (x) `(list ,x))\n(define (f e) (match e ([a b] (m a)) ({:k v} v)))")
     code = (
-        "import sys, semac.imports.cache\n"
+        "import sys\n"
+        "from semac.fingerprint import COMPILING\n"
         "import forms\n"
-        "loaded = [name.split('.')[1] for name in sys.modules if name.startswith('semac.')]\n"
-        "print([name for name in loaded if name.startswith(semac.imports.cache.OF_COMMANDS)], 'emit_match' in loaded)"
+        "folders = {name.rpartition('.')[0] for name in sys.modules if name.startswith('semac.')}\n"
+        "print(sorted(folders - {'.'.join(('semac', *part)) for part in COMPILING}), 'semac.emit' in folders)"
     )
-    assert output(tmp_path, code) == "[] True"
+    assert output(tmp_path, code) == "['semac.diagnostics', 'semac.imports'] True"
 
 
 def test_read_only_folder(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from terminal_support import ENDINGS, environment, in_terminal, sema
 
-from sema_runtime.lib.terminal import term_keys
+from sema_runtime.lib.terminal import keys
 from sema_runtime.lib.terminal.key_events import decode, event_size
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
@@ -135,11 +135,11 @@ def test_pastes_come_whole() -> None:
 
 
 def test_a_paste_without_end_is_a_condition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(term_keys, "EVENT_LIMIT", 100)
+    monkeypatch.setattr(keys, "EVENT_LIMIT", 100)
     monkeypatch.setattr(sys, "stdin", io.StringIO("\x1b[200~" + "x" * 100 + "\nq"))
     with pytest.raises(SemaError, match=r"^io/read-key: input exceeds the 100-byte event cap$"):
-        term_keys.io_read_key()
-    assert to_text(term_keys.io_read_key()) == '{:char "q" :kind :char}'
+        keys.io_read_key()
+    assert to_text(keys.io_read_key()) == '{:char "q" :kind :char}'
 
 
 def test_timeouts() -> None:

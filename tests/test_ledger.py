@@ -18,13 +18,13 @@ pytestmark = pytest.mark.usefixtures("llm")
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """SEMA_HOME of a process that keeps a ledger."""
-    from sema_runtime.llm import calls
+    from sema_runtime.llm import observers
     from sema_runtime.llm.budgets import ledger
 
     monkeypatch.setenv("SEMA_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("SEMA_USAGE", raising=False)
-    others = [one for one in calls.observers if not isinstance(one, ledger.Ledger)]
-    monkeypatch.setattr(calls, "observers", [*others, ledger.Ledger()])
+    others = [one for one in observers.observers if not isinstance(one, ledger.Ledger)]
+    monkeypatch.setattr(observers, "observers", [*others, ledger.Ledger()])
     return tmp_path / "home"
 
 

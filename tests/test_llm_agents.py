@@ -263,7 +263,7 @@ def test_history_goes_through_json() -> None:
 
 
 def test_requests_carry_tags_and_ids() -> None:
-    from sema_runtime.llm import calls
+    from sema_runtime.llm import observers
 
     seen: list[Any] = []
 
@@ -272,18 +272,17 @@ def test_requests_carry_tags_and_ids() -> None:
             request = call.request
             seen.append((request.tags, request.metadata, request.conversation_id, request.session_id, request.user_id))
 
-        def retrying(self, call: Any, attempt: Any) -> None: ...
         def ended(self, call: Any) -> None: ...
 
     observer = Observer()
-    calls.observers.append(observer)
+    observers.observers.append(observer)
     try:
         options = '{:tags [:a "b"] :metadata {:k 1} :conversation-id "c" :session-id "s" :user-id "u"}'
         program = playing('(call "add" {:a 1 :b 2})', '"three"') + TOOLS
         run(program + f'(agent/run helper "go" {options})')
         run(program + '(define one (agent/run helper "go" {})) (agent/run helper "on" {:session (:session one)})')
     finally:
-        calls.observers.remove(observer)
+        observers.observers.remove(observer)
     assert seen[:2] == [(("a", "b"), {"k": "1"}, "c", "s", "u")] * 2
     assert len({one[2] for one in seen[2:]}) == 1 and seen[2][2]
 

@@ -571,7 +571,7 @@ def test_a_limit_in_usd_that_does_not_hold_for_a_model(tmp_path: Path, capsys: p
 def test_a_child_that_was_forked_while_a_budget_was_being_changed() -> None:
     program = """
 import os, threading
-from sema_runtime.llm import budget
+from sema_runtime.llm.budgets import budget
 held, go = threading.Event(), threading.Event()
 def work():
     with budget.lock:

@@ -17,8 +17,9 @@ from llm_support import SLEPT, run
 from llm_support import llm as llm
 from net_support import closed_port, serving
 
-from sema_runtime.llm import calls, http
+from sema_runtime.llm import http, observers
 from sema_runtime.llm.budgets import usage
+from sema_runtime.llm.calls import Attempt
 from sema_runtime.llm.errors import ProviderError
 
 pytestmark = pytest.mark.usefixtures("llm")
@@ -69,7 +70,7 @@ def fault(wire: Wire, *scripts: Script) -> Iterator[tuple[str, Scripted]]:
 
 def journal() -> list[str]:
     """The attempts of the last call: the error of each, "" for success."""
-    call = calls.last()
+    call = observers.last()
     assert call is not None
     for attempt in call.attempts:
         assert attempt.started <= attempt.ended
@@ -77,7 +78,7 @@ def journal() -> list[str]:
 
 
 def waits() -> list[float]:
-    call = calls.last()
+    call = observers.last()
     assert call is not None
     return [attempt.wait_ms for attempt in call.attempts]
 
@@ -274,7 +275,7 @@ def test_a_stream_that_breaks_in_the_middle(wire: Wire, how: str) -> None:
     used = usage.session.usage
     assert used.prompt == wire.said_before or (wire.said_before == 0 and used.prompt > 0)
     assert used.completion > 0
-    call = calls.last()
+    call = observers.last()
     assert call is not None
     assert call.usage is not None
     assert call.usage.total == used.total == charged()
@@ -290,7 +291,7 @@ def _cut(pieces: list[bytes], how: str) -> Script:
 def _likely(wire: Wire) -> int:
     from sema_runtime.llm.budgets import estimate
 
-    call = calls.last()
+    call = observers.last()
     assert call is not None
     assert call.request is not None
     return estimate.likely_prompt(call.request)
@@ -369,8 +370,8 @@ def test_a_chain_retries_in_each_link(capfd: pytest.CaptureFixture[str]) -> None
     assert "Provider 'local' failed: API error: 500 - no, trying next...\n" in capfd.readouterr().err
 
 
-def _attempts() -> list[calls.Attempt]:
-    call = calls.last()
+def _attempts() -> list[Attempt]:
+    call = observers.last()
     assert call is not None
     return call.attempts
 

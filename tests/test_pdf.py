@@ -141,7 +141,7 @@ def test_other_tasks_go_on_meanwhile() -> None:
 def test_without_the_package() -> None:
     code = (
         "import sys; sys.modules['pypdf'] = None\n"
-        "from sema_runtime.lib import pdf\n"
+        "from sema_runtime.lib.data import pdf\n"
         "try: pdf.pdf_page_count('pages.pdf')\n"
         "except Exception as error: print(error.message)"
     )

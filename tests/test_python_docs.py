@@ -1,4 +1,4 @@
-"""The examples of docs/python-llm.md: each block runs, and `# => value` is the repr of what stands before it."""
+"""The examples of docs/how-to/python-llm.md: each block runs, and `# => value` is the repr of what stands before it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from llm_support import llm as llm
 from sema_runtime import ai
 
 pytestmark = pytest.mark.usefixtures("llm")
-PAGE = Path(__file__).parent.parent / "docs" / "python-llm.md"
+PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "python-llm.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 EXPECTED = re.compile(r"^(.*?)  # => (.*)$", re.MULTILINE)
 EXPENSE = '{"amount": 12.5, "note": "lunch"}'

@@ -18,7 +18,7 @@ from semac.session import Session
 
 LINES = (Path(__file__).parent / "data" / "reference_names.txt").read_text().split("\n")
 NAMES = {name: arity for name, _, arity in (line.partition(" ") for line in LINES if line)}
-UNAVAILABLE = {name for name, entry in INDEX.items() if entry[0] == "lib.unavailable"}
+UNAVAILABLE = {name for name, entry in INDEX.items() if entry[0] == "lib.language.unavailable"}
 READ = {"inf", "nan"}  # numbers to the reader
 
 # What is still unbound, by the part of the project that brings it. A name that is bound leaves this list.

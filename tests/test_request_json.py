@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from sema_runtime.lib.data.json import json_encode
+from sema_runtime.lib.network.http_responses import http_ok, http_text
 from sema_runtime.lib.network.http_routes import http_router
 from sema_runtime.support import json as support_json
 from sema_runtime.values.atoms import keyword
@@ -20,7 +21,6 @@ from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
 from sema_runtime.web import asgi_app
 from sema_runtime.web.messages import with_body
-from sema_runtime.web.responses import http_ok, http_text
 
 JSON, BODY, PATH, HEADERS = keyword("json"), keyword("body"), keyword("path"), keyword("headers")
 LONG = json.dumps([1] * 100_000).encode()

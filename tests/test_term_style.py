@@ -132,7 +132,7 @@ def test_collected_output_has_no_styles(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_stripping(text: str, stripped: str) -> None:
-    from sema_runtime.lib.terminal.term_style import term_strip
+    from sema_runtime.lib.terminal.style import term_strip
 
     assert term_strip(text) == stripped
 

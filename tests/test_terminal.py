@@ -342,12 +342,12 @@ def test_a_compiled_program_restores_the_terminal(tmp_path: Path) -> None:
         assert terminal.written.rpartition(SCOPES["term/with-alt-screen"][1])[2].startswith(b"\r\x1b[KTraceback")
 
 
-# The programs of docs/terminal.md
+# The programs of docs/how-to/terminal.md
 
 
 def documented(word: str) -> str:
     """The program of the page that has a word in it."""
-    (found,) = (block for block in blocks("terminal.md") if word in block)
+    (found,) = (block for block in blocks("how-to/terminal.md") if word in block)
     return found
 
 

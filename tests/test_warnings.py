@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.conditions.describe import describe
-from semac.diagnostics.check import WARNING, check_text, main
+from semac.checks.program import WARNING, check_text
+from semac.cli.check import main
 from semac.session import Session
 
 ROOT = Path(__file__).parent.parent

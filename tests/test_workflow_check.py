@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from semac.diagnostics import workflow_check
-from semac.diagnostics.workflow_check import check_text, main
+from semac.checks import workflows as workflow_check
+from semac.checks.workflows import check_text, main
 from semac.session import Session
 
 SHAPE = "defworkflow needs a name, a doc string, a meta map, and a body"
@@ -217,9 +217,9 @@ def test_scopes_of_budgets() -> None:
 
 
 def test_every_code_has_a_test_and_stands_in_the_docs() -> None:
-    root = Path(workflow_check.__file__).parent.parent
+    root = Path(workflow_check.__file__).parents[2]
     codes = set(re.findall(r'"([EW]-[A-Z-]+)"', Path(workflow_check.__file__).read_text()))
-    for text in (Path(__file__).read_text(), (root / "docs" / "workflow-tools.md").read_text()):
+    for text in (Path(__file__).read_text(), (root / "docs" / "how-to" / "workflow-tools.md").read_text()):
         assert codes - set(re.findall(r"[EW](?:-[A-Z]+)+", text)) == set()
 
 
@@ -349,7 +349,7 @@ def test_a_folder_and_a_binary_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_the_command_loads_the_reader_alone(tmp_path: Path) -> None:
     code = (
-        "import sys; from semac import entry\n"
+        "import sys; from semac.cli import entry\n"
         "sys.argv = ['sema', 'workflow', 'check', sys.argv[1]]; status = entry.main()\n"
         "print(status, *sorted(name for name in sys.modules if name.startswith(('semac.', 'sema_runtime.', 'click'))))"
     )

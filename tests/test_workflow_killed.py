@@ -232,7 +232,7 @@ def test_the_checker_knows_scopes(tmp_path: Path) -> None:
 
 # Effects
 
-PAGE = Path(__file__).parent.parent / "docs" / "workflows.md"
+PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "workflows.md"
 
 
 def test_the_key_of_an_effect_is_the_same_when_it_is_repeated(tmp_path: Path) -> None:

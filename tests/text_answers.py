@@ -11,8 +11,8 @@ import warnings
 from sema_runtime.values.printer import pretty
 from semac.cli.eval import worker as eval_worker
 from semac.emit.module import RESULT
-from semac.limits import deepen, grow_stack
 from semac.pipeline import compile_source
+from semac.process import deepen, grow_stack
 
 SECONDS = 5
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 from semac.cli.tables import aligned, one_line
 
 NARROWEST_TEXT, PIPE_WIDTH = 20, 120
@@ -230,14 +229,14 @@ def verify_command(tapes: tuple[str, ...], as_json: bool) -> int:
 
     status = 0
     for path in tapes:
-        entries, found = findings(path)
-        status = 1 if found else status
-        for one in found:
+        entries, problems = findings(path)
+        status = 1 if problems else status
+        for problem in problems:
             if as_json:
-                print(json.dumps({"tape": path, **one._asdict()}, ensure_ascii=False))
+                print(json.dumps({"tape": path, **problem._asdict()}, ensure_ascii=False))
             else:
-                print(f"{path}:{one.line}: {one.kind}: {one.reason}")
-        if not found and not as_json:
+                print(f"{path}:{problem.line}: {problem.kind}: {problem.reason}")
+        if not problems and not as_json:
             print(f"{path}: {entries} {'entry' if entries == 1 else 'entries'}, nothing wrong")
     return status
 

@@ -36,23 +36,25 @@ def findings(path: str) -> tuple[int, list[Finding]]:
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
     from sema_runtime.support.secrets import known
 
-    entries, found = 0, []
+    entries, problems = 0, []
     first: dict[str, int] = {}
     hidden = known()
     with opened_tape(path) as file:
         for line in lines(file):
             if line.entry is None:
-                found.append(Finding(line.number, "newer" if line.newer else "damaged", line.problem))
+                problems.append(Finding(line.number, "newer" if line.newer else "damaged", line.problem))
                 text = line.data.decode(errors="replace")
             else:
                 entries += 1
                 before = first.setdefault(line.entry["key"], line.number)
                 if before != line.number:
-                    found.append(Finding(line.number, "duplicate", f"line {before} has the same key and is replayed"))
+                    problems.append(
+                        Finding(line.number, "duplicate", f"line {before} has the same key and is replayed")
+                    )
                 text = "\n".join(strings(line.entry))
             if reason := _secret(text, hidden):
-                found.append(Finding(line.number, "secret", reason))
-    return entries, found
+                problems.append(Finding(line.number, "secret", reason))
+    return entries, problems
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -90,7 +92,7 @@ def chosen(path: str, which: str) -> int:
     replayed). Raises Choice, OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
 
-    found: dict[str, int] = {}
+    matches: dict[str, int] = {}
     number = int(which) if which.isdecimal() and len(which) < 10 else 0
     with opened_tape(path) as file:
         for line in lines(file):
@@ -99,13 +101,13 @@ def chosen(path: str, which: str) -> int:
                     raise Choice(f"line {number} of {path} is damaged: {line.problem}")
                 return number
             if line.entry is not None and line.entry["key"].startswith(which):
-                found.setdefault(line.entry["key"], line.number)
-    if not found:
+                matches.setdefault(line.entry["key"], line.number)
+    if not matches:
         raise Choice(f"{path} has no line {which} and no key that begins with it")
-    if len(found) > 1:
-        known = ", ".join(f"{key[:12]} (line {place})" for key, place in list(found.items())[:5])
-        raise Choice(f"{len(found)} keys of {path} begin with {which}: {known}; give more of it")
-    return next(iter(found.values()))
+    if len(matches) > 1:
+        known = ", ".join(f"{key[:12]} (line {place})" for key, place in list(matches.items())[:5])
+        raise Choice(f"{len(matches)} keys of {path} begin with {which}: {known}; give more of it")
+    return next(iter(matches.values()))
 
 
 # Pruning

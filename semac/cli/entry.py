@@ -15,7 +15,7 @@ def main() -> int:
     try:
         return _main()
     except BrokenPipeError:
-        from semac.cli.running import pipe_closed
+        from semac.cli.exits import pipe_closed
 
         return pipe_closed()
 
@@ -32,14 +32,14 @@ def _main() -> int:
 
         return run_file(args[0])
     if args == ["eval", "--jsonl"]:
-        from semac.cli.eval.command import jsonl
+        from semac.cli.eval.answers import jsonl
         from semac.cli.eval.limits import Limits
 
         return jsonl(Limits())
     if args[:2] == ["workflow", "check"]:
         from sema_runtime.support.visible import escape_terminal
-        from semac.cli.running import guarded
-        from semac.diagnostics.workflow_check import main as check
+        from semac.checks.workflows import main as check
+        from semac.cli.exits import guarded
 
         escape_terminal("--json" in args)
 
@@ -64,11 +64,11 @@ def open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for as long as the program runs
 
 
-def unraisable(found: sys.UnraisableHookArgs) -> None:
+def unraisable(problem: sys.UnraisableHookArgs) -> None:
     """Sends a Ctrl-C again that came where nothing can be raised: in `__del__`, or in the callback of a weak reference,
     of which imports make many. Python would show it and go on. Anything else is shown."""
-    if found.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(found)
+    if problem.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(problem)
         return
     import os
     from _thread import start_new_thread

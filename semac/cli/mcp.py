@@ -23,7 +23,7 @@ NO_SERVER = "serving the tools of a program (sema mcp {}) is not available yet; 
 
 def main(args: list[str]) -> int:
     """Runs `sema mcp ARGS`; the exit status."""
-    from semac.cli.main import standalone
+    from semac.cli.common import standalone
 
     if args and not args[0].startswith("-") and args[0] not in commands.commands:
         print(f"Error: {NO_SERVER.format(args[0])}", file=sys.stderr)
@@ -135,8 +135,8 @@ def logout(url: str, workflow: str | None, run: str | None) -> int:
         from sema_runtime.mcp.tokens import default_store
 
         store = _store(workflow, run)
-        found = store.delete(url)
-        print(f"Logged out of {url}." if found else f"There was no token of {url}.", file=sys.stderr)
+        existed = store.delete(url)
+        print(f"Logged out of {url}." if existed else f"There was no token of {url}.", file=sys.stderr)
         if workflow is not None or run is not None:
             if default_store().load(url) is not None:
                 print(f"Runs will use the login of: sema mcp login {url}", file=sys.stderr)
@@ -172,7 +172,7 @@ def _of_workflows() -> list[Any]:
 
 def _lines(store: Any, whose: str) -> list[str]:
     known = (store.load(url) for url in store.urls())
-    return [f"{one.url}  {_state(one)}{whose}" for one in known if one is not None]
+    return [f"{login.url}  {_state(login)}{whose}" for login in known if login is not None]
 
 
 def _state(known: Any) -> str:

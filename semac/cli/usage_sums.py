@@ -99,10 +99,10 @@ class Usage:
         self.damaged: dict[str, int] = {}
 
     def total(self) -> Sums:
-        made = Sums()
+        total = Sums()
         for row in self.rows.values():
-            made.merge(row)
-        return made
+            total.merge(row)
+        return total
 
     def sorted_rows(self) -> list[tuple[tuple[str, ...], Sums]]:
         """By day where that is a group, else the dearest first."""
@@ -114,18 +114,18 @@ class Usage:
 
 def summed(folder: str, by: Sequence[str], since: float, until: float) -> Usage:
     """The sums over all calls that began in [since, until), in seconds since 1970. Raises OSError."""
-    found = Usage(by)
+    usage = Usage(by)
     days = Days()
     for path in _files(folder, since, until):
-        for line in _lines(path, found):
+        for line in _lines(path, usage):
             at = line["at"]
             if since <= at < until:
-                key = tuple(days.of(at) if name == "day" else line[name] for name in found.by)
-                row = found.rows.get(key)
+                key = tuple(days.of(at) if name == "day" else line[name] for name in usage.by)
+                row = usage.rows.get(key)
                 if row is None:
-                    row = found.rows[key] = Sums()
+                    row = usage.rows[key] = Sums()
                 row.add(line)
-    return found
+    return usage
 
 
 class Days:
@@ -152,7 +152,7 @@ def _files(folder: str, since: float, until: float) -> list[str]:
     return [os.path.join(folder, name) for name in names]
 
 
-def _lines(path: str, found: Usage) -> Iterator[dict[str, Any]]:
+def _lines(path: str, usage: Usage) -> Iterator[dict[str, Any]]:
     """The lines of a file that are sound; the others are counted."""
     bad = 0
     for lines in _blocks(path):
@@ -162,7 +162,7 @@ def _lines(path: str, found: Usage) -> Iterator[dict[str, Any]]:
             else:
                 bad += 1
     if bad:
-        found.damaged[path] = bad
+        usage.damaged[path] = bad
 
 
 def _blocks(path: str) -> Iterator[list[bytes]]:

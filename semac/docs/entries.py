@@ -24,6 +24,13 @@ FOLDER = os.path.dirname(__file__)
 PRELUDE = os.path.join(os.path.dirname(FOLDER), "expand", "prelude.sema")
 SHIPPED = ("sema/patterns",)  # what `import` finds without an installation
 REFERENCE_NAMES = os.path.join(FOLDER, "reference_names.txt")
+TOPICS = {  # modules whose file name alone doesn't say what they are about
+    **{f"lib.llm.{name}": f"llm-{name}" for name in ("providers", "scopes", "usage")},
+    **{f"lib.terminal.{name}": f"term-{name}" for name in ("keys", "raw", "screen", "spinner", "style")},
+    "lib.text.case": "string-case",
+    "lib.text.padding": "string-pad",
+    "lib.text.search": "string-search",
+}
 
 
 class Entry:
@@ -57,19 +64,19 @@ class Entry:
 
     def remarks(self) -> list[str]:
         """Sentences about other names, capability, and being an extension."""
-        found = []
+        remarks = []
         if self.aliases:
-            found.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases) + ".")
+            remarks.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases) + ".")
         if self.imported_from:
             return [f'To be imported: `(import "{self.imported_from}")`.']
         if self.capability:
-            found.append(f"Needs the capability `{self.capability}`.")
+            remarks.append(f"Needs the capability `{self.capability}`.")
         extensions = [name for name in sorted({self.name, *self.aliases}) if name not in reference_names()]
         if extensions:
             names = " and ".join(f"`{name}`" for name in extensions)
             are = "is an extension" if len(extensions) == 1 else "are extensions"
-            found.append(f"{names} {are} of this implementation.")
-        return found
+            remarks.append(f"{names} {are} of this implementation.")
+        return remarks
 
     def text(self) -> str:
         """The whole documentation: heading, signatures, description, examples, as Markdown."""
@@ -102,10 +109,10 @@ def lookup(name: str) -> Entry | None:
 @lru_cache(1)
 def all_entries() -> dict[str, Entry]:
     """Every documented name, sorted."""
-    found = {**shipped_entries(), **prelude_entries(), **{name: _form_entry(name) for name in (*FORMS, *VALUES)}}
+    entries = {**shipped_entries(), **prelude_entries(), **{name: _form_entry(name) for name in (*FORMS, *VALUES)}}
     for module in sorted({entry[0] for entry in INDEX.values()}):
-        found.update(module_entries(module))
-    return {name: found[name] for name in sorted(found) if not name.startswith("__")}
+        entries.update(module_entries(module))
+    return {name: entries[name] for name in sorted(entries) if not name.startswith("__")}
 
 
 def _form_entry(name: str) -> Entry:
@@ -118,27 +125,27 @@ def _form_entry(name: str) -> Entry:
 @lru_cache(1)
 def prelude_entries() -> dict[str, Entry]:
     """The macros of the prelude that are no special forms in name; the docstring is the first form of the body."""
-    found = macro_entries(PRELUDE, "builtin", "macros")
-    return {name: entry for name, entry in found.items() if name not in FORMS}
+    entries = macro_entries(PRELUDE, "builtin", "macros")
+    return {name: entry for name, entry in entries.items() if name not in FORMS}
 
 
 @lru_cache(1)
 def shipped_entries() -> dict[str, Entry]:
     """The macros of the packages that come with the runtime."""
-    found = {}
+    entries = {}
     for package in SHIPPED:
         path = os.path.join(runtime_folder(), "packages", *package.split("/")) + ".sema"
         for name, entry in macro_entries(path, "macro", package.rpartition("/")[2]).items():
             entry.imported_from = package
-            found[name] = entry
-    return found
+            entries[name] = entry
+    return entries
 
 
 def macro_entries(path: str, kind: str, module: str) -> dict[str, Entry]:
     """The macros of a file of Sema; the docstring is the first form of the body."""
     from semac.syntax.reader import read_program
 
-    found = {}
+    entries = {}
     with open(path, encoding="utf-8") as file:
         forms = read_program(file.read())
     for form in forms:
@@ -146,8 +153,13 @@ def macro_entries(path: str, kind: str, module: str) -> dict[str, Entry]:
             continue
         name, params, *body = form.items[1:]
         text = cleandoc(body[0]) if len(body) > 1 and type(body[0]) is str else ""
-        found[name.name] = Entry(name.name, kind, module, [to_text(List([name, *params.items]))], text)
-    return found
+        entries[name.name] = Entry(name.name, kind, module, [to_text(List([name, *params.items]))], text)
+    return entries
+
+
+def topic(module: str) -> str:
+    """The name that `sema doc search` and the manual show for a runtime module."""
+    return TOPICS.get(module) or module.rpartition(".")[2].replace("_", "-")
 
 
 def runtime_folder() -> str:
@@ -163,13 +175,13 @@ def module_entries(module: str) -> dict[str, Entry]:
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for node in tree.body:
         for mark, function in _declarations(node, functions):
             names = [ast.literal_eval(arg) for arg in mark.args]
             for name in names:
-                found[name] = _entry(name, names, module, function)
-    return found
+                entries[name] = _entry(name, names, module, function)
+    return entries
 
 
 def _declarations(node: ast.stmt, functions: dict[str, ast.FunctionDef]) -> list[tuple[ast.Call, Any]]:
@@ -192,7 +204,7 @@ def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef |
     parameters = _parameters(function.args) if function is not None else _numbered(least, most)
     signature = f"({' '.join([name, *parameters])})"
     body = (ast.get_docstring(function) or "") if function is not None else ""
-    entry = Entry(name, "builtin", module.rpartition(".")[2].replace("_", "-"), [signature], body)
+    entry = Entry(name, "builtin", topic(module), [signature], body)
     entry.returns = returns
     entry.capability = capability
     if name != names[0]:

@@ -2,7 +2,7 @@
 
 The same layers as in Sema: retries, budgets, cache, cassettes, fallback, rate limits, tools, agents, usage. Calls run
 in the loop that awaits them, none in a thread; cancelling the awaiting task ends the request. `sema_runtime.ai.sync`
-has the same names for code without asyncio. docs/python-llm.md explains both.
+has the same names for code without asyncio. docs/how-to/python-llm.md explains both.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _supervise(action: Callable[[], int], parent: int) -> NoReturn:
             signal.signal(stopped.number, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.number)
     except BrokenPipeError:
-        from semac.cli.running import pipe_closed
+        from semac.cli.exits import pipe_closed
 
         status = pipe_closed()
     except BaseException:
@@ -175,14 +175,14 @@ def _children(process: int) -> list[int]:
         threads = os.listdir(folder)
     except OSError:
         return []
-    found: list[int] = []
+    children: list[int] = []
     for thread in threads:
         try:
             with open(f"{folder}/{thread}/children", "rb") as file:
-                found += map(int, file.read().split())
+                children += map(int, file.read().split())
         except OSError:
             continue
-    return found
+    return children
 
 
 def resident(processes: list[int]) -> int:

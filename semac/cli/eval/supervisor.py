@@ -34,7 +34,7 @@ class Overrun(Exception):
 def load_compiler() -> None:
     """Loads what each worker needs, once for all of them."""
     import_module("semac.cli.eval.worker")
-    import_module("semac.expand.environment").prelude()
+    import_module("semac.pipeline").prelude()
     gc.freeze()
 
 
@@ -162,9 +162,9 @@ class Worker:
         if answer[-1:] != b"\n":
             return self._cut_off(watched.reason())
         try:
-            found: dict[str, Any] = json.loads(answer)
-            spent = found.pop("spent")
-            if found.pop("token") != token:
+            response: dict[str, Any] = json.loads(answer)
+            spent = response.pop("spent")
+            if response.pop("token") != token:
                 return self._cut_off(ENDED)
         except (ValueError, KeyError, TypeError, AttributeError):  # the program wrote into our pipe
             return self._cut_off(ENDED)
@@ -172,7 +172,7 @@ class Worker:
         if spent is not None:
             self.stop()
             _load(spent)
-        return found
+        return response
 
     def _start(self) -> Watched:
         from semac.cli.eval import worker as eval_worker

@@ -46,7 +46,7 @@ class Repl:
         try:
             return self.loop()
         except SystemExit as exit_:
-            from semac.cli.running import exit_status
+            from semac.cli.exits import exit_status
 
             return exit_status(exit_.code)
         finally:
@@ -189,8 +189,8 @@ class Repl:
 
     def complete(self, start: str, index: int) -> str | None:
         """The index-th name that begins with start."""
-        found = [name for name in self.names() if name.startswith(start)]
-        return found[index] if index < len(found) else None
+        matches = [name for name in self.names() if name.startswith(start)]
+        return matches[index] if index < len(matches) else None
 
     def names(self) -> list[str]:
         """Every name that means something here, sorted."""

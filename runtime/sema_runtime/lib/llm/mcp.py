@@ -25,15 +25,15 @@ CONFIG_HINT = 'a program: {:command "npx" :args ["-y" "PACKAGE"]}; a URL: {:url 
 
 @builtin("mcp/connect", returns="string")
 def mcp_connect(config: Any) -> str:
-    """Connects to an MCP server, shakes hands with it and gives a handle for it. `mcp/close` ends the connection.
+    """Connects to an MCP server, initializes the connection and returns a handle. `mcp/close` ends the connection.
 
-    config, for a server that is a program, which is started (capability process):
+    config, for a server that is a program to start (capability process):
     - :command, and :args, a list of strings; :env, a map added to the environment; :cwd
-    For a server behind a URL (capability network):
+    For a server at a URL (capability network):
     - :url, and :headers, a map; :auth, a map with :client-id and :scopes for a login. When the server wants a login,
       the token is taken from the store or refreshed, or a browser opens; see `sema mcp login`.
     Or :client, an `mcp.Client` of the official package (extra mcp) that isn't open yet; :name, by which tapes know it.
-    For all of them:
+    For all servers:
     - :timeout, milliseconds for an answer, 120000 without it
     - :tools, a list of the names of those tools that may be used
 
@@ -45,7 +45,7 @@ def mcp_connect(config: Any) -> str:
 
 
 def connect(config: Any, access: Access | None = None) -> str:
-    """As `mcp/connect`. access: how a server behind a URL gets its tokens, None for the usual way."""
+    """Like `mcp/connect`. access: how a server at a URL gets its tokens, None for the default."""
     from sema_runtime.capabilities import require
     from sema_runtime.lib.network.http_client import options_map, positive
 
@@ -69,7 +69,7 @@ def connect(config: Any, access: Access | None = None) -> str:
 
 
 def _named(options: Map) -> Map:
-    """The options with their names as keywords; strings are taken too."""
+    """The options with their names as keywords; names may also be strings."""
     return Map({keyword(key) if isinstance(key, str) else key: value for key, value in options.pairs()})
 
 
@@ -122,7 +122,7 @@ def _remote(options: Map, access: Access | None) -> Remote:
 
 
 def _texts(options: Map, name: str) -> list[str] | None:
-    """A list of strings among the options, None without it."""
+    """An option that is a list of strings; None without it."""
     from sema_runtime.values.matching import sequence_items
 
     value = options.lookup(keyword(name))
@@ -141,7 +141,7 @@ def _texts(options: Map, name: str) -> list[str] | None:
 
 
 def _server(function: str, handle: Any) -> Server:
-    """What a handle stands for."""
+    """The server of a handle."""
     from sema_runtime.mcp import servers
     from sema_runtime.tasks.scheduler import scheduler
 
@@ -156,7 +156,7 @@ def _server(function: str, handle: Any) -> Server:
 
 
 def _asked(function: str, server: Server, ask: Callable[[], Any]) -> Any:
-    """What a server answers. Raises a condition, which shows no keys: servers repeat what they were sent."""
+    """The answer of a server. Raises a condition without keys in its text: servers repeat what they were sent."""
     from sema_runtime.mcp.protocol import Failure
     from sema_runtime.support.redaction import hidden
 
@@ -200,8 +200,8 @@ def _description(tool: dict[str, Any]) -> str:
 def mcp_call(handle: Any, name: Any, arguments: Any) -> Any:
     """Calls a tool of an MCP server with a map of arguments.
 
-    Gives the texts of the result, joined with newlines; where there is no text, the whole result as a map. What the
-    tool reports as an error is a result too. Inside a task only that task waits.
+    Returns the texts of the result, joined with newlines, or the whole result as a map when there is no text. An error
+    that the tool reports is also a result. Inside a task only that task waits.
 
     ; (define files (mcp/connect {:command "npx" :args ["-y" "@modelcontextprotocol/server-filesystem" "/tmp"]}))
     ; (mcp/call files "read_file" {:path "/tmp/notes.txt"}) => "milk, bread"
@@ -247,7 +247,7 @@ def _value(result: dict[str, Any]) -> Any:
 
 
 class ToolHandler:
-    """What a tool value calls: the tool of a server, by its arguments in the order of their sorted names."""
+    """The function of a tool value: calls the tool of a server with arguments in the order of their sorted names."""
 
     type_name = "native-fn"
 
@@ -273,7 +273,8 @@ class ToolHandler:
 def mcp_tools_to_sema(handle: Any) -> List:
     """The tools of an MCP server as tool values, as `deftool` makes them: for agents and `llm/chat`.
 
-    What a tool reports as an error is raised, so that an agent tells its model. Arguments that are nil are not sent.
+    An error that a tool reports is raised, so that an agent reports it to its model. Arguments that are nil are not
+    sent.
 
     ; (define files (mcp/connect {:command "npx" :args ["-y" "@modelcontextprotocol/server-filesystem" "/tmp"]}))
     ; (defagent librarian {:system "You look things up in files." :tools (mcp/tools->sema files)})
@@ -295,7 +296,7 @@ def mcp_tools_to_sema(handle: Any) -> List:
 
 @builtin("mcp/close", returns="nil")
 def mcp_close(handle: Any) -> None:
-    """Ends a connection: a server that was started is ended, one behind a URL told. Calls that still wait fail.
+    """Ends a connection: a started server is ended, a server at a URL is notified. Calls that still wait fail.
 
     ; (define files (mcp/connect {:command "npx" :args ["-y" "@modelcontextprotocol/server-filesystem" "/tmp"]}))
     ; (mcp/close files)
