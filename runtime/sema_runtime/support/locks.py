@@ -1,4 +1,4 @@
-"""Locks on files that several processes use. What can't be locked is an error, never taken for a lock."""
+"""Locks on files that several processes use. A file that can't be locked is an error."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import errno
 
 
 def locked(descriptor: int) -> bool:
-    """Locks an open file or folder until it is closed, or its process dies; False when somebody else has locked it.
-    Raises OSError where that can't be told: the system has no such locks, or the file system none (ENOLCK, ENOTSUP)."""
+    """Locks an open file or folder until it is closed or the process dies. False when another process has locked it.
+
+    Raises OSError where the operating system or the file system has no locks (ENOLCK, ENOTSUP).
+    """
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
