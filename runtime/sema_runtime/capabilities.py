@@ -57,19 +57,19 @@ def parse_mode(mode: str) -> set[str]:
 
     Raises ValueError naming an unknown group.
     """
-    found: set[str] = set()
+    groups: set[str] = set()
     for item in mode.split(","):
         name = item.strip()
         if name == "strict":
-            found |= STRICT
+            groups |= STRICT
         elif name == "all":
-            found |= GROUPS
+            groups |= GROUPS
         elif name and name != "none":
             group = name.removeprefix("no-")
             if group not in GROUPS:
                 raise ValueError(f"unknown capability: {name}")
-            found.add(group)
-    return found
+            groups.add(group)
+    return groups
 
 
 def parse_allowed(text: str) -> set[str]:
@@ -92,8 +92,8 @@ def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None, all
     if denied or paths is not None:
         denied.add("python")
     if paths is not None:
-        given = [os.path.realpath(path) for path in paths]
-        allowed = given if allowed is None else [path for path in given if _below(path, allowed)]
+        directories = [os.path.realpath(path) for path in paths]
+        allowed = directories if allowed is None else [path for path in directories if _below(path, allowed)]
 
 
 def restricted() -> bool:
@@ -129,4 +129,4 @@ def check_path(function: str, path: str) -> None:
 
 
 def _below(path: str, directories: list[str]) -> bool:
-    return any(path == one or path.startswith(one.rstrip("/") + "/") for one in directories)
+    return any(path == directory or path.startswith(directory.rstrip("/") + "/") for directory in directories)

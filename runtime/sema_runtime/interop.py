@@ -98,9 +98,9 @@ def to_python(value: Any) -> Any:
 
 
 def _python_dict(entries: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
-    made = {python_key(key): to_python(item) for key, item in entries}
-    if len(made) == len(entries):
-        return made
+    converted = {python_key(key): to_python(item) for key, item in entries}
+    if len(converted) == len(entries):
+        return converted
     seen: dict[Any, Any] = {}
     for key, _ in entries:
         other = seen.setdefault(python_key(key), key)

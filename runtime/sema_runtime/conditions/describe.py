@@ -147,14 +147,14 @@ def program_names(exc: BaseException) -> list[str]:
 def global_names(namespace: dict[str, Any]) -> list[str]:
     """The Sema names that a compiled module defines: no imports, no constants, no helpers of the compiler."""
     table = namespace.get("__sema_names__", {})
-    found = []
+    names = []
     for name, value in tuple(namespace.items()):
         if name.startswith("__") or _is_ours(name, value):
             continue
         sema = name_of_code(name, table)
         if not sema.startswith("<"):
-            found.append(sema)
-    return found
+            names.append(sema)
+    return names
 
 
 def _is_ours(name: str, value: Any) -> bool:

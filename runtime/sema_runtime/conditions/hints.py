@@ -189,9 +189,9 @@ def nearest(name: str, candidates: Iterable[str], most: int = 3) -> str | None:
     best = None
     for candidate in candidates:
         if abs(len(candidate) - len(name)) <= limit and _is_comparable(name, candidate):
-            found = distance(name, candidate, limit)
-            if 0 < found <= limit:
-                best, limit = candidate, found - 1
+            edits = distance(name, candidate, limit)
+            if 0 < edits <= limit:
+                best, limit = candidate, edits - 1
                 if limit == 0:
                     break
     return best

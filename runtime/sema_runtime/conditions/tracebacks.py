@@ -54,7 +54,7 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
 
     One of the basic builtins that fails is shown by its name at the place of its call.
     """
-    found: list[Frame] = []
+    frames: list[Frame] = []
     builtin: str | None = None
     called = False  # whether the frame before is one of the program
     for code, namespace, lasti, tb_line in calls:
@@ -64,16 +64,16 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
             called = False
             continue
         table = sema_names(code, namespace)
-        if table is not None or found:
+        if table is not None or frames:
             line, col = position(code, lasti)
-            found.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
+            frames.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
             builtin = None
             called = True
     if builtin is not None:
-        caller = found[-1]
-        found.append(Frame(builtin, caller.file, caller.line, caller.col))
-    found.reverse()
-    return found
+        caller = frames[-1]
+        frames.append(Frame(builtin, caller.file, caller.line, caller.col))
+    frames.reverse()
+    return frames
 
 
 def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
@@ -121,11 +121,11 @@ _positions: dict[tuple[CodeType, int], Position] = {}
 def position(code: CodeType, lasti: int) -> Position:
     """(line, column) of an instruction, 1-based, 0 where unknown."""
     key = (code, lasti)
-    found = _positions.get(key)
-    if found is None:
+    place = _positions.get(key)
+    if place is None:
         line, _, col, _ = next(islice(code.co_positions(), lasti // 2, None), (None, None, None, None))
-        found = (line or 0, 0 if col is None else col + 1)
+        place = (line or 0, 0 if col is None else col + 1)
         if len(_positions) > 4096:
             _positions.clear()
-        _positions[key] = found
-    return found
+        _positions[key] = place
+    return place

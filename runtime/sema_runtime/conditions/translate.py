@@ -83,10 +83,10 @@ def translated(exc: BaseException) -> SemaError:
     known = getattr(exc, "sema_condition", None)
     if isinstance(known, SemaError):
         return known
-    made = _translate(exc) or PythonError(exc)
-    made.__traceback__ = exc.__traceback__
-    exc.sema_condition = made  # type: ignore[attr-defined]
-    return made
+    condition = _translate(exc) or PythonError(exc)
+    condition.__traceback__ = exc.__traceback__
+    exc.sema_condition = condition  # type: ignore[attr-defined]
+    return condition
 
 
 def _translate(exc: BaseException) -> SemaError | None:
@@ -184,9 +184,9 @@ def _operator_error(operator: str, left: str, right: str) -> SemaError:
 def _sema_type(python_name: str) -> str:
     """The Sema name of a type that Python's message names."""
     name = python_name.rpartition(".")[2]
-    found = PYTHON_TYPES.get(name)
-    if found is not None:
-        return found
+    sema_name = PYTHON_TYPES.get(name)
+    if sema_name is not None:
+        return sema_name
     return "native-fn" if name in ("function", "builtin_function_or_method", "method") else name.lower()
 
 
@@ -201,8 +201,8 @@ def _not_callable(text: str, exc: TypeError) -> SemaError | None:
     from sema_runtime.values.printer import to_text
 
     place = innermost(exc)
-    found, value = callee_of(*place) if place else (False, None)
-    if not found or type(value).__name__ != match[1].rpartition(".")[2]:
+    is_known, value = callee_of(*place) if place else (False, None)
+    if not is_known or type(value).__name__ != match[1].rpartition(".")[2]:
         return SemaError(f"not callable: a value of type {_sema_type(match[1])}", CALLABLE_HINT)
     kind = type_name(value)
     advice = HEADS.get(kind)
@@ -301,22 +301,22 @@ def _values_near(frame: FrameType) -> Iterator[Any]:
     """The values that a frame and its callers can name: its locals, then the globals of each module on the way."""
     yield from tuple(frame.f_locals.values())
     seen: set[int] = set()
-    here: FrameType | None = frame
-    while here is not None and len(seen) < 10:
-        if id(here.f_globals) not in seen:
-            seen.add(id(here.f_globals))
-            yield from tuple(here.f_globals.values())
-        here = here.f_back
+    current: FrameType | None = frame
+    while current is not None and len(seen) < 10:
+        if id(current.f_globals) not in seen:
+            seen.add(id(current.f_globals))
+            yield from tuple(current.f_globals.values())
+        current = current.f_back
 
 
 def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | None]]:
     """The code objects of the functions defined around a frame: those of its module and of its callers."""
     seen: set[CodeType] = set()
-    here: FrameType | None = frame
+    current: FrameType | None = frame
     steps = 0
-    while here is not None and steps < 100:
-        table = sema_names(here.f_code, here.f_globals)
-        todo = [here.f_code, *(f.__code__ for f in tuple(here.f_globals.values()) if type(f) is FUNCTION)]
+    while current is not None and steps < 100:
+        table = sema_names(current.f_code, current.f_globals)
+        todo = [current.f_code, *(f.__code__ for f in tuple(current.f_globals.values()) if type(f) is FUNCTION)]
         while todo:
             code = todo.pop()
             if code in seen:
@@ -324,7 +324,7 @@ def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | N
             seen.add(code)
             yield code, table
             todo += [const for const in code.co_consts if hasattr(const, "co_consts")]
-        here = here.f_back
+        current = current.f_back
         steps += 1
 
 

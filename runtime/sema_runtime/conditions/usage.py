@@ -95,16 +95,16 @@ def usage(name: str) -> str | None:
 def failing_builtin(exc: BaseException) -> str | None:
     """The innermost builtin that was running when an error came up, if the program called it directly."""
     names: dict[tuple[str, str], str] = {(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}
-    found = None
+    builtin = None
     trace: TracebackType | None = exc.__traceback__
     while trace is not None:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
         if not module.startswith("sema_runtime."):
-            found = None
-        elif found is None:
-            found = names.get((module.removeprefix("sema_runtime."), trace.tb_frame.f_code.co_name))
+            builtin = None
+        elif builtin is None:
+            builtin = names.get((module.removeprefix("sema_runtime."), trace.tb_frame.f_code.co_name))
         trace = trace.tb_next
-    return found and _canonical(found)
+    return builtin and _canonical(builtin)
 
 
 def _canonical(name: str) -> str:

@@ -26,9 +26,9 @@ SHORT = re.compile(rb"(?:0|[1-9][0-9]{0,17})(?=[,\]}])")  # a number that nothin
 
 
 def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    found = pattern.match(data, at)
-    assert found is not None
-    return found.end()
+    match = pattern.match(data, at)
+    assert match is not None
+    return match.end()
 
 
 class _Stop(Exception):
@@ -74,10 +74,10 @@ class _Reader:
         return self.data[self.at] if self.at < len(self.data) else -1
 
     def take(self) -> int:
-        found = self.peek()
-        if found >= 0:
+        byte = self.peek()
+        if byte >= 0:
             self.at += 1
-        return found
+        return byte
 
     def document(self) -> None:
         self.value()
@@ -111,10 +111,10 @@ class _Reader:
 
     def identifier(self, word: bytes) -> None:
         for expected in word:
-            found = self.take()
-            if found < 0:
+            byte = self.take()
+            if byte < 0:
                 raise self.fail_here("EOF while parsing a value")
-            if found != expected:
+            if byte != expected:
                 raise self.fail_here("expected ident")
 
     def array(self) -> None:
@@ -186,9 +186,9 @@ class _Reader:
             self.at += 1
             if self.peek() in (ord("+"), ord("-")):
                 self.at += 1
-            found = self.take()
-            if found not in DIGITS:
-                raise self.fail_here("EOF while parsing a value" if found < 0 else "invalid number")
+            byte = self.take()
+            if byte not in DIGITS:
+                raise self.fail_here("EOF while parsing a value" if byte < 0 else "invalid number")
             self.digits()
 
     def digits(self) -> bool:
@@ -225,19 +225,19 @@ class _Reader:
             raise self.fail_here("lone leading surrogate in hex escape")
         if 0xD800 <= code < 0xDC00:
             for expected in b"\\u":
-                found = self.take()
-                if found < 0:
+                byte = self.take()
+                if byte < 0:
                     raise self.fail_here("EOF while parsing a string")
-                if found != expected:
+                if byte != expected:
                     raise self.fail_here("unexpected end of hex escape")
             if not 0xDC00 <= self.four_digits() < 0xE000:
                 raise self.fail_here("lone leading surrogate in hex escape")
 
     def four_digits(self) -> int:
-        found = self.data[self.at : self.at + 4]
-        self.at += len(found)
-        if len(found) < 4:
+        digits = self.data[self.at : self.at + 4]
+        self.at += len(digits)
+        if len(digits) < 4:
             raise self.fail_here("EOF while parsing a string")
-        if not HEX.issuperset(found):
+        if not HEX.issuperset(digits):
             raise self.fail_here("invalid escape")
-        return int(found, 16)
+        return int(digits, 16)

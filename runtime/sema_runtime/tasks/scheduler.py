@@ -62,8 +62,8 @@ class Scheduler:
 
     def current(self) -> Strand:
         """The strand that is running."""
-        here = getcurrent()
-        return here.task if type(here) is TaskGreenlet else self.root
+        running = getcurrent()
+        return running.task if type(running) is TaskGreenlet else self.root
 
     def waiter(self) -> Waiter:
         """A wait of the running strand, to be passed to the code that will end it."""

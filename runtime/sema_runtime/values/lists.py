@@ -141,23 +141,23 @@ def _flatten(cell: List) -> Sequence[Any]:
     make: Any = cell.steps
     if type(make) is not int:
         cell.steps = 0
-        cell.items = made = make()
-        return made  # type: ignore[no-any-return]
+        cell.items = items = make()
+        return items  # type: ignore[no-any-return]
     collected: list[Any] = []
     push = collected.append
     items_of = _items_of
-    here = cell
+    current = cell
     while True:
         try:
-            collected += items_of(here)
+            collected += items_of(current)
             break
         except AttributeError:
-            push(here.car)
-            here = here.cdr
-    if here.steps == CACHED:
-        here.steps = 0
+            push(current.car)
+            current = current.cdr
+    if current.steps == CACHED:
+        current.steps = 0
         try:  # noqa: SIM105  (contextlib would be slow to load)
-            del here.items
+            del current.items
         except AttributeError:  # another thread was here
             pass
     cell.items = collected

@@ -47,12 +47,12 @@ def stored(key: Any) -> Any:
 def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) -> dict[Any, Any]:
     """`collect(values)`, a dict by Python's equality (Counter, dict.fromkeys), or by Sema's where that differs."""
     try:
-        found = collect(values)
+        collected = collect(values)
     except TypeError:  # a key that Python can't hash
         return collect(map(stored, values))
-    kinds = set(map(type, found))
+    kinds = set(map(type, collected))
     if kinds <= UNAMBIGUOUS or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
-        return found
+        return collected
     return collect(map(stored, values))
 
 
@@ -115,10 +115,10 @@ class Map:
         if len(d) > SMALL:
             return _changed(self, key, value)
         kind = type(self)
-        made: M = kind.__new__(kind)
-        made.d = d = d.copy()
+        new: M = kind.__new__(kind)
+        new.d = d = d.copy()
         d[key] = value
-        return made
+        return new
 
     def assoc_own(self: M, more: tuple[Any, ...]) -> M:
         """As `assoc` with the keys and values of more in turn, on a map that `assoc` has just made and nobody has."""
@@ -128,27 +128,27 @@ class Map:
                 key = more[index]
                 d[key if type(key) in PLAIN else _wrapped(key)] = more[index + 1]
             return self
-        made = self
+        new = self
         for index in range(0, len(more), 2):
-            made = made.assoc(more[index], more[index + 1])
-        return made
+            new = new.assoc(more[index], more[index + 1])
+        return new
 
     def without(self: M, *keys: Any) -> M:
-        made = self
+        new = self
         for key in keys:
             key = stored(key)
-            if made._searched(key, MISSING) is not MISSING:
-                made = _changed(made, key, MISSING)
-        return made
+            if new._searched(key, MISSING) is not MISSING:
+                new = _changed(new, key, MISSING)
+        return new
 
     def merged(self: M, other: Map) -> M:
         """Entries of both, other's win; the kind of self."""
         theirs = other.stable()
         if len(theirs) * 8 < len(self.d):
-            made = self
+            new = self
             for key, value in theirs.items():
-                made = _changed(made, key, value)
-            return made
+                new = _changed(new, key, value)
+            return new
         return type(self)(self.stable() | theirs)
 
     def has(self, key: Any) -> bool:
@@ -181,9 +181,9 @@ class Map:
         """The value of a stored key. Hashing it may let other threads run, so the owner is checked afterwards."""
         while True:
             d = self.d
-            found = d.get(key, default)
+            value = d.get(key, default)
             if self.d is d:
-                return found
+                return value
 
     def sorted_keys(self) -> list[Any]:
         """The program's keys in Sema's order; the caller must not change the list."""
@@ -200,12 +200,12 @@ class Map:
     # What Python sees
 
     def __getitem__(self, key: Any) -> Any:
-        found = self.lookup(key, MISSING)
-        if found is MISSING and type(key) is str:
-            found = self.lookup(keyword(key), MISSING)
-        if found is MISSING:
+        value = self.lookup(key, MISSING)
+        if value is MISSING and type(key) is str:
+            value = self.lookup(keyword(key), MISSING)
+        if value is MISSING:
             raise KeyError(key)
-        return found
+        return value
 
     def get(self, key: Any, default: Any = None) -> Any:
         try:
@@ -242,10 +242,10 @@ class Map:
         return same_entries(self.stable(), other.stable())
 
     def __hash__(self) -> int:
-        found = self._hash
-        if found is None:
-            self._hash = found = hash((self.type_name, frozenset(self.stable())))
-        return found
+        computed = self._hash
+        if computed is None:
+            self._hash = computed = hash((self.type_name, frozenset(self.stable())))
+        return computed
 
     def __repr__(self) -> str:
         from sema_runtime.values.printer import to_text
@@ -277,9 +277,9 @@ _OBJECTS = {dict}
 
 def json_map(raw: dict[str, Any]) -> Map:
     """A map of a JSON object: d, with keywords as keys and lists for arrays, is made when it is asked for."""
-    made = _new(Map)
-    made.raw = raw
-    return made
+    new = _new(Map)
+    new.raw = raw
+    return new
 
 
 def json_value(value: Any) -> Any:
@@ -316,22 +316,22 @@ def _changed(old: M, key: Any, value: Any) -> M:
     chain, so that a very old version neither keeps all its successors alive nor has far to go.
     """
     kind = type(old)
-    made: M = kind.__new__(kind)
+    new: M = kind.__new__(kind)
     with TAKING:
         d = old.d
         age = old.age
         if len(d) <= SMALL or age >= len(d):
             d = d.copy()
         else:
-            old.undo = (made, key, d.get(key, MISSING))
+            old.undo = (new, key, d.get(key, MISSING))
             del old.d
-            made.age = age + 1
+            new.age = age + 1
         if value is not MISSING:
             d[key] = value
         else:
             d.pop(key, None)
-        made.d = d
-    return made
+        new.d = d
+    return new
 
 
 def _restored(old: Map) -> dict[Any, Any]:
@@ -342,19 +342,19 @@ def _restored(old: Map) -> dict[Any, Any]:
         except AttributeError:
             pass
         else:
-            old.d = found = _json_entries(raw)
+            old.d = entries = _json_entries(raw)
             del old.raw
-            return found
+            return entries
         changes: list[tuple[Any, Any]] = []
-        here = old
+        newer = old
         while True:
             try:
-                d: dict[Any, Any] = _dict_of(here)
+                d: dict[Any, Any] = _dict_of(newer)
                 break
             except AttributeError:
-                here, key, value = here.undo
+                newer, key, value = newer.undo
                 changes.append((key, value))
-        if here is old:  # another thread was faster
+        if newer is old:  # another thread was faster
             return d
         d = d.copy()
         for key, value in reversed(changes):

@@ -37,9 +37,9 @@ class Values:
 def values_tuple(value: Any, count: int, has_rest: bool) -> tuple[Any, ...]:
     """The values that let-values binds to count variables, and more to a rest. Raises ArityError if they don't fit."""
     items = value.items if type(value) is Values else (value,)
-    given = len(items)
-    if given != count and (given < count or not has_rest):
+    actual = len(items)
+    if actual != count and (actual < count or not has_rest):
         from sema_runtime.values.errors import ArityError
 
-        raise ArityError("<lambda>", f"{count}+" if has_rest else str(count), given)
+        raise ArityError("<lambda>", f"{count}+" if has_rest else str(count), actual)
     return items

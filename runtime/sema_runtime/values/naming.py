@@ -43,9 +43,9 @@ def name_of_code(co_name: str, table: dict[str, str] | None) -> str:
     """The Sema name for a code object's name; table: its module's `__sema_names__`, None for a plain Python module."""
     if table is None:
         return co_name
-    found = table.get(co_name)
-    if found is not None:
-        return found
+    name = table.get(co_name)
+    if name is not None:
+        return name
     return co_name if co_name.startswith("<") else co_name.replace("_", "-")
 
 
@@ -61,5 +61,5 @@ def program_globals(namespace: dict[str, Any]) -> dict[str, str]:
         known = {sema or python.replace("_", "-"): python for python, _, sema in pairs}
         if GLOBALS in namespace:
             namespace[GLOBALS] = known
-    found: dict[str, str] = known
-    return found
+    names: dict[str, str] = known
+    return names

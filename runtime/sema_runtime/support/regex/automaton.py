@@ -88,26 +88,26 @@ class Program:
 
     def paths(self, point: int, blocked: set[str]) -> list[Path]:
         """The ways from a point to steps or the end, best first, one to each; blocked: pieces that don't match here."""
-        found: list[Path] = []
+        found_paths: list[Path] = []
         seen: set[int] = set()
         waiting: list[tuple[int, tuple[int, ...]]] = [(point, ())]
         while waiting:
-            here, slots = waiting.pop()
-            if here in seen:
+            current, slots = waiting.pop()
+            if current in seen:
                 continue
-            seen.add(here)
-            if here < 0:
-                found.append((MATCH if here == END else ~here, slots))
-                if here == END:
+            seen.add(current)
+            if current < 0:
+                found_paths.append((MATCH if current == END else ~current, slots))
+                if current == END:
                     break  # what comes later is never preferred
             else:
-                piece, more, targets = self.jumps[here]
+                piece, more, targets = self.jumps[current]
                 if piece not in blocked:
                     waiting += [(target, slots + more) for target in reversed(targets)]
         self.passed += len(seen)
         if self.passed > MOST_PASSED:
             raise too_large()
-        return found
+        return found_paths
 
 
 class Readers(dict[str, int]):

@@ -66,7 +66,7 @@ def ranges_of(text: str) -> Ranges:
 def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
     """The ranges of all sets, sorted and merged."""
     merged: Ranges = []
-    for first, last in sorted(pair for one in sets for pair in one):
+    for first, last in sorted(pair for ranges in sets for pair in ranges):
         if merged and first <= merged[-1][1] + 1:
             if last > merged[-1][1]:
                 merged[-1] = (merged[-1][0], last)
@@ -111,19 +111,19 @@ def combined(left: Ranges, operator: str, right: Ranges, limit: int) -> Ranges:
 @cache
 def _categories(limit: int) -> dict[str, Ranges]:
     """General category → ranges. Some 30 ms for all of Unicode, needed only for properties in non-ASCII texts."""
-    found: dict[str, Ranges] = {}
+    categories: dict[str, Ranges] = {}
     parts = [range(128)] if limit == ASCII else [range(0x32400), range(0xE0000, 0xE0200)]
     for part in parts:
         start, before = part.start, unicodedata.category(chr(part.start))
         for code, kind in zip(part, map(unicodedata.category, map(chr, part)), strict=True):
             if kind != before:
-                found.setdefault(before, []).append((start, code - 1))
+                categories.setdefault(before, []).append((start, code - 1))
                 start, before = code, kind
-        found.setdefault(before, []).append((start, part.stop - 1))
+        categories.setdefault(before, []).append((start, part.stop - 1))
     if limit == UNICODE:
-        found["Co"] += [(0xF0000, 0xFFFFD), (0x100000, 0x10FFFD)]
-        found["Cn"] += [(0x32400, 0xDFFFF), (0xE0200, 0xEFFFF), (0xFFFFE, 0xFFFFF), (0x10FFFE, 0x10FFFF)]
-    return found
+        categories["Co"] += [(0xF0000, 0xFFFFD), (0x100000, 0x10FFFD)]
+        categories["Cn"] += [(0x32400, 0xDFFFF), (0xE0200, 0xEFFFF), (0xFFFFE, 0xFFFFF), (0x10FFFE, 0x10FFFF)]
+    return categories
 
 
 def _category(prefix: str, limit: int) -> Ranges:
@@ -161,7 +161,7 @@ def _script(name: str, limit: int) -> Ranges:
 def property_set(name: str, limit: int) -> Ranges | None:
     """The code points with a Unicode property, as written in `\\p{name}`; None when it isn't known."""
     key, _, value = name.replace(":", "=").partition("=")
-    plain = "".join(one for one in (value or key).lower() if one.isalnum())
+    plain = "".join(char for char in (value or key).lower() if char.isalnum())
     if value and key.lower() in ("script", "sc", "scx", "scriptextensions", "script_extensions"):
         return _script(plain, limit) if plain in SCRIPT_NAMES else None
     if plain in CATEGORIES:
@@ -192,14 +192,14 @@ def _binary_property(plain: str, limit: int) -> Ranges | None:
     return within(ranges_of(EMOJI), limit) if plain == "emoji" else None
 
 
-def literal(one: str) -> str:
+def literal(char: str) -> str:
     """One character, for `re`."""
     return (
-        one
-        if one.isalnum() or one == "_"
-        else "\\" + one
-        if one.isascii() and one.isprintable()
-        else _spelled(ord(one))
+        char
+        if char.isalnum() or char == "_"
+        else "\\" + char
+        if char.isascii() and char.isprintable()
+        else _spelled(ord(char))
     )
 
 

@@ -39,10 +39,10 @@ class Compiled:
         self.repeats = repeats(self.tree)
         self.size = size(self.tree)
         self.always_unsafe, self.unsafe_run = False, None
-        found = loops(self.tree)
-        if found is None:
+        loop_count = loops(self.tree)
+        if loop_count is None:
             self.always_unsafe = True
-        elif found > 1:
+        elif loop_count > 1:
             from sema_runtime.support.regex.risk import risk
 
             self.always_unsafe, self.unsafe_run = risk(self.tree, pattern, self.flags)

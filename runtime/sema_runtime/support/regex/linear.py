@@ -45,8 +45,8 @@ class Steps(dict[str, "Steps"]):
             bits |= sources[lowest.bit_length() - 1]
             rest ^= lowest
         bits &= machine.readers[left]
-        found = self[left] = machine.steps(bits, left if machine.places else "")
-        return found
+        steps = self[left] = machine.steps(bits, left if machine.places else "")
+        return steps
 
     def choice(self, point: int, left: str) -> Path | None:
         """The best way from a point that can lead to a match; None when there is none."""
@@ -56,8 +56,8 @@ class Steps(dict[str, "Steps"]):
         except KeyError:
             paths = self.machine.paths(point, self.machine.context(left, self.right))
             fit = (path for path in paths if path[0] == MATCH or self.bits >> path[0] & 1)
-            found = self.chosen[key] = next(fit, None)
-            return found
+            best = self.chosen[key] = next(fit, None)
+            return best
 
 
 class Linear:
@@ -78,11 +78,11 @@ class Linear:
         """Which places match between two characters: a bit each."""
         if not self.places:
             return 0
-        found = self.contexts.get((left, right))
-        if found is None:
+        matching = self.contexts.get((left, right))
+        if matching is None:
             matches = (compiled_piece(place, self.flags).match(left + right, len(left)) for place in self.places)
-            found = self.contexts[left, right] = sum(1 << number for number, match in enumerate(matches) if match)
-        return found
+            matching = self.contexts[left, right] = sum(1 << number for number, match in enumerate(matches) if match)
+        return matching
 
     def paths(self, point: int, context: int) -> list[Path]:
         found = self.known_paths.get((point, context))
@@ -93,24 +93,24 @@ class Linear:
 
     def sources(self, context: int) -> tuple[list[int], int]:
         """(for every step, the steps that it can follow; the steps that the end can follow)."""
-        found = self.known_sources.get(context)
-        if found is None:
+        sources = self.known_sources.get(context)
+        if sources is None:
             before = [0] * (len(self.program.after) + 1)  # the last one is for MATCH
             for number, point in enumerate(self.program.after):
                 for target, _ in self.paths(point, context):
                     before[target] |= 1 << number
-            found = self.known_sources[context] = (before, before[MATCH])
-        return found
+            sources = self.known_sources[context] = (before, before[MATCH])
+        return sources
 
     def steps(self, bits: int, right: str) -> Steps:
-        found = self.sets.get((bits, right))
-        if found is None:
+        known_steps = self.sets.get((bits, right))
+        if known_steps is None:
             if len(self.sets) >= MOST_SETS:
-                for one in self.sets.values():
-                    one.clear()
+                for steps_by_character in self.sets.values():
+                    steps_by_character.clear()
                 self.sets.clear()
-            found = self.sets[bits, right] = Steps(self, bits, right)
-        return found
+            known_steps = self.sets[bits, right] = Steps(self, bits, right)
+        return known_steps
 
     def search(self, text: str) -> Found | None:
         return next(self.matches(text), None)
