@@ -4,11 +4,11 @@ Both keep a dict from *stored key* to value. Most keys are stored as they are; t
 (`1`, `1.0` and `#t` hash alike) are wrapped (`stored`). Iteration gives the program's keys back, in Sema's key order
 for both kinds: nil, bools, ints, floats, chars, strings, symbols, keywords, lists, vectors, maps, rationals.
 
-A small map is copied by `assoc`. Of a large one the new map takes the dict over and changes it; the old map keeps
-the new map and what was changed (`undo`), and makes its own dict from them if it is ever asked again. So a loop that
-builds or updates a map pays O(1) a step, and a program that goes on with both versions pays one copy, as it would
-have anyway. `d` is thus unset on a map whose dict was taken: reading it restores it (`__getattr__`).
-Use `m.d.get(atom)` at once; code that holds a map's dict while the program may run says so with `m.pinned()`.
+`assoc` copies a small map. A large one gives its dict to the new map, which changes it; the old map keeps a reference
+to the new map and what was changed (`undo`), and rebuilds its own dict from them if it is read again. So a loop that
+builds or updates a map pays O(1) a step, and a program that uses both versions pays one copy, as it would have anyway.
+So `d` is unset on a map whose dict was taken; reading it restores it (`__getattr__`). Use `m.d.get(atom)` at once; code
+that keeps a map's dict while the program may run calls `m.pinned()`.
 
 Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name`; `m.get`, `in`, `len`, `items()`.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ATOMIC = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes))  # stored as they are, hashed without our code
 PLAIN = ATOMIC | {List}  # stored as they are
 UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
-SMALL = 40  # up to this many entries a copy costs no more than taking the dict over
+SMALL = 40  # entries up to which a copy costs no more than taking the dict over
 PINNED = 1 << 60
 TAKING = RLock()  # held while a dict changes its owner
 
@@ -77,9 +77,9 @@ class Map:
 
     __slots__ = ("_hash", "_order", "age", "d", "raw", "undo")
     d: dict[Any, Any]
-    age: int  # how many owners the dict had since it was last copied; unset means 0
+    age: int  # owners that the dict has had since it was last copied; unset means 0
     undo: tuple[Map, Any, Any]  # where d went: the newer map, the stored key, what the key had here (or MISSING)
-    raw: dict[str, Any]  # what a JSON object was read into, until somebody asks for d; see `json_map`
+    raw: dict[str, Any]  # a JSON object as it was read, until d is read; see `json_map`
     _order: list[Any] | None
     _hash: int | None
     type_name = "map"
@@ -104,11 +104,13 @@ class Map:
     # What programs do
 
     def lookup(self, key: Any, default: Any = None) -> Any:
+        """The value under a key of the program, default when it is absent."""
         if type(key) in ATOMIC:
             return self.d.get(key, default)
         return self._searched(stored(key), default)
 
     def assoc(self: M, key: Any, value: Any) -> M:
+        """A map of the same kind with key set to value."""
         if type(key) not in PLAIN:
             key = _wrapped(key)
         d = self.d
@@ -121,7 +123,7 @@ class Map:
         return new
 
     def assoc_own(self: M, more: tuple[Any, ...]) -> M:
-        """As `assoc` with the keys and values of more in turn, on a map that `assoc` has just made and nobody has."""
+        """As `assoc` for each key and value of more, on a map that `assoc` has just made and no other code holds."""
         d = self.d
         if len(d) <= SMALL:  # not taken from an older map
             for index in range(0, len(more), 2):
@@ -134,6 +136,7 @@ class Map:
         return new
 
     def without(self: M, *keys: Any) -> M:
+        """A map of the same kind without the keys."""
         new = self
         for key in keys:
             key = stored(key)
@@ -142,7 +145,7 @@ class Map:
         return new
 
     def merged(self: M, other: Map) -> M:
-        """Entries of both, other's win; the kind of self."""
+        """A map of the kind of self with the entries of both; those of other win."""
         theirs = other.stable()
         if len(theirs) * 8 < len(self.d):
             new = self
@@ -152,12 +155,13 @@ class Map:
         return type(self)(self.stable() | theirs)
 
     def has(self, key: Any) -> bool:
+        """Whether the map has a key of the program."""
         if type(key) in ATOMIC:
             return key in self.d
         return self._searched(stored(key), MISSING) is not MISSING
 
     def stable(self) -> dict[Any, Any]:
-        """A dict of the entries that no later `assoc` changes: d itself for a small map, else a copy."""
+        """The entries as a dict that no later `assoc` changes: d itself for a small map, else a copy."""
         while True:
             d = self.d
             if len(d) <= SMALL:
@@ -167,7 +171,7 @@ class Map:
                 return copied
 
     def pinned(self) -> dict[Any, Any]:
-        """d, never to be taken over by a newer map: for reading it while the program runs."""
+        """d, kept from being taken over by a newer map: for reading it while the program runs."""
         while True:
             d = self.d
             if len(d) <= SMALL:
@@ -178,7 +182,7 @@ class Map:
                     return d
 
     def _searched(self, key: Any, default: Any) -> Any:
-        """The value of a stored key. Hashing it may let other threads run, so the owner is checked afterwards."""
+        """The value of a stored key. Hashing the key may let other threads run, so d is checked afterwards."""
         while True:
             d = self.d
             value = d.get(key, default)
@@ -270,13 +274,13 @@ _new = Map.__new__
 
 # JSON objects: Python's scanner makes dicts and lists; what a program reads of them becomes maps and lists
 
-_keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
-_FINAL = frozenset((str, int, bool, type(None)))  # what the scanner makes that is a Sema value already
+_keywords: dict[str, Keyword] = {}  # by name; one C lookup a key
+_FINAL = frozenset((str, int, bool, type(None)))  # types of the scanner's values that are Sema values already
 _OBJECTS = {dict}
 
 
 def json_map(raw: dict[str, Any]) -> Map:
-    """A map of a JSON object: d, with keywords as keys and lists for arrays, is made when it is asked for."""
+    """The map of a JSON object. Its d, with keywords as keys and lists for arrays, is built when it is read."""
     new = _new(Map)
     new.raw = raw
     return new
@@ -312,8 +316,8 @@ _dict_of = Map.d.__get__  # type: ignore[attr-defined, misc]  # raises Attribute
 def _changed(old: M, key: Any, value: Any) -> M:
     """A map like old, except that the stored key has value, or is absent when value is MISSING.
 
-    Takes the dict over, unless old is small, or the dict had as many owners as it has entries: then a copy starts a new
-    chain, so that a very old version neither keeps all its successors alive nor has far to go.
+    Takes the dict over, unless old is small or the dict has had as many owners as it has entries. Then a copy starts a
+    new chain, so that a very old version neither keeps all its successors alive nor has many steps to undo.
     """
     kind = type(old)
     new: M = kind.__new__(kind)
@@ -335,7 +339,7 @@ def _changed(old: M, key: Any, value: Any) -> M:
 
 
 def _restored(old: Map) -> dict[Any, Any]:
-    """A dict of its own for a map whose dict was taken. Raises AttributeError on a half-made map."""
+    """Rebuilds the dict of a map whose dict was taken or not built yet. Raises AttributeError on a half-made map."""
     with TAKING:
         try:
             raw = _raw_of(old)

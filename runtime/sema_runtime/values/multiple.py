@@ -1,4 +1,4 @@
-"""Multiple values: what `values` returns when it isn't exactly one."""
+"""Multiple values: the result of `values` with zero or several arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Values:
         return strict_hash(self.items)
 
     def sema_members(self) -> tuple[Any, ...]:
-        """What equality compares."""
+        """The parts that equality compares."""
         return self.items
 
     def sema_parts(self) -> tuple[str, Iterable[Any], str]:

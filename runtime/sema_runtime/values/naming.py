@@ -1,4 +1,4 @@
-"""The Sema names of functions and globals, from what the compiler and the builtins leave on them."""
+"""The Sema names of functions and globals, from the attributes that the compiler and the builtins set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GLOBALS = "__sema_globals__"  # the globals that are the program's, in modules t
 
 
 def function_name(function: Any) -> str:
-    """The name programs know a callable by; `<lambda>` when it has none.
+    """The Sema name of a callable; `<lambda>` when it has none.
 
     A builtin carries `__sema_name__`. A function of a compiled module is found in that module's `__sema_names__` by the
     name of its code; names that table doesn't list follow the rule `_` → `-`.
@@ -50,10 +50,10 @@ def name_of_code(co_name: str, table: dict[str, str] | None) -> str:
 
 
 def program_globals(namespace: dict[str, Any]) -> dict[str, str]:
-    """Sema name → Python name of the globals that are the program's; none in a module that doesn't list them.
+    """Maps Sema names to Python names of the program's globals; empty for a module that doesn't list them.
 
-    The compiler writes a tuple of Python names, because most modules are never asked: `total_over` is `total-over`, and
-    what doesn't follow that rule has its Sema name behind a space, `is_empty empty?`.
+    The compiler writes a tuple of Python names, since most modules are never asked for them: `total_over` is
+    `total-over`; a name that doesn't follow that rule has its Sema name after a space, `is_empty empty?`.
     """
     known = namespace.get(GLOBALS, ())
     if type(known) is tuple:

@@ -46,7 +46,7 @@ class Record:
         return _restored, (self.tag, self.fields, tuple(self.values))
 
     def sema_members(self) -> Sequence[Any]:
-        """What equality compares."""
+        """The parts that equality compares."""
         return self.values
 
     def sema_parts(self) -> tuple[str, Sequence[Any], str]:
