@@ -64,8 +64,8 @@ class Session:
 
     def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
         deepen()
-        found = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
-        self.names |= found if drain else found - OPERATORS  # what `eval` defines never changes the operators
+        names = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
+        self.names |= names if drain else names - OPERATORS  # what `eval` defines never changes the operators
         self.python_names = set(unit.unit.python_names)
         code = unit.code
         self.bind_ours()

@@ -133,8 +133,8 @@ def set_attribute(a: Context, place: List, value: Any, scope: Scope) -> Any:
     note_use()
     if len(place.items) != 2:
         raise a.error("set!: expected (.-name object)")
-    found = attribute_path(a, a.node(place.items[1], scope), name[2:])
-    return PySetAttr(found.object, found.name, a.node(value, scope), span=a.span)
+    target = attribute_path(a, a.node(place.items[1], scope), name[2:])
+    return PySetAttr(target.object, target.name, a.node(value, scope), span=a.span)
 
 
 def set_dotted(a: Context, name: str, value: Any, scope: Scope) -> Any:

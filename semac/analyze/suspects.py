@@ -98,7 +98,7 @@ def bare_pattern(pattern: Any) -> List | None:
             return None
         return pattern if any(True for _ in _symbols(pattern)) else None
     parts = pattern.d.values() if type(pattern) is Map else pattern if type(pattern) is tuple else ()
-    return next((found for part in parts if (found := bare_pattern(part)) is not None), None)
+    return next((bare for part in parts if (bare := bare_pattern(part)) is not None), None)
 
 
 def pattern_advice(pattern: List) -> str:

@@ -101,10 +101,10 @@ def task_names(forms: Any) -> tuple[frozenset[str], frozenset[str]]:
     """Names whose calls may wait: task builtins and functions of the program whose definitions mention such names or
     `try`; and those of builtins that call back and of what mentions them. Both empty for a program without tasks."""
     mentioned = [(defined_names(form)[:1], symbols_in(form)) for form in forms]
-    found = {name for _, names in mentioned for name in names if is_task_name(name)}
-    if not found:
+    tasks = {name for _, names in mentioned for name in names if is_task_name(name)}
+    if not tasks:
         return frozenset(), frozenset()
-    return _with_callers({*found, "try"}, mentioned), _with_callers(set(NATIVE), mentioned)
+    return _with_callers({*tasks, "try"}, mentioned), _with_callers(set(NATIVE), mentioned)
 
 
 def _with_callers(names: set[str], mentioned: list[tuple[Any, set[str]]]) -> frozenset[str]:
@@ -123,16 +123,16 @@ def is_task_name(name: str) -> bool:
 
 def symbols_in(form: Any) -> set[str]:
     """The names of all symbols in a form."""
-    found: set[str] = set()
+    names: set[str] = set()
     stack = [form]
     while stack:
-        here = stack.pop()
-        if type(here) is Symbol:
-            found.add(here.name)
-        elif type(here) is List:
-            stack.extend(here.items)
-        elif type(here) is tuple:
-            stack.extend(here)
-        elif type(here) is Map:
-            stack.extend(part for pair in here.pairs() for part in pair)
-    return found
+        inner = stack.pop()
+        if type(inner) is Symbol:
+            names.add(inner.name)
+        elif type(inner) is List:
+            stack.extend(inner.items)
+        elif type(inner) is tuple:
+            stack.extend(inner)
+        elif type(inner) is Map:
+            stack.extend(part for pair in inner.pairs() for part in pair)
+    return names

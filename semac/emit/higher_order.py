@@ -21,9 +21,9 @@ from semac.ir.types import ANY, BOOL, INT, LIST, STR, VECTOR, element, only
 def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
     """Something a Python loop can run over, without a Sema list around intermediate results."""
     if type(node) is ir.CallBuiltin:
-        made = comprehension(e, node)
-        if made is not None:
-            return made
+        items = comprehension(e, node)
+        if items is not None:
+            return items
         if is_plain_split(node):
             return plain_split(e, node)
         if node.name in ("list", "vector"):
@@ -118,16 +118,16 @@ def fits_comprehension(function: ir.Function) -> bool:
         and not function.has_closures
         and is_short(function.body, 30)
         and is_expression(function.body)
-        and not any(type(here) is ir.Lambda for here in ir.walk(function.body))
+        and not any(type(part) is ir.Lambda for part in ir.walk(function.body))
     )
 
 
 @inlines("map", "filter", table=LOOPS)
 def map_filter(e: Emitter, node: Any) -> ast.expr | None:
-    made = comprehension(e, node)
-    if made is None:
+    items = comprehension(e, node)
+    if items is None:
         return None
-    return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [made], e.loc(node))
+    return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [items], e.loc(node))
 
 
 def keyword_comprehension(e: Emitter, node: Any) -> ast.expr:
@@ -268,7 +268,7 @@ def summing_loop(e: Emitter, node: Any) -> ast.expr:
     e.stmt(node.args[1], Dest("assign", target))
     over = iterable(e, node.args[2], "foldl")
     loc = e.loc(node)
-    kinds: list[ast.expr] = [call(name("type", loc), [name(one, loc)], loc) for one in (target, item)]
+    kinds: list[ast.expr] = [call(name("type", loc), [name(variable, loc)], loc) for variable in (target, item)]
     test = ast.Compare(kinds[0], [ast.Is(), ast.Is()], [kinds[1], name("int", loc)], **loc)
     general = call(e.runtime(e.builtin_path("+"), loc), [name(target, loc), name(item, loc)], loc)
     added = ast.BinOp(name(target, loc), ast.Add(), name(item, loc), **loc)

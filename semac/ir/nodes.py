@@ -161,9 +161,9 @@ def walk(node: Any) -> Any:
     """Yields node and every node below it, including bodies of functions, in no particular order."""
     stack = [node]
     while stack:
-        here = stack.pop()
-        yield here
-        stack.extend(children(here))
+        part = stack.pop()
+        yield part
+        stack.extend(children(part))
 
 
 def children(node: Any) -> list[Any]:
@@ -198,10 +198,10 @@ def children(node: Any) -> list[Any]:
     if kind is Bind:
         return [node.value, node.body]
     if kind is Match:
-        found = [node.subject]
+        parts = [node.subject]
         for _, guard, body in node.clauses:
-            found += [body] if guard is None else [guard, body]
-        return found
+            parts += [body] if guard is None else [guard, body]
+        return parts
     if kind is With:
         return [node.context, node.body]
     if kind is PyAttr:

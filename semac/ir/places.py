@@ -57,15 +57,15 @@ class Places:
 
     def table(self) -> dict[Position, Place]:
         """What differs from a plain call that is shown where it stands, by position."""
-        made = {}
+        places = {}
         for position, (place, function) in self.noted.items():
             shown = (0, 0) if place is None else (place.line, place.col)
             callback = "callback" if function.is_callback else ""
             loop = None if callback else _loop(function, position)
             kind = callback or ("tail" if position in self.tails else "calls back" if position in self.callers else "")
             if shown != position or kind or loop is not None:
-                made[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
-        return made
+                places[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
+        return places
 
 
 def _loop(function: Function, call: Position) -> tuple[str, int, int] | None:

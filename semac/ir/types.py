@@ -34,9 +34,9 @@ BY_NAME = {
 
 def parse(text: str) -> int:
     """`int|nil`, `list[string]` → mask; what it doesn't know is ANY."""
-    found = BY_NAME.get(text)
-    if found is not None:
-        return found
+    known = BY_NAME.get(text)
+    if known is not None:
+        return known
     mask = 0
     for part in text.split("|"):
         outer, bracket, inner = part.partition("[")

@@ -84,13 +84,13 @@ def lex(
             start, end = match.span(kind)  # type: ignore[arg-type]
             if kind == SYMBOL:
                 name = match[1]
-                found = known.get(name)
-                if found is None:
-                    found = _symbol_token(name)
-                    if found is None:
+                token = known.get(name)
+                if token is None:
+                    token = _symbol_token(name)
+                    if token is None:
                         break
-                    known[name] = found
-                push((found[0], found[1], Span(line, start - base, line, end - base)))
+                    known[name] = token
+                push((token[0], token[1], Span(line, start - base, line, end - base)))
             elif kind == OPENER:
                 push((OPEN, match[2], Span(line, start - base, line, end - base)))
             elif kind == CLOSER:
@@ -165,10 +165,10 @@ def _report(error: LexError, text: str, start: int, line: int, base: int, errors
     """Raises the error with its place, or keeps it; gives the offset where reading goes on."""
     here_line, here_base = _place(text, error.offset, line, base)
     col = error.offset - here_base
-    found = ReaderError(error.message, Span(here_line, col, here_line, col), error.hint)
+    placed = ReaderError(error.message, Span(here_line, col, here_line, col), error.hint)
     if errors is None:
-        raise found from None
-    errors.append(found)
+        raise placed from None
+    errors.append(placed)
     if error.message.startswith("unterminated"):
         newline = text.find("\n", start)
         return len(text) if newline < 0 else newline

@@ -44,7 +44,7 @@ def prompt(a: Context, form: List, scope: Scope) -> Any:
     for part in a.expect(form, 0):
         head = part.items[0] if type(part) is List and part.items else None
         if type(head) is Symbol and head.name in ("user", "system", "assistant", "tool"):
-            content = [a.node(one, scope) for one in part.items[1:]]
+            content = [a.node(item, scope) for item in part.items[1:]]
             nodes.append(
                 Runtime("sema_runtime.lib.llm.prompts:role_message", [Const(head.name), *content], span=a.span)
             )

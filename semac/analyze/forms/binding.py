@@ -43,8 +43,8 @@ def let(a: Context, form: List, scope: Scope) -> Any:
     inner = scope.child()
     targets = [let_target(a, target, inner, "let") for target, _ in pairs]
     early = values_first(targets, values, inner)
-    made = nest(a, targets, values, lambda: a.body(parts[1:], inner))
-    return Let(early, made, span=a.span) if early else made
+    body = nest(a, targets, values, lambda: a.body(parts[1:], inner))
+    return Let(early, body, span=a.span) if early else body
 
 
 def values_first(targets: list[Any], values: list[Any], scope: Scope) -> list[tuple[Any, Any]]:
@@ -83,22 +83,22 @@ def let_target(a: Context, target: Any, scope: Scope, what: str) -> Any:
 
 def nest(a: Context, targets: list[Any], values: list[Any], body: Any) -> Any:
     """Bindings in order around a body; neighbouring plain variables share one Let."""
-    made = body()
+    node = body()
     index = len(targets) - 1
     while index >= 0:
         if targets[index][0] != "var":
-            made = bind_pattern(a, targets[index], values[index], always(made))
+            node = bind_pattern(a, targets[index], values[index], always(node))
             index -= 1
             continue
         group = []
         while index >= 0 and targets[index][0] == "var":
             group.append((targets[index][1], values[index]))
             index -= 1
-        made = Let(group[::-1], made, span=a.span)
+        node = Let(group[::-1], node, span=a.span)
     for target, value in zip(targets, values, strict=True):
         if target[0] == "var":
             note_function(target[1], value)
-    return made
+    return node
 
 
 def always(node: Any) -> Any:
@@ -198,8 +198,8 @@ def formals(a: Context, target: Any, scope: Scope, what: str) -> Any:
     from semac.analyze.forms.functions import split_rest
 
     names, rest = split_rest(a, list(target), what)
-    made = [("var", scope.declare(a.name_of(name, what))) for name in names]
-    return ("sequence", made, ("var", scope.declare(rest)) if rest is not None else None)
+    patterns = [("var", scope.declare(a.name_of(name, what))) for name in names]
+    return ("sequence", patterns, ("var", scope.declare(rest)) if rest is not None else None)
 
 
 def values_items(node: Any, shape: Any) -> Any:

@@ -42,7 +42,7 @@ def folded_if(test: Any, then: Any, otherwise: Any, span: Any) -> Any:
 
 def cond(a: Context, form: List, scope: Scope) -> Any:
     clauses = a.expect(form, 0)
-    made: list[tuple[Any, Any]] = []
+    branches: list[tuple[Any, Any]] = []
     result: Any = Const(None)
     for clause in clauses:
         if type(clause) is not List:
@@ -55,8 +55,8 @@ def cond(a: Context, form: List, scope: Scope) -> Any:
             break
         node = a.node(test, scope)
         inner = scope.child() if constant_truth(node) is False else scope
-        made.append((node, a.sequence(clause.items[1:], inner, clause) if len(clause.items) > 1 else Const(True)))
-    for test_node, body in reversed(made):
+        branches.append((node, a.sequence(clause.items[1:], inner, clause) if len(clause.items) > 1 else Const(True)))
+    for test_node, body in reversed(branches):
         result = folded_if(test_node, body, result, a.span)
     return result
 
@@ -68,7 +68,7 @@ def case(a: Context, form: List, scope: Scope) -> Any:
     del inner.vars[var.name]  # the program can't name it
     value = a.node(subject, scope)
     result: Any = Const(None)
-    made: list[tuple[Any, Any]] = []
+    branches: list[tuple[Any, Any]] = []
     bodies = [form for clause in clauses if type(clause) is List for form in clause.items[1:]]
     fresh = a.declare_inner(bodies, inner)  # one scope for the bodies of all clauses
     for clause in clauses:
@@ -84,8 +84,8 @@ def case(a: Context, form: List, scope: Scope) -> Any:
         if type(keys) is not List:
             raise a.error("case: expected a list")
         tests = [equals(a, var, a.quote(key), scope) for key in keys.items]
-        made.append((tests[0] if len(tests) == 1 else Or(tests) if tests else Const(False), node))
-    for test, node in reversed(made):
+        branches.append((tests[0] if len(tests) == 1 else Or(tests) if tests else Const(False), node))
+    for test, node in reversed(branches):
         result = folded_if(test, node, result, a.span)
     if fresh:
         result = Define(fresh, result, span=a.span)

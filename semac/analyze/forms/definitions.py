@@ -96,13 +96,13 @@ def define_pattern(a: Context, target: Any, value_form: Any, scope: Scope) -> An
     """(define [a b] v): binds temporaries by the pattern, then sets each name."""
     value = a.node(value_form, scope)
     inner = scope.child()
-    made = pattern(a, target, inner)
+    shape = pattern(a, target, inner)
     sets: list[Any] = []
     for name, source in inner.vars.items():
         var, where = target_var(a, name, scope)
         var.defined += 2
         sets.append(Set(var, Ref(source), where, span=a.span))
-    return bind_pattern(a, made, value, lambda: Seq([*sets, Const(None)], span=a.span))
+    return bind_pattern(a, shape, value, lambda: Seq([*sets, Const(None)], span=a.span))
 
 
 def define_values(a: Context, form: List, scope: Scope) -> Any:
@@ -126,9 +126,9 @@ def set_(a: Context, form: List, scope: Scope) -> Any:
     name = a.name_of(parts[0], "set!")
     var = scope.find(name)
     if var is None and "." in name and name not in a.defined:
-        made = set_dotted(a, name, parts[1], scope)
-        if made is not None:
-            return made
+        attribute = set_dotted(a, name, parts[1], scope)
+        if attribute is not None:
+            return attribute
     if var is None:
         var = a.global_var(name)
         if name in INDEX and name not in a.defined:
@@ -172,8 +172,8 @@ def define_record_type(a: Context, form: List, scope: Scope) -> Any:
         record_set(a, predicate, Runtime(lib + "record_predicate", [Ref(kind), Const(predicate)]), scope),
     ]
     for getter, name in getters:
-        made = Runtime(lib + "record_accessor", [Ref(kind), Const(getter), Const(name)])
-        sets.append(record_set(a, getter, made, scope))
+        accessor = Runtime(lib + "record_accessor", [Ref(kind), Const(getter), Const(name)])
+        sets.append(record_set(a, getter, accessor, scope))
     return Let([(kind, type_node)], Seq([*sets, Const(None)], span=a.span), span=a.span)
 
 

@@ -61,10 +61,10 @@ def sequence_pattern(a: Context, items: list[Any], scope: Scope, sub: Callable[.
                 return ("sequence", [], ("malformed", f"{what}: only one pattern allowed after `&`", None))
             for extra in items[index + 2 :]:  # ignored, as in the reference: their names are nil
                 sub(a, extra, scope)
-            before = [sub(a, one, scope) for one in items[:index]]
+            before = [sub(a, part, scope) for part in items[:index]]
             rest = sub(a, items[index + 1], scope)
             return ("sequence", before, rest)
-    return ("sequence", [sub(a, one, scope) for one in items], rest)
+    return ("sequence", [sub(a, part, scope) for part in items], rest)
 
 
 def form_name(sub: Callable[..., Pattern]) -> str:
@@ -91,18 +91,18 @@ def map_pattern(a: Context, form: Map, scope: Scope, sub: Callable[..., Pattern]
     return ("map", entries)
 
 
-def bind_pattern(a: Context, made: Pattern, value: Any, body: Callable[[], Any]) -> Any:
+def bind_pattern(a: Context, shape: Pattern, value: Any, body: Callable[[], Any]) -> Any:
     """Binds value to a pattern around the body, which is analyzed when called (its names are declared by then)."""
-    if made[0] == "var":
-        return Let([(made[1], value)], body(), span=a.span)
-    return Bind(made, value, body(), span=a.span)
+    if shape[0] == "var":
+        return Let([(shape[1], value)], body(), span=a.span)
+    return Bind(shape, value, body(), span=a.span)
 
 
 def match(a: Context, form: List, scope: Scope) -> Any:
     subject, *clauses = a.expect(form, 2)
     what = form.items[0].name
     value = a.node(subject, scope)
-    made: list[tuple[Pattern, Any, Any]] = []
+    branches: list[tuple[Pattern, Any, Any]] = []
     bare = None
     before, places = scope.function.place, []
     for clause in clauses:
@@ -124,12 +124,12 @@ def match(a: Context, form: List, scope: Scope) -> Any:
         if len(body) >= 2 and type(body[0]) is Symbol and body[0].name == "when":
             guard = a.node(body[1], inner)
             body = body[2:]
-        made.append((shape, guard, a.body(body, inner.child(), clause) if body else Const(None)))
+        branches.append((shape, guard, a.body(body, inner.child(), clause) if body else Const(None)))
         places.append(scope.function.place)
         scope.function.place = before
     # the reference compiles the clauses from the last to the first
     scope.function.place = next((place for place in places if place is not before), before)
-    node = Match(value, made, what == "match*", span=a.span)
+    node = Match(value, branches, what == "match*", span=a.span)
     if bare is not None:
         from semac.analyze.suspects import pattern_advice
 

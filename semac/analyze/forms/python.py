@@ -87,9 +87,9 @@ def py_get(a: Context, form: List, scope: Scope) -> Any:
     nodes = [a.node(part, scope) for part in parts]
     if len(nodes) == 2:
         return PyItem(*nodes, span=a.span)
-    made = CallBuiltin("py/get", nodes, False, span=a.span)
-    a.unit.fixed.add(made)
-    return made
+    call = CallBuiltin("py/get", nodes, False, span=a.span)
+    a.unit.fixed.add(call)
+    return call
 
 
 def py_with(a: Context, form: List, scope: Scope) -> Any:
