@@ -133,7 +133,7 @@ def install_importer() -> None:
 
 
 def load_file(path: Any, namespace: dict[str, Any]) -> Any:
-    """Runs a file among the globals of a module, every time; gives the value of its last form."""
+    """Runs a file among the globals of a module, every time; returns the value of its last form."""
     file = _checked_path("load", path, namespace)
     session = session_of(namespace, "load")
     before = namespace.get("__file__")
@@ -226,7 +226,7 @@ def bind(name: str, value: Any, namespace: dict[str, Any]) -> None:
 
 
 def python_name(name: str, namespace: dict[str, Any]) -> str:
-    """The Python name that a compiled module gives to a Sema name."""
+    """The Python name of a Sema name in a compiled module."""
     known = program_globals(namespace)
     if name in known:
         return known[name]

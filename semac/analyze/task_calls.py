@@ -71,7 +71,7 @@ def without_returned_function(form: List) -> List:
 
 
 def may_call_back(a: Context, form: Any, scope: Scope) -> bool:
-    """Whether calling what a form gives may call a builtin that calls back; a function that is not known here may."""
+    """Whether calling the value of a form may call a builtin that calls back; an unknown function may."""
     if type(form) is Symbol:
         return scope.find(form.name) is not None or form.name in a.native_names
     return type(form) is List and not a.native_names.isdisjoint(symbols_in(form))

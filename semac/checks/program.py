@@ -86,7 +86,7 @@ def check_forms(forms: List, file: str) -> list[Finding]:
 
 
 class Checker(Analyzer):
-    """Analysis that notes an error in a list form and goes on behind it."""
+    """Analysis that notes an error in a list form and continues after it."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -28,7 +28,7 @@ class Debugger(pdb.Pdb):
 
 
 def _belongs_to_the_runtime(frame: FrameType) -> bool:
-    """Whether a frame is ours, or one of the standard library that a frame of ours has led to."""
+    """Whether a frame belongs to semac or its runtime, or to the standard library called from there."""
     caller: FrameType | None = frame
     while caller is not None and caller.f_code.co_filename.startswith((STANDARD_LIBRARY, "<frozen ")):
         caller = caller.f_back

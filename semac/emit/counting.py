@@ -15,7 +15,7 @@ from semac.ir.types import INT, only
 
 
 class Count:
-    """What a counting loop is made of."""
+    """The parts of a counting loop."""
 
     __slots__ = ("bound", "leave", "lets", "more_tests", "stay", "var")
 

@@ -79,7 +79,7 @@ class Emitter(ABC):
         self.block.append(statement)
 
     def save(self, value: ast.expr, base: str, loc: Loc) -> ast.Name:
-        """Assigns an expression to a temporary; gives the name."""
+        """Assigns an expression to a temporary; returns the name."""
         target = self.names.temporary(base)
         self.append(assign(target, value, loc))
         return name(target, loc)

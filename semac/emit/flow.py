@@ -245,7 +245,7 @@ def is_small(node: Any) -> bool:
 
 
 def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
-    """An order in which assigning one by one gives the same as assigning at once; None when there is none."""
+    """An order in which assigning one by one has the effect of assigning at once; None when there is none."""
     if len(pairs) < 2:
         return pairs
     if not all(is_pure(arg) for _, arg in pairs):

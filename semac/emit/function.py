@@ -89,7 +89,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             self.append(ast.Break(**self.loc(node)))
 
     def set_value(self, node: Any) -> ast.expr:
-        """Emits the assignment; gives the expression for the form's value."""
+        """Emits the assignment; returns the expression for the form's value."""
         var, loc = node.var, self.loc(node)
         if var.is_global:
             if not self.at_module:

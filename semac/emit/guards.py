@@ -1,4 +1,4 @@
-"""Guards side by side become one: `(f1 if t1 else g1, f2 if t2 else g2)` → `(f1, f2) if t1 and t2 else (g1, g2)`.
+"""Adjacent guards become one: `(f1 if t1 else g1, f2 if t2 else g2)` → `(f1, f2) if t1 and t2 else (g1, g2)`.
 
 The general call behind a guard is right for any operands, so all items may take it when one test fails. Each variable's
 type is then asked for once, where it was once an operator.

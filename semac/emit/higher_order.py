@@ -41,7 +41,7 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
 
 
 def source_of(e: Emitter, node: Any, items: Any, who: str) -> ast.expr:
-    """Something that the comprehension made of node can run over: Python forbids `:=` there."""
+    """An iterable for the comprehension that node becomes: Python forbids `:=` there."""
     source = iterable(e, items, who)
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
         return e.save(source, "items", e.loc(node))
@@ -186,7 +186,7 @@ def sort_by(e: Emitter, node: Any) -> ast.expr | None:
 
 
 def applied(e: Emitter, node: Any, function: ir.Function, head: ast.expr | None) -> tuple[str, ast.expr]:
-    """A loop variable, and what the function gives for it: a lambda's body, or a call of the function in head."""
+    """A loop variable, and the function applied to it: a lambda's body, or a call of the function in head."""
     if head is None:
         target = e.bind(function.params[0])
         return target, e.expr(function.body)
@@ -357,7 +357,7 @@ def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Des
 
 
 def fused_stages(source: Any, stages: list[tuple[str, ir.Function]], last: Any) -> Any:
-    """Takes `map` and `filter` calls off a source, outermost last; gives what is left to loop over.
+    """Takes `map` and `filter` calls off a source, outermost last; returns what is left to loop over.
 
     last: what is done with each item in the end. All stages then run for one item before the first runs for the next.
     Nobody can tell when none has effects and one at most can fail.

@@ -1,4 +1,4 @@
-"""Emission of a module: IR → `ast.Module`. The statements of functions are emitted by `emit_function.py`."""
+"""Emission of a module: IR → `ast.Module`. The statements of functions are emitted by `function.py`."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class ModuleEmitter(ModuleState):
         emitter.stmt(node, dest)
 
     def wrapped(self, node: Any, base: str, out: list[ast.stmt], dest: Dest = RETURN) -> ast.expr:
-        """Defines a function of no parameters around node; gives the call."""
+        """Defines a function of no parameters around node; returns the call."""
         local = self.names.fresh_global(base)
         self.names.note(local, "<lambda>")
         emitter = FunctionEmitter(self, None, node)

@@ -1,4 +1,4 @@
-"""Operations on owned maps (owned.py): the variable is a raw dict, so they are Python's own."""
+"""Operations on owned maps (`passes/ownership.py`): the variable is a raw dict, so they are Python's own."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class Matches(Emitter):
         self.assign_part(pattern, value)
 
     def of_length(self, value: ast.expr, size: int, rest: Any, loc: Any) -> ast.expr:
-        """A value to take apart, checked to be a sequence of that many items, at least when there is a rest."""
+        """A value to destructure, checked to be a sequence of size items, or of at least as many with a rest."""
         if rest is not None:
             return call(self.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
         checked = call(self.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)

@@ -12,7 +12,7 @@ NAMES_TABLE = "__sema_names__"  # in the globals of a module: Python name → Se
 
 
 class SharedNames:
-    """What every input calls each global, so that a Sema name means one variable in all of them.
+    """The Python name of each global, the same in all inputs of a session.
 
     shown: the `__sema_names__` of the globals. What inputs import, and their atoms, are globals too, with names that no
     Sema name becomes, as are the builtins, which a later input may define anew. imports: Python name → (module,
@@ -58,13 +58,13 @@ class SharedNames:
         return python
 
     def hide(self, key: Any, base: str) -> str:
-        """A name for something of ours: `mangle` ends what starts like this with an underscore."""
+        """A name that no Sema name becomes: `mangle` ends what starts like this with an underscore."""
         python = self.hidden[key] = unique(f"__{base.strip('_')}", self.taken)
         self.taken.add(python)
         return python
 
     def note(self, python: str, sema: str, is_global: bool) -> None:
-        """Remembers what something is called in messages; globals come before what stands inside of an input."""
+        """Remembers what something is called in messages; globals come before names inside an input."""
         if (is_global or python not in self.taken) and (python in self.shown or not decodes(python, sema)):
             self.shown[python] = sema
 

@@ -98,7 +98,7 @@ class SemaFinder:
 
 
 class _Folder:
-    """What a folder held when it was looked at. names: by what stands before their first dot."""
+    """The contents of a folder when it was read. names: by the part before the first dot."""
 
     def __init__(self, path: str, facts: os.stat_result) -> None:
         self.stamp = cache.stamp(facts)
@@ -112,7 +112,7 @@ _folders: dict[str, _Folder] = {}
 
 
 def _folder(path: str) -> _Folder | None:
-    """What an entry of the path holds, read again when it has changed; None for one that is no folder."""
+    """The contents of an entry of the path, read again when it has changed; None for one that is no folder."""
     try:
         facts = os.stat(path)
         known = _folders.get(path)

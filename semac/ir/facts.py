@@ -56,7 +56,7 @@ def has_effects(node: Any) -> bool:
 
 
 def is_stable(node: Any) -> bool:
-    """Whether evaluating a node later gives the same value, whatever runs in between."""
+    """Whether evaluating a node later has the same value, whatever runs in between."""
     kind = type(node)
     if kind is ir.Ref:
         return not node.var.assigned and (not node.var.is_global or node.var.known_function is not None)
@@ -77,7 +77,7 @@ DIVISIONS = frozenset(("mod", "quotient", "remainder"))
 
 
 def is_total(node: Any) -> bool:
-    """Whether evaluating a node surely gives a value: it can't fail, and has no effects."""
+    """Whether evaluating a node always succeeds, without effects."""
     kind = type(node)
     if kind is ir.Ref:
         return not node.var.is_global

@@ -26,7 +26,7 @@ HIGHER_ORDER = frozenset(
 
 
 class Places:
-    """What is known of the calls of one unit, by (line, column)."""
+    """Facts about the calls of one unit, by (line, column)."""
 
     __slots__ = ("callers", "noted", "tails")
 
@@ -56,7 +56,7 @@ class Places:
             self.tails.add((span.line, span.col))
 
     def table(self) -> dict[Position, Place]:
-        """What differs from a plain call that is shown where it stands, by position."""
+        """The places of calls that differ from plain calls shown where they stand, by position."""
         places = {}
         for position, (place, function) in self.noted.items():
             shown = (0, 0) if place is None else (place.line, place.col)

@@ -73,7 +73,7 @@ def _float_text(number: float) -> str:
 
 
 def json_dump(forms: List | Sequence[Any]) -> str:
-    """Pretty JSON with sorted keys: one form gives an object, any other number an array."""
+    """Pretty JSON with sorted keys: one form becomes an object, any other number an array."""
     pieces: list[str] = []
     pending: list[Any] = [_Text(""), *_opened(forms, 0)] if len(forms) != 1 else [(forms[0], 0)]
     pending.reverse()

@@ -127,7 +127,7 @@ def _symbol_token(name: str) -> Any:
 def _rare(
     text: str, start: int, line: int, base: int, push: Callable[[Token], None], errors: list[ReaderError] | None
 ) -> tuple[int, int, int]:
-    """Reads one token of an uncommon kind; gives the new line, base and position."""
+    """Reads one token of an uncommon kind; returns the new line, base and position."""
     try:
         kind, value, end = rare_token(text, start)
     except LexError as error:
@@ -162,7 +162,7 @@ def _place(text: str, offset: int, line: int, base: int) -> tuple[int, int]:
 
 
 def _report(error: LexError, text: str, start: int, line: int, base: int, errors: list[ReaderError] | None) -> int:
-    """Raises the error with its place, or keeps it; gives the offset where reading goes on."""
+    """Raises the error with its place, or keeps it; returns the offset where reading continues."""
     here_line, here_base = _place(text, error.offset, line, base)
     col = error.offset - here_base
     placed = ReaderError(error.message, Span(here_line, col, here_line, col), error.hint)

@@ -102,7 +102,7 @@ class _Abandoned(Exception):
 
 
 class _Parser:
-    """errors: None raises the first error; a list collects errors and reading goes on."""
+    """errors: None raises the first error; a list collects errors and reading continues."""
 
     def __init__(self, tokens: list[Token], errors: list[ReaderError] | None, short: _Short | None = None) -> None:
         self.tokens = tokens
@@ -225,7 +225,7 @@ class _Parser:
         return True
 
     def _settle(self) -> _Frame:
-        """Ends the prefix and dot frames whose one form has just been read; gives the frame to go on with."""
+        """Ends the prefix and dot frames whose one form has just been read; returns the frame to continue with."""
         frame = self.stack[-1]
         while frame.kind >= PREFIXED:
             self.stack.pop()

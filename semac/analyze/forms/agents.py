@@ -28,7 +28,7 @@ def defagent(a: Context, form: List, scope: Scope) -> Any:
 
 
 def defined(a: Context, name: str, value: Any, scope: Scope) -> Any:
-    """Sets the name and gives its value, which a plain definition at top level does not."""
+    """Sets the name; its value is that of the form, unlike with a plain definition at top level."""
     target = record_set(a, name, value, scope)
     return Seq([target, Ref(target.var, span=a.span)], span=a.span)
 

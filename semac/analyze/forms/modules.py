@@ -51,7 +51,7 @@ def import_(a: Context, form: List, scope: Scope) -> Any:
 
 
 def import_macros(a: Context, spec: str, names: list[str]) -> list[str] | None:
-    """Takes over the macros of a module known at compile time; gives the names it exports (None: not found)."""
+    """Takes over the macros of a module known at compile time; the names it exports, None when it isn't found."""
     interface = a.environment.interface(spec, a.unit.filename)
     if interface is None:
         a.unit.macro_files.append(expected_file(spec, a.unit.filename))
