@@ -14,11 +14,7 @@ from sema_runtime.catalogue_index import INDEX
 from semac.ir.nodes import Function, Lambda
 
 Position = tuple[int, int]
-
-
 Place = tuple[int, int, int, int, str, str, int, int]  # conditions/stack_trace.py
-
-
 # Those whose functions may be compiled into a loop of the caller.
 HIGHER_ORDER = frozenset(
     name for name, entry in INDEX.items() if entry[0] in ("lib.collections.hofs", "lib.collections.sorting")

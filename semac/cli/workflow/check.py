@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = "Usage: sema workflow check FILE [--strict] [--json]"
-
-
 HELP = f"""{USAGE}
 
   Report what is wrong with the workflows of a file, without running it.
