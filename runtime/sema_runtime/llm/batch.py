@@ -23,7 +23,9 @@ def batch(requests: list[Request]) -> list[str]:
     provider = registry().require_default()
     guard = guards.current.get()
     if guard is not None:
-        requests = [guard.request(provider.name, one.model or provider.default_model, one) for one in requests]
+        requests = [
+            guard.request(provider.name, request.model or provider.default_model, request) for request in requests
+        ]
     calls = [Call("chat", request) for request in requests]
     try:
         if provider.wire == "sema":

@@ -51,14 +51,14 @@ def targets(request: Request) -> list[tuple[Provider, str]]:
     if not entries:
         provider = known.require_default()
         return [(provider, request.model or provider.default_model)]
-    found = []
+    resolved = []
     for entry in entries:
         named = known.providers.get(entry.provider)
         if named is None:
             names = ", ".join(sorted(known.providers)) or "none"
             raise LlmError(f"fallback provider '{entry.provider}' not found", hint=f"configured providers: {names}")
-        found.append((named, entry.model or request.model or named.default_model))
-    return found
+        resolved.append((named, entry.model or request.model or named.default_model))
+    return resolved
 
 
 @dataclass(slots=True)

@@ -115,12 +115,12 @@ def encode(body: Any) -> bytes:
 
 
 def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> http.Request:
-    given = {"content-type": "application/json", **headers}
+    all_headers = {"content-type": "application/json", **headers}
     is_reserved = reservations.is_required()  # a server that hangs up may bill: a repetition needs a new reservation
     return http.Request(
         "POST",
         url,
-        list(given.items()),
+        list(all_headers.items()),
         encode(body),
         timeout_ms,
         redirects=0,
@@ -145,8 +145,8 @@ def _turn() -> asyncio.Semaphore:
 
 def _most_requests() -> int:
     """MAX_REQUESTS, or what SEMA_LLM_CONCURRENCY says."""
-    given = os.environ.get("SEMA_LLM_CONCURRENCY", "")
-    return max(1, small(given, LARGEST_TURNS)) if given.isdecimal() else MAX_REQUESTS
+    setting = os.environ.get("SEMA_LLM_CONCURRENCY", "")
+    return max(1, small(setting, LARGEST_TURNS)) if setting.isdecimal() else MAX_REQUESTS
 
 
 def _translated(failure: Failure, url: str) -> ProviderError:

@@ -60,7 +60,9 @@ class Thread:
     def append(self, function: str, messages: list[Message]) -> None:
         """Adds turns, all of them or none, behind whatever others have added. Raises IoError."""
         self._check(function)
-        lines = [json.dumps({"role": one.role, "content": one.content}, ensure_ascii=False) for one in messages]
+        lines = [
+            json.dumps({"role": message.role, "content": message.content}, ensure_ascii=False) for message in messages
+        ]
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
         self.facts.lane.run(lambda _: self._append(function, data))
 

@@ -20,13 +20,13 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -
     Raises what the first item to fail raises, first in that order. What ends this early (that, cancelling the task,
     Ctrl-C, closing the iterator) cancels what is under way, waits until that has ended, and begins nothing more.
     """
-    here = scheduler()
+    tasks = scheduler()
     waiting = deque((item, AsyncPromise()) for item in items)
     promised = [promise for _, promise in waiting]
 
     def work() -> None:
         # what calls the program here is a builtin
-        here.current().callback = Callbacks(is_inline=True, has_begun=True)
+        tasks.current().callback = Callbacks(is_inline=True, has_begun=True)
         while waiting:
             item, promise = waiting.popleft()
             try:
@@ -34,17 +34,17 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -
             except Exception as error:
                 promise.reject(error)
 
-    workers = [here.spawn(work) for _ in range(min(limit, len(waiting)))]
+    workers = [tasks.spawn(work) for _ in range(min(limit, len(waiting)))]
     try:
         for promise in promised:
-            yield here.await_promise(promise)
+            yield tasks.await_promise(promise)
     finally:
         waiting.clear()
         for worker in workers:
-            here.cancel(worker)
+            tasks.cancel(worker)
         for worker in workers:  # perhaps nobody runs the scheduler any more when this has ended
             if worker.open:
-                waiter = here.waiter()
+                waiter = tasks.waiter()
                 worker.watchers.append(waiter.wake)
-                here.wait(waiter)
-        here.pause()
+                tasks.wait(waiter)
+        tasks.pause()

@@ -45,9 +45,9 @@ def picture(function: str, source: Any) -> Image:
 
 def _contents(function: str, path: str) -> bytes:
     require(function, "fs-read")
-    found = checked(function, path)
+    file_path = checked(function, path)
     try:
-        with open(opened_regular(function, found), "rb", buffering=0) as file:
+        with open(opened_regular(function, file_path), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             data = b"" if size > LIMIT else file.read(LIMIT + 1)
     except FAILURES as error:

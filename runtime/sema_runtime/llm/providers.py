@@ -105,10 +105,10 @@ class Registry:
 
     def require_default(self) -> Provider:
         """Raises LlmError when there is none."""
-        found = self.default()
-        if found is None:
+        provider = self.default()
+        if provider is None:
             raise LlmError(NO_PROVIDER, hint=KEYS_HINT)
-        return found
+        return provider
 
     def register_embedder(self, embedder: Embedder, ranker: Ranker | None, make_default: bool = True) -> None:
         """Adds embeddings (and rankings) to the provider of that name, which keeps its chat if it has one.
@@ -243,8 +243,8 @@ def _auto_configure_embeddings(target: Registry, environment: Mapping[str, str])
     key = environment.get(embedders.OPENAI.variable, "")
     if key and (target.embedding_name is None or wanted == embedders.FALLBACK):
         own = model if wanted in ("", "openai", embedders.FALLBACK) else ""
-        made = embedders.embedder("openai", key, environment.get(BASE_URL_VARIABLES["openai"], ""), own)
-        target.register_embedder(replace(made, provider=embedders.FALLBACK), None)
+        embedder = embedders.embedder("openai", key, environment.get(BASE_URL_VARIABLES["openai"], ""), own)
+        target.register_embedder(replace(embedder, provider=embedders.FALLBACK), None)
     if wanted:
         target.embedding_name = _forced_embedder(target, environment, wanted, model)
 
@@ -309,8 +309,8 @@ def configure_embeddings(
         hint = f'(llm/configure-embeddings :{name} {{:api-key "..."}}), or set {preset.variable}'
         raise LlmError("missing :api-key", hint=hint)
     base_url = base_url or _embedding_base(os.environ, name)
-    made = embedders.embedder(name, api_key, base_url, model, path)
-    target.register_embedder(made, embedders.ranker(name, api_key, base_url))
+    embedder = embedders.embedder(name, api_key, base_url, model, path)
+    target.register_embedder(embedder, embedders.ranker(name, api_key, base_url))
 
 
 def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:

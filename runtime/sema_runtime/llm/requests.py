@@ -23,23 +23,23 @@ ALL_OPTIONS = PROMPT_OPTIONS | STREAM_OPTIONS | {"reasoning-effort"}
 
 def request(messages: list[Message], options: Map, honoured: frozenset[str] = ALL_OPTIONS) -> Request:
     """A request with the options that the caller's builtin honours."""
-    made = Request(messages)
+    new_request = Request(messages)
     if "model" in honoured:
-        made.model = opt.text(options, "model") or ""
+        new_request.model = opt.text(options, "model") or ""
     tokens = opt.integer(options, "max-tokens")
     if tokens is not None and "max-tokens" in honoured:
-        made.max_tokens = tokens
+        new_request.max_tokens = tokens
     if "temperature" in honoured:
-        made.temperature = opt.finite(options, "temperature")
+        new_request.temperature = opt.finite(options, "temperature")
     if "system" in honoured:
-        made.system = opt.text(options, "system")
+        new_request.system = opt.text(options, "system")
     if "reasoning-effort" in honoured:
-        made.reasoning_effort = opt.name_or_text(options, "reasoning-effort")
+        new_request.reasoning_effort = opt.name_or_text(options, "reasoning-effort")
     timeout = opt.integer(options, "timeout")
     if timeout is not None and timeout > 0 and "timeout" in honoured:
-        made.timeout_ms = timeout
-    observe(made, options, honoured)
-    return made
+        new_request.timeout_ms = timeout
+    observe(new_request, options, honoured)
+    return new_request
 
 
 def observe(request: Request, options: Map, honoured: frozenset[str] = ALL_OPTIONS) -> None:

@@ -51,23 +51,23 @@ def _place(error: BaseException) -> str | None:
 
 def _request_map(request: Request) -> Map:
     """Optional keys are left out when they are not set; images are dropped."""
-    made: dict[Any, Any] = {
+    entries: dict[Any, Any] = {
         keyword("model"): request.model,
         keyword("messages"): List([_message_map(message) for message in request.messages]),
         keyword("max-tokens"): request.max_tokens,
     }
     if request.temperature is not None:
-        made[keyword("temperature")] = request.temperature
+        entries[keyword("temperature")] = request.temperature
     if request.system is not None:
-        made[keyword("system")] = request.system
+        entries[keyword("system")] = request.system
     if request.tools:
-        made[keyword("tools")] = List(
+        entries[keyword("tools")] = List(
             [
                 to_sema({"name": tool.name, "description": tool.description, "parameters": tool.parameters})
                 for tool in request.tools
             ]
         )
-    return Map(made)
+    return Map(entries)
 
 
 def _message_map(message: Message) -> Map:
@@ -97,19 +97,19 @@ def usage_of(usage: Any) -> Usage:
 def _calls(calls: Any) -> list[ToolCall]:
     if not is_sequence(calls):
         return []
-    made = []
+    tool_calls = []
     for call in calls:
         name = _text(call, "name", "") if is_map(call) else ""
         if not name:
             raise parse_error("lisp provider: a tool call needs a :name")
         arguments = to_json(call.get("arguments")) if "arguments" in call else {}
         signature = _text(call, "thought-signature", "") or None
-        made.append(ToolCall(_text(call, "id", ""), name, arguments, signature))
-    return made
+        tool_calls.append(ToolCall(_text(call, "id", ""), name, arguments, signature))
+    return tool_calls
 
 
 def _text(value: Any, name: str, default: str) -> str:
-    found = value.get(name)
-    if isinstance(found, Keyword):
-        return found.name
-    return found if isinstance(found, str) else default
+    text = value.get(name)
+    if isinstance(text, Keyword):
+        return text.name
+    return text if isinstance(text, str) else default

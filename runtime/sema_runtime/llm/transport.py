@@ -125,20 +125,20 @@ class Reading:
         return self._texts(self._splitter.feed(piece))
 
     def _texts(self, events: list[Event]) -> list[str]:
-        found: list[str] = []
+        texts: list[str] = []
         for event in events:
             try:
                 text = self._mender.feed(replies.read(self.reader.feed, event))
             except ProviderError as error:
-                if not found:
+                if not texts:
                     raise
                 self.failed = error
                 break
             if text:
-                found.append(text)
+                texts.append(text)
             self.began = True
             self.events += event.name != "ping"
-        return found
+        return texts
 
     def close(self) -> list[str]:
         """The texts of an event without end behind the last piece."""

@@ -125,10 +125,10 @@ class Connection:
         seen: set[str] = set()
         while True:
             page = await self.request("tools/list", params)
-            found = page.get("tools")
-            if not isinstance(found, list):
+            listed = page.get("tools")
+            if not isinstance(listed, list):
                 raise Failure("tools/list result did not include a tools array")
-            tools += [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)]
+            tools += [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
                 return tools
@@ -201,13 +201,13 @@ class Connection:
             return None
         from sema_runtime.mcp.discovery import challenge_of
 
-        found = challenge_of(failure.challenge)
-        if failure.status == 403 and found.error != "insufficient_scope":
+        challenge = challenge_of(failure.challenge)
+        if failure.status == 403 and challenge.error != "insufficient_scope":
             return None
         if self.endpoint.token is None and self.endpoint.has_authorization() and not self.access().over_headers:
             failure.hint = "the server does not take the Authorization header that was given in :headers"
             return None
-        return found
+        return challenge
 
     async def _get_token(self, challenge: Challenge, refused: frozenset[str], source: str) -> str:
         """Replaces the token; where the new one is from. refused, source: those that were refused just now, and where

@@ -123,10 +123,10 @@ class LateJson(dict[object, object]):
         return super().pop(key, *default)
 
     def copy(self) -> LateJson:
-        made = LateJson({}, self._parsing)
+        duplicate = LateJson({}, self._parsing)
         for key in dict.__iter__(self):
-            dict.__setitem__(made, key, dict.__getitem__(self, key))
-        return made
+            dict.__setitem__(duplicate, key, dict.__getitem__(self, key))
+        return duplicate
 
     def __len__(self) -> int:
         return dict.__len__(self._settled())

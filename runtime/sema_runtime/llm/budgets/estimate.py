@@ -54,16 +54,16 @@ class Need(NamedTuple):
 
 def of_request(provider: Provider, request: Request, model: str) -> Need:
     """For one attempt at a completion. A model that Ollama serves costs nothing, unless it was given a price."""
-    found = need(model, provider.name, prompt_bound(request), reply_bound(provider, request))
+    bound = need(model, provider.name, prompt_bound(request), reply_bound(provider, request))
     if provider.wire != "sema" and request.max_tokens < 1:
-        found = found._replace(reply_tokens=-1)  # servers understand that as "no limit"
-    return found._replace(cost_usd=0.0) if found.cost_usd is None and provider.wire == "ollama" else found
+        bound = bound._replace(reply_tokens=-1)  # servers understand that as "no limit"
+    return bound._replace(cost_usd=0.0) if bound.cost_usd is None and provider.wire == "ollama" else bound
 
 
 def of_texts(provider: str, model: str, tokens: int) -> Need:
     """For texts that are embedded or ranked. Models on this machine cost nothing, unless they were given a price."""
-    found = need(model, provider, tokens, 0)
-    return found._replace(cost_usd=0.0) if found.cost_usd is None and provider in ("local", "ollama") else found
+    bound = need(model, provider, tokens, 0)
+    return bound._replace(cost_usd=0.0) if bound.cost_usd is None and provider in ("local", "ollama") else bound
 
 
 def need(model: str, provider: str, prompt_tokens: int, reply_tokens: int) -> Need:
@@ -138,8 +138,8 @@ def billed(need: Need, used: Usage, wire: str) -> Usage:
 
 def likely_usage(request: Request, reply: Reply) -> Usage:
     """A likely usage, of an answer for which the provider has said none."""
-    made = reply.content + "".join(call.name + json.dumps(call.arguments) for call in reply.tool_calls)
-    return Usage(likely_prompt(request), text_tokens(made))
+    text = reply.content + "".join(call.name + json.dumps(call.arguments) for call in reply.tool_calls)
+    return Usage(likely_prompt(request), text_tokens(text))
 
 
 def likely_prompt(request: Request) -> int:

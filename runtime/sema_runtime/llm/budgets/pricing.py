@@ -57,10 +57,10 @@ def _table() -> tuple[dict[str, Price], dict[str, Price]]:
     today = strftime("%Y-%m-%d")
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            vendor, model, given, made, *later = line.split("\t")
+            vendor, model, input_price, output_price, *later = line.split("\t")
             if later and later[0] <= today:
-                _, given, made = later
-            price = Price(float(given), float(made))
+                _, input_price, output_price = later
+            price = Price(float(input_price), float(output_price))
             by_vendor[f"{vendor}/{model}"] = price
             if vendor in MAKERS:
                 by_maker[model] = price

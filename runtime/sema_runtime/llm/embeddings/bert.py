@@ -97,11 +97,11 @@ class Bert:
     def _pooled(self, x: Any, real: Any) -> Any:
         np = self.np
         if self.settings.first_token:
-            found = x[:, 0]
+            vectors = x[:, 0]
         else:
             weight = real[:, :, None].astype(x.dtype)
-            found = (x * weight).sum(1) / weight.sum(1)
-        found = found.astype(np.float64)
+            vectors = (x * weight).sum(1) / weight.sum(1)
+        vectors = vectors.astype(np.float64)
         if not self.settings.normalize:
-            return found
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+            return vectors
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

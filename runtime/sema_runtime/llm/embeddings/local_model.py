@@ -117,7 +117,7 @@ def _settings(folder: str, config: dict[str, Any]) -> Settings:
         epsilon=config["layer_norm_eps"],
         longest=longest,
         first_token=bool(pooling.get("pooling_mode_cls_token")),
-        normalize=any(str(one.get("type", "")).endswith("Normalize") for one in modules),
+        normalize=any(str(module.get("type", "")).endswith("Normalize") for module in modules),
     )
 
 
@@ -137,9 +137,9 @@ def _weights(folder: str, numpy: ModuleType) -> dict[str, Any]:
     data = numpy.asarray(numpy.memmap(os.path.join(folder, "model.safetensors"), "u1", "r"))
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     header = loads(data[8:start].tobytes())
-    found = {}
-    for name, about in header.items():
-        if name != "__metadata__" and about["dtype"] == "F32":
-            begin, end = (start + offset for offset in about["data_offsets"])
-            found[name.removeprefix("bert.")] = data[begin:end].view("<f4").reshape(about["shape"])
-    return found
+    arrays = {}
+    for name, layout in header.items():
+        if name != "__metadata__" and layout["dtype"] == "F32":
+            begin, end = (start + offset for offset in layout["data_offsets"])
+            arrays[name.removeprefix("bert.")] = data[begin:end].view("<f4").reshape(layout["shape"])
+    return arrays

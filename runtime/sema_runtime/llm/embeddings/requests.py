@@ -87,7 +87,7 @@ def _recorded(call: Call, request: EmbedRequest, tape: cassette.Cassette) -> lis
         usage.measure(call, cassette.reply_of(entry))
         return _taped(entry, len(request.texts), key)
     embeddings = _asked(call, request)
-    vectors = [list(unpacked(one)) for one in embeddings]
+    vectors = [list(unpacked(embedding)) for embedding in embeddings]
     tape.record_embeddings(key, call.model, vectors, call.usage.prompt if call.usage else 0)
     return embeddings
 
@@ -95,15 +95,15 @@ def _recorded(call: Call, request: EmbedRequest, tape: cassette.Cassette) -> lis
 def _taped(entry: dict[str, Any], texts: int, key: str) -> list[bytes]:
     """What a tape holds. Raises LlmError when that isn't one embedding for each text."""
     try:
-        found = [packed(numbers) for numbers in entry["embeddings"]]
+        embeddings = [packed(numbers) for numbers in entry["embeddings"]]
     except (KeyError, TypeError, OverflowError):
-        found = []
-    if len(found) != texts:
+        embeddings = []
+    if len(embeddings) != texts:
         raise LlmError(
-            f"cassette entry {key} holds {len(found)} embeddings for {texts} texts",
+            f"cassette entry {key} holds {len(embeddings)} embeddings for {texts} texts",
             hint="the tape is damaged: record it anew",
         )
-    return found
+    return embeddings
 
 
 def _asked(call: Call, request: EmbedRequest) -> list[bytes]:
@@ -146,8 +146,8 @@ async def _fill_from_server(embedder: Embedder, request: EmbedRequest, model: st
     try:
         await asyncio.gather(*asked)
     finally:
-        for one in asked:
-            one.cancel()
+        for request_task in asked:
+            request_task.cancel()
         for error in await asyncio.gather(*asked, return_exceptions=True):
             if error is not None:
                 answers.reported.failed(error)

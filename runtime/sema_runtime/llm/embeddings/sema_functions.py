@@ -22,17 +22,17 @@ def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes]
     """(one embedding for each text, tokens, model). Raises ProviderError for what the function throws, and for what it
     returns when that is neither a list of embeddings nor a map with :embeddings."""
     value = called(embedder.function, Map({keyword("texts"): List(texts), keyword("model"): model}))
-    usage, name, found = Usage(), model, value
+    usage, name, embeddings = Usage(), model, value
     if is_map(value):
-        found, usage = value.get("embeddings"), usage_of(value.get("usage"))
+        embeddings, usage = value.get("embeddings"), usage_of(value.get("usage"))
         name = value.get("model") if isinstance(value.get("model"), str) else model
     elif len(texts) == 1 and _is_embedding(value):
-        found = [value]
-    if not is_sequence(found):
+        embeddings = [value]
+    if not is_sequence(embeddings):
         raise parse_error("lisp provider must return a list of embeddings or a map with :embeddings")
-    if len(found) != len(texts):
-        raise parse_error(f"{len(found)} embeddings came for {len(texts)} texts")
-    return [_packed(one) for one in found], usage, name
+    if len(embeddings) != len(texts):
+        raise parse_error(f"{len(embeddings)} embeddings came for {len(texts)} texts")
+    return [_packed(embedding) for embedding in embeddings], usage, name
 
 
 def rank(
@@ -47,19 +47,19 @@ def rank(
     if top is not None:
         request[keyword("top-k")] = top
     value = called(ranker.function, Map(request))
-    usage, found = Usage(), value
+    usage, results = Usage(), value
     if is_map(value):
-        found, usage = value.get("results"), usage_of(value.get("usage"))
-    if not is_sequence(found):
+        results, usage = value.get("results"), usage_of(value.get("usage"))
+    if not is_sequence(results):
         raise parse_error("lisp provider must return a list of {:index :score} or a map with :results")
-    return [_ranked(one, len(documents)) for one in found], usage
+    return [_ranked(result, len(documents)) for result in results], usage
 
 
 def _is_embedding(value: Any) -> bool:
     """Whether it is a single embedding, for a single text."""
     if isinstance(value, bytes | bytearray):
         return True
-    return is_sequence(value) and len(value) > 0 and all(isinstance(one, int | float) for one in value)
+    return is_sequence(value) and len(value) > 0 and all(isinstance(number, int | float) for number in value)
 
 
 def _packed(value: Any) -> bytes:

@@ -33,18 +33,18 @@ Entry = tuple[Document, "Any"]  # with its metadata as JSON data
 
 def entries(documents: Iterable[Document]) -> list[Entry]:
     """What is to be written. Raises RecursionError for metadata that is nested too deeply."""
-    return [(one, to_json(one.metadata, marked=True)) for one in documents]
+    return [(document, to_json(document.metadata, marked=True)) for document in documents]
 
 
-def pieces(found: list[Entry]) -> Iterator[bytes]:
+def pieces(file_entries: list[Entry]) -> Iterator[bytes]:
     """The file's contents, a document at a time. Raises UnicodeEncodeError for a lone surrogate."""
     separator = '{\n  "documents": ['
-    for document, metadata in found:
+    for document, metadata in file_entries:
         value = {"embedding": b64encode(document.embedding).decode(), "id": document.id, "metadata": metadata}
         text = json.dumps(value, ensure_ascii=False, indent=len(INDENT), sort_keys=True)
         yield f"{separator}\n{INDENT * 2}".encode() + text.replace("\n", f"\n{INDENT * 2}").encode()
         separator = ","
-    ending = f"\n{INDENT}]" if found else '{\n  "documents": []'
+    ending = f"\n{INDENT}]" if file_entries else '{\n  "documents": []'
     yield f'{ending},\n{INDENT}"version": {VERSION}\n}}'.encode()
 
 
@@ -58,13 +58,13 @@ def read(data: bytes) -> list[Document]:
         raise ValueError("invalid JSON: nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"invalid JSON: {error}") from None
-    found = value.get("documents") if isinstance(value, dict) else None
-    if not isinstance(found, list):
+    documents = value.get("documents") if isinstance(value, dict) else None
+    if not isinstance(documents, list):
         raise ValueError("missing 'documents' array")
     version = value.get("version", VERSION)
     if version != VERSION:
         raise ValueError(f"version {version!r} of the format, and only {VERSION} is known")
-    return [_document(place, one) for place, one in enumerate(found)]
+    return [_document(place, document) for place, document in enumerate(documents)]
 
 
 def _no_constant(name: str) -> NoReturn:

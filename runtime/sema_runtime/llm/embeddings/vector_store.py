@@ -66,15 +66,15 @@ class Table:
     def __init__(self, numpy: Any, documents: list[Document]) -> None:
         self.numpy = numpy
         self.count = len(documents)
-        numbers = numpy.frombuffer(b"".join(one.embedding for one in documents), "<f8")
+        numbers = numpy.frombuffer(b"".join(document.embedding for document in documents), "<f8")
         self.rows = numbers.reshape(len(documents), -1)
         self.lengths = numpy.sqrt(numpy.einsum("ij,ij->i", self.rows, self.rows))
         self.tame = all(map(_is_tame, self.lengths.tolist()))
         self.lengths[self.lengths == 0.0] = inf
 
     def scores(self, query: Sequence[float], length: float) -> list[float]:
-        found = self.rows @ self.numpy.asarray(query) / (self.lengths * length)
-        return found.tolist()  # type: ignore[no-any-return]
+        scores = self.rows @ self.numpy.asarray(query) / (self.lengths * length)
+        return scores.tolist()  # type: ignore[no-any-return]
 
 
 class VectorStore:
@@ -114,16 +114,16 @@ class VectorStore:
         vector = unpacked(query)
         length = magnitude(vector)
         places = self._likely(documents, vector, length, count)
-        found = []
+        matches = []
         for place in places:
-            one = documents[place]
-            found.append(Found(one, cosine_of(dot(vector, one.vector), length, one.magnitude())))
-        found.sort(key=lambda one: one.score if one.score == one.score else -inf, reverse=True)
-        return found[:count]
+            document = documents[place]
+            matches.append(Found(document, cosine_of(dot(vector, document.vector), length, document.magnitude())))
+        matches.sort(key=lambda document: document.score if document.score == document.score else -inf, reverse=True)
+        return matches[:count]
 
     def _check(self, query: bytes, documents: list[Document]) -> None:
         if self._sizes[len(query)] != len(documents):
-            wrong = next(one for one in documents if one.size != len(query))
+            wrong = next(document for document in documents if document.size != len(query))
             raise _mismatch(wrong, query)
         if documents and (not query or len(query) % SIZE):
             raise SemaError(
@@ -153,7 +153,7 @@ class VectorStore:
         rest = documents if table is None else documents[table.count :]
         scores = [] if table is None else table.scores(query, length)
         numbers = query.tolist()
-        lengths = [one.magnitude() for one in rest]
+        lengths = [document.magnitude() for document in rest]
         if not all(map(_is_tame, lengths)):
             return None
         dots = _dots(numbers, rest)
@@ -179,8 +179,8 @@ def _dots(query: list[float], documents: list[Document]) -> list[float]:
     """Dot products with the query, as fast as this Python can."""
     product = getattr(math, "sumprod", None)  # from Python 3.12 on
     if product is None:
-        return [sum(map(mul, one.vector, query)) for one in documents]
-    return [product(one.vector, query) for one in documents]
+        return [sum(map(mul, document.vector, query)) for document in documents]
+    return [product(document.vector, query) for document in documents]
 
 
 def _is_tame(length: float) -> bool:

@@ -29,10 +29,10 @@ def unpacked(data: bytes | bytearray) -> array[float]:
 
 def packed(numbers: Iterable[float]) -> bytes:
     """The embedding of numbers. Raises TypeError for what is no number, OverflowError for an int too large."""
-    made = array("d", numbers)
+    doubles = array("d", numbers)
     if _SWAPPED:
-        made.byteswap()
-    return made.tobytes()
+        doubles.byteswap()
+    return doubles.tobytes()
 
 
 def dot(a: Iterable[float], b: Iterable[float]) -> float:

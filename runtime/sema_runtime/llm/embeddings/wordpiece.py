@@ -28,23 +28,23 @@ class Tokenizer:
 
     def encode(self, text: str, longest: int) -> list[int]:
         """The numbers of the text's pieces between the marks of its beginning and end, at most longest of them."""
-        found = [self.first]
+        tokens = [self.first]
         for word in self._words(text):
-            found += self._pieces(word)
-            if len(found) >= longest:
+            tokens += self._pieces(word)
+            if len(tokens) >= longest:
                 break
-        return [*found[: longest - 1], self.last]
+        return [*tokens[: longest - 1], self.last]
 
     def _words(self, text: str) -> list[str]:
         if self.lower:
-            text = "".join(one for one in normalize("NFD", text.lower()) if category(one) != "Mn")
+            text = "".join(character for character in normalize("NFD", text.lower()) if category(character) != "Mn")
         return "".join(map(_spaced, text)).split()
 
     def _pieces(self, word: str) -> list[int]:
         """Greedy, from the left; all pieces but the first begin with ##."""
         if len(word) > LONGEST_WORD:
             return [self.unknown]
-        found, start = [], 0
+        pieces, start = [], 0
         while start < len(word):
             mark = "##" if start else ""
             for end in range(len(word), start, -1):
@@ -53,9 +53,9 @@ class Tokenizer:
                     break
             else:
                 return [self.unknown]
-            found.append(number)
+            pieces.append(number)
             start = end
-        return found
+        return pieces
 
 
 def _spaced(character: str) -> str:

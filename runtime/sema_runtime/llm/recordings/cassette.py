@@ -62,12 +62,12 @@ class Cassette:
         if self.mode == "record":
             return None
         try:
-            found = self._look_up(key)
+            entry = self._look_up(key)
         except OSError as error:
             raise self._failed(error) from None
-        if found is None and self.mode == "auto" and self.tape.newer:
+        if entry is None and self.mode == "auto" and self.tape.newer:
             self._warn("it holds entries of a later version, which are not replayed; update Sema to use them")
-        return found
+        return entry
 
     def _look_up(self, key: str) -> dict[str, Any] | None:
         from sema_runtime.tasks import background
@@ -82,34 +82,34 @@ class Cassette:
 
         older: another key of the call, of tapes that the reference has recorded. It counts in replay mode only, since
         it may be another call's as well."""
-        found = self.entry(key)
-        if found is None and self.mode == "replay" and older is not None:
-            found = self.entry(older)
-        if found is None and self.mode == "replay":
+        entry = self.entry(key)
+        if entry is None and self.mode == "replay" and older is not None:
+            entry = self.entry(older)
+        if entry is None and self.mode == "replay":
             raise LlmError(
                 f"cassette miss in :replay mode (key {key}) — no recorded interaction for this request;"
                 " re-record the tape or use :auto mode",
                 hint=self.miss_hint(),
             )
-        return found
+        return entry
 
     def miss_hint(self) -> str:
         """What is on the tape, and what of it can't be replayed."""
         if not os.path.exists(self.tape.path):
             return f"there is no file {self.path} yet: run once in :auto mode, which records"
         try:
-            found = self.tape.census()
+            census = self.tape.census()
         except OSError as error:
             return self._failed(error).message
-        count = f"{found.entries} {'entry' if found.entries == 1 else 'entries'}"
-        said = [f"the tape is {self.path} with {count}; a key covers model, temperature, system and messages"]
-        if found.damaged:
-            said.append(f"{_numbered(found.damaged)} damaged and skipped ({found.damaged[0][1]})")
-        if found.newer:
-            said.append(f"{_numbered(found.newer)} of a later version of Sema and skipped: update to replay them")
-        if found.damaged or found.newer:
-            said.append(f"sema cassette verify {self.path} lists them")
-        return "; ".join(said)
+        count = f"{census.entries} {'entry' if census.entries == 1 else 'entries'}"
+        sentences = [f"the tape is {self.path} with {count}; a key covers model, temperature, system and messages"]
+        if census.damaged:
+            sentences.append(f"{_numbered(census.damaged)} damaged and skipped ({census.damaged[0][1]})")
+        if census.newer:
+            sentences.append(f"{_numbered(census.newer)} of a later version of Sema and skipped: update to replay them")
+        if census.damaged or census.newer:
+            sentences.append(f"sema cassette verify {self.path} lists them")
+        return "; ".join(sentences)
 
     # Recording
 
@@ -133,8 +133,8 @@ class Cassette:
 
     def record_embeddings(self, key: str, model: str, vectors: list[list[float]], prompt_tokens: int) -> None:
         """Keeps a request for embeddings. Never raises."""
-        made = {"model": model, "prompt_tokens": count(prompt_tokens), "embeddings": vectors}
-        self._keep({**blank("embed", key), **made}, ())
+        fields = {"model": model, "prompt_tokens": count(prompt_tokens), "embeddings": vectors}
+        self._keep({**blank("embed", key), **fields}, ())
 
     def record_mcp(self, kind: str, key: str, result: Any) -> None:
         """Keeps what an MCP server answered, decoded JSON. kind: `mcp-call` and others of ours. Never raises."""
@@ -165,11 +165,15 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or (reason(error) if isinstance(error, ValueError) else str(error))
 
 
-def _numbered(found: list[tuple[int, str]]) -> str:
+def _numbered(numbered_lines: list[tuple[int, str]]) -> str:
     """`line 3 is`, `lines 3, 7 and 12 more are`."""
-    shown = ", ".join(str(number) for number, _ in found[:SHOWN_LINES])
-    more = len(found) - SHOWN_LINES
-    return f"line {shown} is" if len(found) == 1 else f"lines {shown}{f' and {more} more' if more > 0 else ''} are"
+    shown = ", ".join(str(number) for number, _ in numbered_lines[:SHOWN_LINES])
+    more = len(numbered_lines) - SHOWN_LINES
+    return (
+        f"line {shown} is"
+        if len(numbered_lines) == 1
+        else f"lines {shown}{f' and {more} more' if more > 0 else ''} are"
+    )
 
 
 def _check_writable(path: str) -> None:
@@ -181,10 +185,10 @@ def _check_writable(path: str) -> None:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    made = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    fields = {"id": call.id, "name": call.name, "arguments": call.arguments}
     if call.thought_signature is not None:
-        made["thought_signature"] = call.thought_signature
-    return made
+        fields["thought_signature"] = call.thought_signature
+    return fields
 
 
 def reply_of(entry: dict[str, Any]) -> Reply:
@@ -270,10 +274,10 @@ _environment_read = False
 
 def current() -> Cassette | None:
     """The innermost `llm/with-cassette`, else the loaded tape, else that of SEMA_LLM_CASSETTE. Raises IoError."""
-    here = scope.get()
-    if here is None:
+    scoped = scope.get()
+    if scoped is None:
         return _process_tape()
-    return here if isinstance(here, Cassette) else None
+    return scoped if isinstance(scoped, Cassette) else None
 
 
 def _process_tape() -> Cassette | None:

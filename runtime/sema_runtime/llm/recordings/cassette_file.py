@@ -266,11 +266,11 @@ class Tape:
                 for place in (self._first[packed], *self._later.get(packed, ())):
                     file.seek(place)
                     try:
-                        found = read_line(file.readline(LONGEST_LINE))
+                        entry = read_line(file.readline(LONGEST_LINE))
                     except Unreadable:
                         continue
-                    if found["key"] == key:
-                        return found
+                    if entry["key"] == key:
+                        return entry
         except FileNotFoundError:
             self._forget()
         return None
@@ -312,17 +312,17 @@ class Tape:
 
     def census(self) -> Census:
         """Everything that is in the file, read to its end. Raises OSError."""
-        found = Census()
+        census = Census()
         try:
             with opened_tape(self.path) as file:
                 for line in lines(file):
                     if line.entry is not None:
-                        found.entries += 1
+                        census.entries += 1
                     else:
-                        (found.newer if line.newer else found.damaged).append((line.number, line.problem))
+                        (census.newer if line.newer else census.damaged).append((line.number, line.problem))
         except FileNotFoundError:
             pass
-        return found
+        return census
 
     def append(self, entry: dict[str, Any], once: bool = False) -> None:
         """Adds an entry behind what is there, in one piece. once: unless there is one of that key. Raises OSError,

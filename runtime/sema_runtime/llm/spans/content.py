@@ -22,12 +22,12 @@ LONGEST_HISTORY = 65536  # bytes of all texts of an attribute; the newest messag
 CUT = "…[truncated]"
 
 
-def cut(given: str, longest: int = LONGEST_TEXT) -> str:
+def cut(text: str, longest: int = LONGEST_TEXT) -> str:
     """A text, cut after at most that many bytes, never inside a character."""
-    if len(given) * 4 <= longest:
-        return given
-    data = given.encode("utf-8", "replace")
-    return given if len(data) <= longest else data[:longest].decode("utf-8", "ignore") + CUT
+    if len(text) * 4 <= longest:
+        return text
+    data = text.encode("utf-8", "replace")
+    return text if len(data) <= longest else data[:longest].decode("utf-8", "ignore") + CUT
 
 
 def text(value: str) -> str:
@@ -38,21 +38,21 @@ def text(value: str) -> str:
 def messages_json(messages: Sequence[Message]) -> str:
     """[{"role", "parts": [{"type": "text", "content"}]}]; tool calls are parts of their own behind the text."""
     left = LONGEST_HISTORY
-    made = []
+    entries = []
     for message in reversed(messages):
         kept = cut(message.content) if left > 0 else CUT
         left -= len(kept.encode("utf-8", "replace"))
-        made.append(_entry(message.role, kept, message.tool_calls if left > 0 else ()))
-    return _dumped(made[::-1])
+        entries.append(_entry(message.role, kept, message.tool_calls if left > 0 else ()))
+    return _dumped(entries[::-1])
 
 
 def reply_json(reply: Reply) -> str:
     return _dumped([_entry("assistant", cut(reply.content), reply.tool_calls)])
 
 
-def _entry(role: str, said: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
-    parts: list[dict[str, Any]] = [{"type": "text", "content": said}]
-    parts += ({"type": "tool_call", "id": one.id, "name": one.name, "arguments": _short(one)} for one in calls)
+def _entry(role: str, content: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"type": "text", "content": content}]
+    parts += ({"type": "tool_call", "id": call.id, "name": call.name, "arguments": _short(call)} for call in calls)
     return {"role": role, "parts": parts}
 
 
@@ -67,9 +67,9 @@ def arguments(call: ToolCall) -> str:
     return clean(cut(_dumped(call.arguments)))
 
 
-def clean(given: str) -> str:
+def clean(text: str) -> str:
     """A text without the keys this process knows of."""
-    return redacted(given, known())
+    return redacted(text, known())
 
 
 def _dumped(value: Any) -> str:
@@ -99,15 +99,15 @@ def question(request: Request) -> str:
 
 def payload(tracer: Tracer, call: Call, span: Span) -> None:
     """What was embedded (`texts`) or ranked: `query`, `documents`, `top`, and `results` as (index, score) pairs."""
-    given: Any = call.payload
+    sent: Any = call.payload
     compat, capture = tracer.compat, tracer.settings.capture
     if call.operation == "embeddings":
         if capture:
-            span.update(compat.embedded([text(one) for one in given.texts[:MAX_TEXTS]]))
+            span.update(compat.embedded([text(one) for one in sent.texts[:MAX_TEXTS]]))
         return
-    span.update({"sema.retrieval.top_k": given.top})
-    span.update(compat.reranker(call.model, given.top, text(given.query) if capture else None))
-    documents = [text(one) if capture else "" for one in given.documents]
+    span.update({"sema.retrieval.top_k": sent.top})
+    span.update(compat.reranker(call.model, sent.top, text(sent.query) if capture else None))
+    documents = [text(one) if capture else "" for one in sent.documents]
     span.update(compat.ranked("input_documents", [(one, None) for one in documents], capture))
-    best = [(documents[index], score) for index, score in given.results]
+    best = [(documents[index], score) for index, score in sent.results]
     span.update(compat.ranked("output_documents", best, capture))

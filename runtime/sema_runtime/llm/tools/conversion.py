@@ -23,11 +23,11 @@ def tools_in(value: Any) -> tuple[Tool, ...]:
 
 def checked_tool(value: Any) -> Tool:
     """A tool itself or the tool of a Python function. Raises a type error for anything else."""
-    found = tool_from(value)
-    if found is None:
+    tool = tool_from(value)
+    if tool is None:
         hint = ":tools holds the tools themselves: {:tools [read-file]}, without a quote"
         raise SemaTypeError("tool", type_name(value), hint=hint)
-    return found
+    return tool
 
 
 def tool_from(value: Any) -> Tool | None:

@@ -64,25 +64,25 @@ def _sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 def _fields(lines: list[str]) -> dict[str, str]:
     """`:param int name: text` of Sphinx."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     name = ""
     for line in lines:
         match = FIELD.match(line)
         if match is None:
-            found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+            texts[name] = f"{texts.get(name, '')} {line.strip()}".strip()
             continue
         words = (match[2] or "").split()
         name = words[-1] if words and match[1] in FIELD_PARAMETERS else ""
-        found[name] = match[3].strip()
-    found.pop("", None)
-    return found
+        texts[name] = match[3].strip()
+    texts.pop("", None)
+    return texts
 
 
 def _items(lines: list[str]) -> dict[str, str]:
     """`name (type): text` of Google, `name : type` with an indented text of NumPy."""
     filled = [line for line in lines if line.strip()]
     margin = min((_indent(line) for line in filled), default=0)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     names: list[str] = []
     for line in filled:
         text = line.strip()
@@ -91,8 +91,8 @@ def _items(lines: list[str]) -> dict[str, str]:
             names = [name.strip(" *") for name in match[1].split(",")]
             text = match[2] if margin else ""
         for name in names:
-            found[name] = f"{found.get(name, '')} {text}".strip()
-    return found
+            texts[name] = f"{texts.get(name, '')} {text}".strip()
+    return texts
 
 
 def _indent(line: str) -> int:

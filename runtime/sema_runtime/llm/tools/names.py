@@ -45,12 +45,12 @@ def restored(reply: Reply, names: Names) -> Reply:
 
 def _names(request: Request) -> Iterator[str]:
     """Those that can be sent as they are come first, so that they stay."""
-    found = [tool.name for tool in request.tools]
+    names = [tool.name for tool in request.tools]
     for message in request.messages:
-        found += [call.name for call in message.tool_calls]
+        names += [call.name for call in message.tool_calls]
         if message.tool_name:
-            found.append(message.tool_name)
-    return iter(sorted(found, key=lambda name: not _is_sendable(name)))
+            names.append(message.tool_name)
+    return iter(sorted(names, key=lambda name: not _is_sendable(name)))
 
 
 def _renamed(message: Message, sent: Names) -> Message:
@@ -74,8 +74,8 @@ def _free(name: str, sent: Names) -> str:
         plain = "_" + plain
     taken = set(sent.values())
     number = 1
-    made = plain[:LONGEST]
-    while made in taken:
+    candidate = plain[:LONGEST]
+    while candidate in taken:
         number += 1
-        made = f"{plain[: LONGEST - 4]}_{number}"
-    return made
+        candidate = f"{plain[: LONGEST - 4]}_{number}"
+    return candidate

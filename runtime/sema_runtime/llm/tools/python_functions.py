@@ -45,21 +45,21 @@ class PythonTool(Tool):
         if not callable(function) or isinstance(function, type):
             type_error("function", function)
         inner = _inner_function(function)
-        found = name or str(getattr(inner, "__name__", ""))
-        if found in NAMELESS:
+        tool_name = name or str(getattr(inner, "__name__", ""))
+        if tool_name in NAMELESS:
             raise SemaError(
                 "a tool needs a name, which this function doesn't have",
                 hint="give it one with name; for a function of Sema use deftool",
             )
         text, self.texts = parsed(_docstring(inner))
-        self.name = found
+        self.name = tool_name
         self.description = text if description is None else description
         self.handler = function
         self.policy_subjects = ()
         self.thread = thread
         self.unbound = _is_unbound_method(inner)
         if not self.unbound:
-            self.signature = signature_of(function, found)
+            self.signature = signature_of(function, tool_name)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.handler(*args, **named)
@@ -88,8 +88,8 @@ class PythonTool(Tool):
             kind, text = _without_text(annotation)
             text = text or self.texts.get(name)
             settings: dict[str, Any] = {"alias": name} | ({"description": text} if text else {})
-            given = ... if default is inspect.Parameter.empty else default
-            fields[f"a{position}"] = (modern(kind), Field(given, **settings))
+            field_default = ... if default is inspect.Parameter.empty else default
+            fields[f"a{position}"] = (modern(kind), Field(field_default, **settings))
         try:
             return create_model(self.name, **fields)
         except (PydanticUserError, NameError) as error:
@@ -103,10 +103,10 @@ class PythonTool(Tool):
 
         schema = json_schema(adapter_of(self._model), f"the parameters of tool '{self.name}'")
         schema.pop("description", None)
-        optional = {one.name for one in self._fields if one.default is None}
-        for name, one in schema.setdefault("properties", {}).items():
+        optional = {part.name for part in self._fields if part.default is None}
+        for name, part in schema.setdefault("properties", {}).items():
             if name in optional:
-                schema["properties"][name] = _without_null(one)
+                schema["properties"][name] = _without_null(part)
         schema.setdefault("required", [])
         return schema
 
@@ -114,7 +114,12 @@ class PythonTool(Tool):
     def parameters(self) -> Any:
         """The parameters as a map of specs, as those of `deftool`."""
         schema = self._json_schema
-        return to_sema({name: _spec(one, name in schema["required"]) for name, one in schema["properties"].items()})
+        return to_sema(
+            {
+                name: _spec(property_schema, name in schema["required"])
+                for name, property_schema in schema["properties"].items()
+            }
+        )
 
     def schema(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, self._json_schema)
@@ -124,9 +129,9 @@ class PythonTool(Tool):
 
         from sema_runtime.llm.tools.python_types import problems_of
 
-        given = to_json(arguments) if is_map(arguments) else {}
+        values = to_json(arguments) if is_map(arguments) else {}
         try:
-            checked = self._model.model_validate(given)
+            checked = self._model.model_validate(values)
         except ValidationError as error:
             raise LlmError(f"invalid arguments for tool '{self.name}': {'; '.join(problems_of(error))}") from None
         named = {field.name: getattr(checked, f"a{position}") for position, field in enumerate(self._fields)}
@@ -198,7 +203,7 @@ def signature_of(function: Any, name: str) -> inspect.Signature:
             f"tool '{name}': its signature isn't known", hint="wrap it in a function with annotations"
         ) from None
     bound = _bound_names(function)
-    free = [one for one in signature.parameters.values() if one.name not in bound]
+    free = [parameter for parameter in signature.parameters.values() if parameter.name not in bound]
     for parameter in free:
         _check_parameter(parameter, name)
     return signature.replace(parameters=free)
@@ -233,7 +238,8 @@ def _resolved(function: Any, signature: inspect.Signature, name: str) -> list[Pa
     except (NameError, TypeError, AttributeError) as error:
         raise SemaError(f"tool '{name}': a type in its signature isn't known: {error}") from error
     return [
-        Parameter(one.name, hints.get(one.name, one.annotation), one.default) for one in signature.parameters.values()
+        Parameter(parameter.name, hints.get(parameter.name, parameter.annotation), parameter.default)
+        for parameter in signature.parameters.values()
     ]
 
 
@@ -242,8 +248,8 @@ def _without_text(annotation: Any) -> tuple[Any, str | None]:
     if get_origin(annotation) is not Annotated:
         return annotation, None
     kind, *metadata = get_args(annotation)
-    texts = [one if isinstance(one, str) else getattr(one, "documentation", None) for one in metadata]
-    kept = [one for one, text in zip(metadata, texts, strict=True) if text is None]
+    texts = [item if isinstance(item, str) else getattr(item, "documentation", None) for item in metadata]
+    kept = [item for item, text in zip(metadata, texts, strict=True) if text is None]
     rebuilt = Annotated[(kind, *kept)] if kept else kind
     return rebuilt, next((text for text in texts if text is not None), None)
 
@@ -259,7 +265,7 @@ def _plain(value: Any) -> Any:
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """An argument that is None when it is left out needs no null in its type."""
-    choices = [one for one in schema.get("anyOf", []) if one != {"type": "null"}]
+    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
     rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
     if "anyOf" not in schema:
         return rest
@@ -268,9 +274,9 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _spec(schema: dict[str, Any], required: bool) -> dict[str, Any]:
     """A property as the spec of a parameter: {:type :description :enum :default :optional}."""
-    made: dict[str, Any] = {key: schema[key] for key in ("description", "enum", "default") if key in schema}
+    spec: dict[str, Any] = {key: schema[key] for key in ("description", "enum", "default") if key in schema}
     if isinstance(schema.get("type"), str):
-        made["type"] = keyword(schema["type"])
+        spec["type"] = keyword(schema["type"])
     if not required:
-        made["optional"] = True
-    return made
+        spec["optional"] = True
+    return spec

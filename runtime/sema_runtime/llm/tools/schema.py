@@ -111,13 +111,13 @@ def problems(schema: Any, value: Any) -> list[str]:
 
 def _key_problems(place: str, schema: Any, value: Any) -> list[str]:
     """place: of the map in the whole value, as `address.` or `items[2].`; "" at the top."""
-    found = []
+    problems = []
     for name, spec in _sorted(schema):
         if name in value:
-            found += _problems_of(place + name, spec, value[name])
+            problems += _problems_of(place + name, spec, value[name])
         elif not is_optional(spec):
-            found.append(f"missing key: {place}{name}")
-    return found
+            problems.append(f"missing key: {place}{name}")
+    return problems
 
 
 def _problems_of(name: str, spec: Any, value: Any) -> list[str]:
@@ -139,10 +139,15 @@ def _item_problems(name: str, item: Any, values: Any) -> list[str]:
     """What is wrong with the first bad item."""
     if is_map(item) or is_sequence(item):
         return next(
-            (bad for place, one in enumerate(values) if (bad := _problems_of(f"{name}[{place}]", item, one))), []
+            (
+                bad
+                for place, item_value in enumerate(values)
+                if (bad := _problems_of(f"{name}[{place}]", item, item_value))
+            ),
+            [],
         )
     kind = _type_of(item)
-    wrong = next((one for one in values if not _fits(kind, one)), values)
+    wrong = next((item_value for item_value in values if not _fits(kind, item_value)), values)
     return [] if wrong is values else [f"key {name}: expected list of {kind}, got {type_name(wrong)} in it"]
 
 
@@ -194,16 +199,16 @@ def json_schema(parameters: Any) -> dict[str, Any]:
 def _property(spec: Any) -> dict[str, Any]:
     if not is_map(spec):
         return {"type": "string"}
-    made = _shape(spec)
+    property_schema = _shape(spec)
     description = spec.get("description")
     if isinstance(description, str):
-        made["description"] = description
+        property_schema["description"] = description
     choices = spec.get("enum")
     if is_sequence(choices):
-        made["enum"] = [key_text(choice) for choice in choices if isinstance(choice, Keyword | str)]
+        property_schema["enum"] = [key_text(choice) for choice in choices if isinstance(choice, Keyword | str)]
     if "default" in spec:
-        made["default"] = to_json(spec.get("default"))
-    return made
+        property_schema["default"] = to_json(spec.get("default"))
+    return property_schema
 
 
 def _shape(spec: Any) -> dict[str, Any]:
@@ -228,34 +233,34 @@ def answer_schema(function: str, schema: Any) -> dict[str, Any]:
         entries = _sorted(schema)
         properties = {name: _answer_property(function, name, spec) for name, spec in entries}
         return {**json_schema(schema), "properties": properties}
-    made = _shape(schema) if is_sequence(schema) else {}
-    if not made:
+    item_schema = _shape(schema) if is_sequence(schema) else {}
+    if not item_schema:
         raise SemaError(
             f"{function}: :mode :native needs a schema map, got {to_text(schema)}",
             "as {:name :string :age {:type :int :optional #t}}",
         )
-    return made
+    return item_schema
 
 
 def _answer_property(function: str, name: str, spec: Any) -> dict[str, Any]:
     fields, item = _fields(spec), _item(spec)
-    made = _property(spec) if is_map(spec) else _shape(spec)
+    property_schema = _property(spec) if is_map(spec) else _shape(spec)
     if fields is not None:
-        return {**made, **answer_schema(function, fields)}
+        return {**property_schema, **answer_schema(function, fields)}
     if item is not None:
-        return {**made, "items": _answer_property(function, name, item)}
-    kind = made.get("type")
+        return {**property_schema, "items": _answer_property(function, name, item)}
+    kind = property_schema.get("type")
     if kind == "object":
         raise SemaError(
             f"{function}: key {name}: a model can only be held to an object whose keys are given",
             f"as {{:{name} {{:type :object :fields {{:street :string :city :string}}}}}}; or leave :mode :native out",
         )
-    if not made and not (is_map(spec) and not len(spec)) and not isinstance(spec, Keyword):
+    if not property_schema and not (is_map(spec) and not len(spec)) and not isinstance(spec, Keyword):
         raise SemaError(
             f"{function}: key {name}: {to_text(spec)} is no type",
             "types are :string :number :int :boolean :list [:string] and {:type T ...}; nested objects {:fields {...}}",
         )
-    return made
+    return property_schema
 
 
 def with_defaults(parameters: Any, arguments: dict[Any, Any]) -> dict[Any, Any]:

@@ -87,8 +87,8 @@ def bind(handler: Any, parameters: Any, arguments: dict[Any, Any]) -> tuple[list
 
 
 def _argument(python: str, sema: str, arguments: dict[Any, Any]) -> Any:
-    found = arguments.get(keyword(sema))
-    return arguments.get(keyword(python)) if found is None else found
+    argument = arguments.get(keyword(sema))
+    return arguments.get(keyword(python)) if argument is None else argument
 
 
 Names = list[tuple[str, str]]
