@@ -118,9 +118,9 @@ def _sema_value(name: str, value: Any) -> Any:
 
 def _finished(result: Any) -> Any:
     """What a callback gave; what an async one gave is awaited."""
-    from sema_runtime.llm.tools.tool import finished
+    from sema_runtime.llm.tools.tool import awaited
 
-    return finished(result)
+    return awaited(result)
 
 
 def tool_event(event: Any) -> ToolEvent:

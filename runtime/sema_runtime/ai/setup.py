@@ -37,11 +37,11 @@ def configure(
 def _as_sema(function: Callable[[dict[str, Any]], Any]) -> Callable[[Any], Any]:
     """A provider's function for Sema, of one that takes and gives Python data."""
     from sema_runtime.llm.jsonable import to_json, to_sema
-    from sema_runtime.llm.tools.tool import finished
+    from sema_runtime.llm.tools.tool import awaited
 
     def answer(request: Any) -> Any:
         plain_request = {name.replace("-", "_"): value for name, value in to_json(request).items()}
-        reply = finished(function(plain_request))
+        reply = awaited(function(plain_request))
         return to_sema(_dashed(reply)) if isinstance(reply, Mapping) else reply
 
     return answer

@@ -61,11 +61,11 @@ def complete_all(prompts: Sequence[Prompt], *, limit: int = 16, **options: Unpac
     through cache, cassette, retries, fallback and rate limit. The first failure is raised, and ends the others."""
     from contextlib import closing
 
-    from sema_runtime.llm.parallel_map import in_order
+    from sema_runtime.llm.parallel_map import parallel_map
 
     if limit < 1:
         raise ValueError("complete_all needs a limit of at least 1")
-    with closing(in_order(lambda prompt: complete(prompt, **options), list(prompts), limit)) as answers:
+    with closing(parallel_map(lambda prompt: complete(prompt, **options), list(prompts), limit)) as answers:
         return list(answers)
 
 

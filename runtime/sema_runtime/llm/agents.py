@@ -123,9 +123,9 @@ class ToolLoop:
         guard = guards.current.get()
         self.refused = guard.tool_calls(calls, self.tools) if guard is not None else {}
         if self.parallel > 1 and len(calls) > 1:
-            from sema_runtime.llm.parallel_map import in_order
+            from sema_runtime.llm.parallel_map import parallel_map
 
-            with closing(in_order(self._begun, calls, self.parallel)) as outcomes:
+            with closing(parallel_map(self._begun, calls, self.parallel)) as outcomes:
                 for outcome in outcomes:
                     self._ended(outcome)
         else:

@@ -30,8 +30,8 @@ FAMILIES = (
 TOO_LONG = ("context length", "context window", "too long", "maximum context", "too many tokens")
 
 
-class asking:
-    """`with asking(provider, model):` around a request: its errors say who was asked, and what can be done."""
+class with_hints:
+    """`with with_hints(provider, model):` around a request: its errors say who was asked, and what can be done."""
 
     __slots__ = ("model", "provider")
 
@@ -52,7 +52,7 @@ def explain(error: ProviderError, provider: Provider, model: str) -> None:
     which a callback or a provider written in Sema has made, knows all that already."""
     if "provider" in error.fields:
         return
-    hint = error.hint or advice(error, provider, model)
+    hint = error.hint or hint_for(error, provider, model)
     shown = masked(hint, provider.api_key) if hint else None
     error.concerning(provider.name, model, shown, masked(error.message, provider.api_key))
 
@@ -62,7 +62,7 @@ def masked(text: str, key: str = "") -> str:
     return hidden(text, [key])
 
 
-def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
+def hint_for(error: ProviderError, provider: Provider, model: str) -> str | None:
     """What the user can do about it, None when there is nothing to say."""
     text = error.message.lower()
     if error.status in (401, 403):
@@ -118,5 +118,5 @@ def _proxy_of(provider: Provider) -> str | None:
     scheme, _, rest = provider.base_url.partition("://")
     if proxy_bypass_environment(rest.partition("/")[0]):
         return None
-    known = getproxies_environment()
-    return next((f"{kind}_proxy".upper() for kind in (scheme, "all") if kind in known), None)
+    proxies = getproxies_environment()
+    return next((f"{kind}_proxy".upper() for kind in (scheme, "all") if kind in proxies), None)

@@ -85,15 +85,15 @@ def api_error(status: int, message: str, hint: str | None = None) -> ProviderErr
     return ProviderError(text, status=status, retryable=status >= 500, hint=hint, maybe_billed=maybe_billed)
 
 
-def rate_limited(wait_ms: int | None = None, said: str = "") -> ProviderError:
+def rate_limited(wait_ms: int | None = None, provider_text: str = "") -> ProviderError:
     """429. The text always says 5000 ms; wait_ms, from a retry-after header, is what is really waited.
-    said: the provider's own words."""
+    provider_text: the provider's own words."""
     return ProviderError(
         f"Rate limited: retry after {RATE_LIMIT_MS}ms",
         status=429,
         retryable=True,
         wait_ms=RATE_LIMIT_MS if wait_ms is None else wait_ms,
-        hint=f"the provider says: {said}" if said else None,
+        hint=f"the provider says: {provider_text}" if provider_text else None,
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Generator[Any, None, None]:
+def parallel_map(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Generator[Any, None, None]:
     """function(item) of each item, begun in their order, at most limit at once. Results come in that order, too.
 
     Raises what the first item to fail raises, first in that order. What ends this early (that, cancelling the task,

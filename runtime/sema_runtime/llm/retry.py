@@ -26,20 +26,20 @@ def wait_ms(attempt: int, hint_ms: int | None, uniform: Callable[[float, float],
 
 
 def with_retries(
-    call: Callable[[], T], told: Callable[[float], None], sleep: Callable[[float], None] | None = None
+    call: Callable[[], T], on_wait: Callable[[float], None], sleep: Callable[[float], None] | None = None
 ) -> T:
-    """The result of call, tried again as above. told: gets each wait, in milliseconds, before it begins. sleep: takes
-    milliseconds; default: only the current task sleeps."""
+    """The result of call, tried again as above. on_wait: gets each wait, in milliseconds, before it begins. sleep:
+    takes milliseconds; default: only the current task sleeps."""
     try:
         return call()
     except ProviderError as error:
         if not error.retryable:
             raise
-        return _again(call, error, told, sleep)
+        return _again(call, error, on_wait, sleep)
 
 
 def _again(
-    call: Callable[[], T], first: ProviderError, told: Callable[[float], None], sleep: Callable[[float], None] | None
+    call: Callable[[], T], first: ProviderError, on_wait: Callable[[float], None], sleep: Callable[[float], None] | None
 ) -> T:
     """The attempts behind a first one that failed; tenacity is loaded only here."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
@@ -61,7 +61,7 @@ def _again(
         return wait_ms(state.attempt_number - 1, hint) / 1000
 
     def wait(waited: float) -> None:
-        told(waited * 1000)
+        on_wait(waited * 1000)
         pause(waited * 1000)
 
     retrying = Retrying(

@@ -10,7 +10,7 @@ from typing import Any
 
 from sema_runtime import tasks
 from sema_runtime.llm import http, sema_provider
-from sema_runtime.llm.error_hints import asking
+from sema_runtime.llm.error_hints import with_hints
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
 from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider
@@ -38,7 +38,7 @@ def send(provider: Provider, request: Request, model: str) -> Reply:
     """One completion. Raises ProviderError."""
     if provider.wire == "sema":
         request = _for_model(request, model)
-        with asking(provider, model):
+        with with_hints(provider, model):
             reply = sema_provider.complete(provider, request)
         reply.provider = provider.name
         return reply
@@ -53,7 +53,7 @@ async def send_async(provider: Provider, request: Request, model: str) -> Reply:
     """As `send`, for a network provider."""
     request, names = tool_names.sendable(_for_model(request, model))
     wire = wire_of(provider)
-    with asking(provider, request.model):
+    with with_hints(provider, request.model):
         url = wire.url(provider, request, False)
         for _ in range(MAX_CORRECTIONS + 1):
             answer = await http.post(
@@ -65,12 +65,12 @@ async def send_async(provider: Provider, request: Request, model: str) -> Reply:
             error = wire_error(provider, answer)
             error.used = used_by(wire, answer.text)
             raise error
-        reply = whole(wire, answer.text, request)
+        reply = parse_reply(wire, answer.text, request)
     reply.provider = provider.name
     return tool_names.restored(reply, names)
 
 
-def whole(wire: Any, text: str, request: Request) -> Reply:
+def parse_reply(wire: Any, text: str, request: Request) -> Reply:
     """The reply in the body of a success. Raises ProviderError, which may be billed, whatever code it has inside."""
     try:
         return replies.checked(replies.read(wire.parse, text, request), request.model)
@@ -91,7 +91,7 @@ def used_by(wire: Any, text: str) -> Usage | None:
     return used if used.total else None
 
 
-class Whole:
+class BufferedReply:
     """A reply that came in one piece, as a stream's reader."""
 
     began = True
@@ -103,7 +103,7 @@ class Whole:
         return self._reply.content, self._reply.usage
 
 
-class Reading:
+class StreamedReply:
     """What a stream has brought. began: whether that is anything but an error. failed: what is wrong with an event that
     came in one piece with texts before it, which are heard first."""
 
@@ -147,8 +147,8 @@ class Reading:
     def end(self) -> tuple[Reply, str]:
         """The whole reply, and a last piece of its text. Raises ProviderError when it isn't whole."""
         if not self.began and (body := self._raw.strip()).startswith(b"{"):  # the server doesn't stream
-            reply = whole(self._wire, body.decode("utf-8", "replace"), self._request)
-            self.began, self.so_far = True, Whole(reply).so_far
+            reply = parse_reply(self._wire, body.decode("utf-8", "replace"), self._request)
+            self.began, self.so_far = True, BufferedReply(reply).so_far
             return reply, reply.content
         return replies.checked(self.reader.reply(), self._request.model), self._mender.rest()
 
@@ -164,14 +164,14 @@ def stream(
     request = _for_model(request, model)
     if provider.wire == "sema":
         reply = send(provider, request, model)
-        reading(Whole(reply))
+        reading(BufferedReply(reply))
         if reply.content:
             on_chunk(reply.content)
         return reply
     from sema_runtime.tasks.bridge import feed
 
     request, names = tool_names.sendable(request)
-    with asking(provider, model):
+    with with_hints(provider, model):
         finished: Reply = feed(lambda pieces: _texts(provider, request, reading, pieces), on_chunk)
     finished.provider = provider.name
     return tool_names.restored(finished, names)
@@ -192,7 +192,7 @@ async def _texts(provider: Provider, request: Request, reading: Callable[[Any], 
 async def _read(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
     source = await _open(provider, request)
     try:
-        read = Reading(wire_of(provider), request)
+        read = StreamedReply(wire_of(provider), request)
         reading(read)
 
         def give(texts: list[str]) -> None:

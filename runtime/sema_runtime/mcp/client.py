@@ -212,14 +212,14 @@ class Connection:
     async def _get_token(self, challenge: Challenge, refused: frozenset[str], source: str) -> str:
         """Replaces the token; where the new one is from. refused, source: those that were refused just now, and where
         the last of them was from."""
-        from sema_runtime.mcp.access import Refused, token_for
+        from sema_runtime.mcp.access import RefusedTokens, token_for
         from sema_runtime.mcp.oauth import Login
 
         assert isinstance(self.target, Remote)
         assert self.endpoint is not None
         login = Login(self.target.url, _show, self.target.client_id, self.target.scopes, challenge)
         try:
-            got = await token_for(login, self.access(), Refused(refused, source))
+            got = await token_for(login, self.access(), RefusedTokens(refused, source))
         except Failure as failure:
             hint = failure.hint or f"log in ahead with `sema mcp login {self.target.url}`"
             raise Failure(f"OAuth login failed: {failure.message}", hint) from None

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from sema_runtime import capabilities
 from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, discover, reach_of
-from sema_runtime.mcp.loopback import Loopback, Show, send_browser
+from sema_runtime.mcp.oauth_redirect import RedirectServer, Show, send_browser
 from sema_runtime.mcp.protocol import Failure, decoded
 from sema_runtime.mcp.tokens import Credentials
 from sema_runtime.net.failures import Failure as NoReply
@@ -77,13 +77,13 @@ async def with_browser(login: Login, known: Credentials | None) -> Credentials:
         raise Failure(f"no authorization endpoint at {place.issuer}")
     earlier = known.client if known is not None else None
     state, verifier = token_urlsafe(24), token_urlsafe(48)
-    async with Loopback(state, place.issuer, _earlier_port(earlier)) as loopback:
+    async with RedirectServer(state, place.issuer, _earlier_port(earlier)) as redirects:
         scope = " ".join(_scopes(login, place, known))
-        client = await _client(login, place, earlier, loopback.redirect_uri, scope)
+        client = await _client(login, place, earlier, redirects.redirect_uri, scope)
         query = {
             "response_type": "code",
             "client_id": client["client_id"],
-            "redirect_uri": loopback.redirect_uri,
+            "redirect_uri": redirects.redirect_uri,
             "code_challenge": pkce_challenge(verifier),
             "code_challenge_method": "S256",
             "state": state,
@@ -92,11 +92,11 @@ async def with_browser(login: Login, known: Credentials | None) -> Credentials:
         if scope:
             query["scope"] = scope
         send_browser(f"{authorize}{'&' if '?' in authorize else '?'}{urlencode(query)}", login.server, login.show)
-        code = await loopback.wait()
+        code = await redirects.wait()
         form = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": loopback.redirect_uri,
+            "redirect_uri": redirects.redirect_uri,
             "code_verifier": verifier,
         }
         return _credentials(login.server, await _token(place, client, form), client, scope)

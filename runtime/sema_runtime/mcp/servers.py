@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from sema_runtime.llm.recordings import cassette
+from sema_runtime.llm.recordings import cassette as cassettes
 from sema_runtime.mcp.client import Connection, Program, Remote
 from sema_runtime.mcp.official import Given, OfficialConnection
 from sema_runtime.mcp.protocol import Failure
@@ -64,15 +64,15 @@ class Server:
 
     def connect(self) -> None:
         """Connects now, unless a tape says that it isn't needed."""
-        tape = cassette.current()
-        if tape is None:
+        cassette = cassettes.current()
+        if cassette is None:
             suspend(self.connected())
             return
-        key = cassette.mcp_key("mcp-connect", self.identity())
-        if tape.mode == "replay" or tape.entry(key) is not None:
+        key = cassettes.mcp_key("mcp-connect", self.identity())
+        if cassette.mode == "replay" or cassette.entry(key) is not None:
             return
         connection: Connection | OfficialConnection = suspend(self.connected())
-        tape.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
+        cassette.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
 
     def tools(self) -> list[dict[str, Any]]:
         """The descriptions of the tools that may be used."""
@@ -97,19 +97,19 @@ class Server:
         async def asked() -> dict[str, Any]:
             return await ask(await self.connected())
 
-        tape = cassette.current()
-        if tape is None:
+        cassette = cassettes.current()
+        if cassette is None:
             result = suspend(asked())
             return result
-        key = cassette.mcp_key(kind, self.identity(), *call)
-        entry = tape.entry(key)
+        key = cassettes.mcp_key(kind, self.identity(), *call)
+        entry = cassette.entry(key)
         if entry is not None and isinstance(entry.get("mcp_result"), dict):
             result = entry["mcp_result"]
             return result
-        if tape.mode == "replay":
-            raise Failure(MISS, f"record it in :auto or :record mode; {tape.miss_hint()}")
+        if cassette.mode == "replay":
+            raise Failure(MISS, f"record it in :auto or :record mode; {cassette.miss_hint()}")
         result = suspend(asked())
-        tape.record_mcp(kind, key, secrets.redacted_json(result, self.secrets()))
+        cassette.record_mcp(kind, key, secrets.redacted_json(result, self.secrets()))
         return result
 
     # The connection

@@ -284,7 +284,7 @@ def _take(descriptor: int, blocking: bool) -> bool:
     return True
 
 
-class Turn:
+class TokenLock:
     """An async context in which nobody else, in this process or another one, gets a token of the same name.
 
     Its file is in the directory of the default store, and is removed afterwards. Where it can't be made there is no

@@ -131,9 +131,9 @@ def with_body(request: Map, body: bytes) -> Map:
     more[BODY] = text
     entries = {**request.d, **more}
     if text and "json" in request.d[HEADERS].d.get("content-type", ""):
-        from sema_runtime.web.late_json import LateJson, Parsing
+        from sema_runtime.web.lazy_json import LazyJson, Parsing
 
-        entries = LateJson(entries, Parsing(text))
+        entries = LazyJson(entries, Parsing(text))
     return Map(entries)
 
 

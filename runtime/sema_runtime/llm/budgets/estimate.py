@@ -104,8 +104,8 @@ def pages_of(pdf: bytes) -> int:
         except zlib.error:
             continue
     pages = sum(len(re.findall(rb"/Type\s*/Page\b", part)) for part in parts)
-    told = [int(number) for part in parts for number in re.findall(rb"/Count\s+(\d{1,6})\b", part)]
-    return max([pages, *told]) or len(pdf) // PAGE_BYTES + 1
+    page_counts = [int(number) for part in parts for number in re.findall(rb"/Count\s+(\d{1,6})\b", part)]
+    return max([pages, *page_counts]) or len(pdf) // PAGE_BYTES + 1
 
 
 def reply_bound(provider: Provider, request: Request) -> int:
@@ -157,11 +157,11 @@ def text_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _schema_bytes(schema: dict[str, Any], held: bool) -> int:
-    """held: as providers get it that hold a model to it."""
+def _schema_bytes(schema: dict[str, Any], is_strict: bool) -> int:
+    """is_strict: also as strict modes get it."""
     from sema_runtime.llm.wires.native import strict
 
-    return max(_json_bytes(schema), _json_bytes(strict(schema)) if held else 0)
+    return max(_json_bytes(schema), _json_bytes(strict(schema)) if is_strict else 0)
 
 
 def _json_bytes(value: object) -> int:

@@ -19,7 +19,8 @@ from sema_runtime.llm.embeddings.vectors import packed, unpacked
 from sema_runtime.llm.messages import Reply, Usage
 from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import registry
-from sema_runtime.llm.recordings import cassette
+from sema_runtime.llm.recordings import cassette as cassettes
+from sema_runtime.llm.recordings.cassette import Cassette
 from sema_runtime.values.errors import LlmError
 
 TYPE_CHECKING = False
@@ -64,8 +65,8 @@ def embed(request: EmbedRequest) -> list[bytes]:
     if guard is not None:
         request = _allowed(guard, request)
     with observed(Call("embeddings", model=request.model, payload=request)) as call:
-        tape = cassette.current()
-        embeddings = _asked(call, request) if tape is None else _recorded(call, request, tape)
+        cassette = cassettes.current()
+        embeddings = _ask(call, request) if cassette is None else _recorded(call, request, cassette)
         usage.track(call)
     return embeddings
 
@@ -73,27 +74,28 @@ def embed(request: EmbedRequest) -> list[bytes]:
 def _allowed(guard: guards.Guard, request: EmbedRequest) -> EmbedRequest:
     try:
         embedder = registry().require_embedder()
-    except LlmError:  # a tape may have the answer
+    except LlmError:  # a cassette may have the answer
         return replace(request, texts=guard.texts("", request.model, request.texts))
     return replace(request, texts=guard.texts(embedder.provider, request.model or embedder.model, request.texts))
 
 
-def _recorded(call: Call, request: EmbedRequest, tape: cassette.Cassette) -> list[bytes]:
-    """From the tape, or asked and recorded. The key holds the model as the program gave it."""
-    key = cassette.embed_key(request.model, request.texts)
-    entry = tape.find(key)
+def _recorded(call: Call, request: EmbedRequest, cassette: Cassette) -> list[bytes]:
+    """Returns the embeddings on the cassette, else asks and records them. The key holds the model that the program
+    gave."""
+    key = cassettes.embed_key(request.model, request.texts)
+    entry = cassette.find(key)
     if entry is not None:
         call.replayed = True
-        usage.measure(call, cassette.reply_of(entry))
-        return _taped(entry, len(request.texts), key)
-    embeddings = _asked(call, request)
+        usage.measure(call, cassettes.reply_of(entry))
+        return _embeddings_in(entry, len(request.texts), key)
+    embeddings = _ask(call, request)
     vectors = [list(unpacked(embedding)) for embedding in embeddings]
-    tape.record_embeddings(key, call.model, vectors, call.usage.prompt if call.usage else 0)
+    cassette.record_embeddings(key, call.model, vectors, call.usage.prompt if call.usage else 0)
     return embeddings
 
 
-def _taped(entry: dict[str, Any], texts: int, key: str) -> list[bytes]:
-    """What a tape holds. Raises LlmError when that isn't one embedding for each text."""
+def _embeddings_in(entry: dict[str, Any], texts: int, key: str) -> list[bytes]:
+    """Returns the embeddings of an entry. Raises LlmError when they aren't one for each text."""
     try:
         embeddings = [packed(numbers) for numbers in entry["embeddings"]]
     except (KeyError, TypeError, OverflowError):
@@ -106,7 +108,7 @@ def _taped(entry: dict[str, Any], texts: int, key: str) -> list[bytes]:
     return embeddings
 
 
-def _asked(call: Call, request: EmbedRequest) -> list[bytes]:
+def _ask(call: Call, request: EmbedRequest) -> list[bytes]:
     """From the provider; the call is measured."""
     embedder = registry().require_embedder()
     model = request.model or embedder.model
@@ -142,13 +144,13 @@ async def _fill_from_server(embedder: Embedder, request: EmbedRequest, model: st
         async with turns:
             answers.add(start, *await transport.embed(embedder, texts, model, request.timeout_ms))
 
-    asked = [asyncio.ensure_future(ask(start, texts)) for start, texts in parts(embedder, request.texts)]
+    requests = [asyncio.ensure_future(ask(start, texts)) for start, texts in parts(embedder, request.texts)]
     try:
-        await asyncio.gather(*asked)
+        await asyncio.gather(*requests)
     finally:
-        for request_task in asked:
+        for request_task in requests:
             request_task.cancel()
-        for error in await asyncio.gather(*asked, return_exceptions=True):
+        for error in await asyncio.gather(*requests, return_exceptions=True):
             if error is not None:
                 answers.reported.failed(error)
     transport.check_lengths(answers.embeddings)

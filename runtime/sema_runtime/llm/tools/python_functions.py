@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 from sema_runtime.llm.jsonable import is_map, to_json, to_sema
 from sema_runtime.llm.messages import ToolSchema
 from sema_runtime.llm.tools.docstrings import parsed
-from sema_runtime.llm.tools.tool import Tool, finished
+from sema_runtime.llm.tools.tool import Tool, awaited
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
 from sema_runtime.values.errors import LlmError, SemaError, type_error
 
@@ -139,7 +139,7 @@ class PythonTool(Tool):
             from sema_runtime.tasks.threads import in_background
 
             return in_background(lambda: self.handler(**named))
-        return finished(self.handler(**named))
+        return awaited(self.handler(**named))
 
     def text_of(self, result: Any) -> str:
         """Strings as they are, anything else as JSON; what JSON has no word for as `str` shows it."""

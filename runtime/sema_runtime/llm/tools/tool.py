@@ -50,14 +50,14 @@ class Tool:
             raise LlmError(f"invalid arguments for tool '{self.name}': {'; '.join(wrong)}")
         by_name = {keyword(name) if isinstance(name, str) else name: value for name, value in _entries(arguments)}
         positional, named = bind(self.handler, self.parameters, schema.with_defaults(self.parameters, by_name))
-        return finished(self.handler(*positional, **named))
+        return awaited(self.handler(*positional, **named))
 
     def text_of(self, result: Any) -> str:
         """A handler's result as a model reads it."""
         return result_text(result)
 
 
-def finished(result: Any) -> Any:
+def awaited(result: Any) -> Any:
     """What a handler gave; what an async Python function gave is awaited, in the current task only."""
     if not hasattr(result, "__await__"):
         return result
