@@ -273,7 +273,9 @@ def test_a_miss_says_what_to_do(tmp_path: Path) -> None:
     )
     assert error.hint == f"there is no file {tape} yet: run once in :auto mode, which records"
     tape.write_text(line("b"))
-    assert miss(tape).hint == (f"the tape is {tape} with 1 entry; a key covers model, temperature, system and messages")
+    assert miss(tape).hint == (
+        f"the cassette is {tape} with 1 entry; a key covers model, temperature, system and messages"
+    )
 
 
 DAMAGED = {
@@ -341,7 +343,7 @@ def test_what_is_no_tape_is_not_written_to(mode: str, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for path in (picture, program):
         before = path.read_bytes()
-        with pytest.raises(IoError, match="this is no tape: none of its lines is an entry"):
+        with pytest.raises(IoError, match="this is no cassette: none of its lines is an entry"):
             Cassette(str(path), mode)
         assert path.read_bytes() == before
     with pytest.raises(IoError, match="Is a directory"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def messages_of(history: Any, session: Any) -> list[Message]:
-    """What goes before a run's input: a session's messages, then those of a history list."""
+    """Returns the messages before a run's input: a session's, then those of a history list."""
     messages = list(session.messages) if isinstance(session, Conversation) else []
     if history is None:
         return messages
@@ -64,7 +64,7 @@ def _text(value: Any, name: str) -> str | None:
 
 
 def to_maps(messages: list[Message]) -> List:
-    """The maps that `messages_of` reads back."""
+    """Returns the maps that `messages_of` reads back."""
     return List([_map(message) for message in messages])
 
 
@@ -87,7 +87,7 @@ def _call_map(call: ToolCall) -> Map:
 
 
 def conversation_id(options: Map) -> str:
-    """The id a run belongs to: given, the session's, or a new one."""
+    """Returns the id that a run belongs to: that of the options, the session's, or a new one."""
     from uuid import uuid4
 
     requested = opt.text(options, "conversation-id")

@@ -1,7 +1,7 @@
 """Embeddings of texts: cassette, then one provider (no retries, no fallback), then recording, usage and budget.
 
-Long lists go out in requests of the size that the provider takes, a few of them at once. When one fails or the task is
-cancelled, the others are given up; what was answered by then is counted and charged.
+Long lists are split into requests of the size that the provider takes, a few of them concurrent. When one fails or the
+task is cancelled, the others are given up; what was answered by then is counted and charged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-AT_ONCE = 8  # requests of one call
+AT_ONCE = 8  # concurrent requests of one call
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,7 +42,7 @@ class EmbedRequest:
 
 @dataclass(slots=True)
 class Answers:
-    """What has come so far. embeddings: by the place of their text. model: as the provider calls it."""
+    """What has come so far. embeddings: by the index of their text. model: as the provider names it."""
 
     embeddings: list[bytes]
     reported: ReportedUsage = field(default_factory=ReportedUsage)
@@ -55,7 +55,7 @@ class Answers:
 
 
 def embed(request: EmbedRequest) -> list[bytes]:
-    """One embedding for each text, in order.
+    """Returns one embedding for each text, in order.
 
     Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent; PolicyDenied: for what a
     workflow's policy forbids."""
@@ -103,13 +103,13 @@ def _embeddings_in(entry: dict[str, Any], texts: int, key: str) -> list[bytes]:
     if len(embeddings) != texts:
         raise LlmError(
             f"cassette entry {key} holds {len(embeddings)} embeddings for {texts} texts",
-            hint="the tape is damaged: record it anew",
+            hint="the cassette is damaged: record it again",
         )
     return embeddings
 
 
 def _ask(call: Call, request: EmbedRequest) -> list[bytes]:
-    """From the provider; the call is measured."""
+    """Asks the provider and measures the call."""
     embedder = registry().require_embedder()
     model = request.model or embedder.model
     answers = Answers([b""] * len(request.texts))
@@ -122,7 +122,7 @@ def _ask(call: Call, request: EmbedRequest) -> list[bytes]:
 
 
 def _fill(embedder: Embedder, request: EmbedRequest, model: str, answers: Answers) -> None:
-    """Asks for all embeddings. Raises ProviderError; answers holds what came before that."""
+    """Fills answers with all embeddings. Raises ProviderError; answers then holds what came before."""
     if embedder.wire == "sema":
         from sema_runtime.llm.embeddings import sema_functions
 
@@ -157,7 +157,7 @@ async def _fill_from_server(embedder: Embedder, request: EmbedRequest, model: st
 
 
 def parts(embedder: Embedder, texts: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The texts in pieces that the provider takes in one request, each with the place of its first text."""
+    """Yields the texts in batches that the provider takes in one request, each with the index of its first text."""
     start, size = 0, 0
     for place, text in enumerate(texts):
         length = len(text.encode("utf-8", "replace"))

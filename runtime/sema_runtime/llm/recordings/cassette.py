@@ -102,7 +102,7 @@ class Cassette:
         except OSError as error:
             return self._failed(error).message
         count = f"{census.entries} {'entry' if census.entries == 1 else 'entries'}"
-        sentences = [f"the tape is {self.path} with {count}; a key covers model, temperature, system and messages"]
+        sentences = [f"the cassette is {self.path} with {count}; a key covers model, temperature, system and messages"]
         if census.damaged:
             sentences.append(f"{_numbered(census.damaged)} damaged and skipped ({census.damaged[0][1]})")
         if census.newer:

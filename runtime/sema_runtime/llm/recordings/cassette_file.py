@@ -245,7 +245,7 @@ class CassetteFile:
         except FileNotFoundError:
             return
         if head and not head.startswith(b'{"') and not len(self.indexed()):
-            raise SemaError("this is no tape: none of its lines is an entry", hint="give the path of another file")
+            raise SemaError("this is no cassette: none of its lines is an entry", hint="give the path of another file")
 
     def indexed(self) -> CassetteFile:
         """Indexes everything in the file; returns itself."""
