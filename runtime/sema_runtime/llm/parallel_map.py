@@ -1,4 +1,4 @@
-"""Work on several items at once, as tasks, with the results in the order of the items."""
+"""A concurrent map: tasks work on several items, and results come in the order of the items."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def parallel_map(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Generator[Any, None, None]:
-    """function(item) of each item, begun in their order, at most limit at once. Results come in that order, too.
+    """Yields function(item) for each item, in their order. Items start in that order too, at most limit at once.
 
-    Raises what the first item to fail raises, first in that order. What ends this early (that, cancelling the task,
-    Ctrl-C, closing the iterator) cancels what is under way, waits until that has ended, and begins nothing more.
+    Raises the error of the first item, in that order, that fails. An early end (an error, a cancelled task, Ctrl-C,
+    closing the iterator) cancels the items under way, waits for their end, and starts no further item.
     """
     tasks = scheduler()
     waiting = deque((item, AsyncPromise()) for item in items)
     promised = [promise for _, promise in waiting]
 
     def work() -> None:
-        # what calls the program here is a builtin
+        # the program is called by a builtin here
         tasks.current().callback = Callbacks(is_inline=True, has_begun=True)
         while waiting:
             item, promise = waiting.popleft()
@@ -42,7 +42,7 @@ def parallel_map(function: Callable[[Any], Any], items: Sequence[Any], limit: in
         waiting.clear()
         for worker in workers:
             tasks.cancel(worker)
-        for worker in workers:  # perhaps nobody runs the scheduler any more when this has ended
+        for worker in workers:  # the scheduler may stop running after this
             if worker.open:
                 waiter = tasks.waiter()
                 worker.watchers.append(waiter.wake)

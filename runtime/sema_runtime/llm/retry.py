@@ -1,4 +1,4 @@
-"""Trying again: up to 3 times on 429, status 500 and above and network errors; waits as the server says, or random."""
+"""Retries: up to 3 on 429, status 500 and above, and network errors. The wait is the server's, or random."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_EXPONENT = 6
 
 
 def wait_ms(attempt: int, hint_ms: int | None, uniform: Callable[[float, float], float] = random.uniform) -> float:
-    """How long to wait behind attempt (0 is the first call). hint_ms: what the server asked for."""
+    """Returns the wait after an attempt (0 is the first call). hint_ms: what the server asked for."""
     if hint_ms is not None:
         return min(hint_ms, MAX_WAIT_MS)
     return uniform(0, min(FIRST_WAIT_MS * 2 ** min(attempt, MAX_EXPONENT), MAX_WAIT_MS))
@@ -28,7 +28,7 @@ def wait_ms(attempt: int, hint_ms: int | None, uniform: Callable[[float, float],
 def with_retries(
     call: Callable[[], T], on_wait: Callable[[float], None], sleep: Callable[[float], None] | None = None
 ) -> T:
-    """The result of call, tried again as above. on_wait: gets each wait, in milliseconds, before it begins. sleep:
+    """Returns the result of call, with retries. on_wait: gets each wait, in milliseconds, before it begins. sleep:
     takes milliseconds; default: only the current task sleeps."""
     try:
         return call()
@@ -41,7 +41,7 @@ def with_retries(
 def _again(
     call: Callable[[], T], first: ProviderError, on_wait: Callable[[float], None], sleep: Callable[[float], None] | None
 ) -> T:
-    """The attempts behind a first one that failed; tenacity is loaded only here."""
+    """Makes the attempts after a failed first one; tenacity is loaded only here."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
     from sema_runtime import tasks
@@ -74,4 +74,4 @@ def _again(
     try:
         return retrying(attempt)
     except ProviderError as error:
-        raise error.with_traceback(None) from error.__cause__  # the frames of this machinery would hide the program's
+        raise error.with_traceback(None) from error.__cause__  # frames of tenacity would hide the program's

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def complete(provider: Provider, request: Request) -> Reply:
-    """Calls the provider's function. What it throws becomes `API error: 0 - <text>`, which is not retried."""
+    """Returns the reply of the provider's function. What that throws becomes `API error: 0 - <text>`, which is not
+    retried."""
     value = called(provider.function, _request_map(request))
     if isinstance(value, str):
         return Reply(value, request.model, stop_reason="end_turn")
@@ -27,8 +28,8 @@ def complete(provider: Provider, request: Request) -> Reply:
 
 
 def called(function: Any, request: Map) -> Any:
-    """What a provider's function returns for a request. Raises ProviderError for what it throws, and PolicyDenied for
-    what it was not allowed to ask itself."""
+    """Returns what a provider's function returns for a request. Raises ProviderError for what it throws, PolicyDenied
+    for a nested call that was not allowed."""
     try:
         return function(request)
     except Exception as error:
@@ -38,7 +39,7 @@ def called(function: Any, request: Map) -> Any:
 
 
 def _place(error: BaseException) -> str | None:
-    """Where the provider's function failed, and what can be done about that."""
+    """Returns where the provider's function failed, and the hint of its error."""
     from sema_runtime.conditions.describe import describe
 
     shown = describe(error)
@@ -50,7 +51,7 @@ def _place(error: BaseException) -> str | None:
 
 
 def _request_map(request: Request) -> Map:
-    """Optional keys are left out when they are not set; images are dropped."""
+    """Returns the request as a map. Unset optional keys are left out; images are dropped."""
     entries: dict[Any, Any] = {
         keyword("model"): request.model,
         keyword("messages"): List([_message_map(message) for message in request.messages]),
@@ -87,7 +88,7 @@ def _reply(value: Any, request: Request) -> Reply:
 
 
 def usage_of(usage: Any) -> Usage:
-    """The counts in a :usage map; 0 for what isn't there."""
+    """Returns the counts in a :usage map; 0 for absent ones."""
     if not is_map(usage):
         return Usage()
     names = ("prompt-tokens", "completion-tokens", "cache-read-tokens", "cache-creation-tokens")
