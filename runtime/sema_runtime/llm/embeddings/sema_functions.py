@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes], Usage, str]:
-    """(one embedding for each text, tokens, model). Raises ProviderError for what the function throws, and for what it
-    returns when that is neither a list of embeddings nor a map with :embeddings."""
+    """Returns one embedding for each text, the tokens, and the model. Raises ProviderError for what the function
+    throws, and for a result that is neither a list of embeddings nor a map with :embeddings."""
     value = called(embedder.function, Map({keyword("texts"): List(texts), keyword("model"): model}))
     usage, name, embeddings = Usage(), model, value
     if is_map(value):
@@ -38,7 +38,8 @@ def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes]
 def rank(
     ranker: Ranker, query: str, documents: list[str], model: str, top: int | None
 ) -> tuple[list[tuple[int, float]], Usage]:
-    """(index and score of documents in the order of the reply, tokens). Raises ProviderError as `embed`."""
+    """Returns (index, score) of documents in the order of the reply, and the tokens. Raises ProviderError as
+    `embed`."""
     request: dict[Any, Any] = {
         keyword("query"): query,
         keyword("documents"): List(documents),
@@ -56,7 +57,7 @@ def rank(
 
 
 def _is_embedding(value: Any) -> bool:
-    """Whether it is a single embedding, for a single text."""
+    """Whether a value is one embedding, not a list of them."""
     if isinstance(value, bytes | bytearray):
         return True
     return is_sequence(value) and len(value) > 0 and all(isinstance(number, int | float) for number in value)

@@ -1,8 +1,8 @@
 """The file of a vector store: JSON over several lines, `{"documents": [{"embedding": base64, "id", "metadata"}],
 "version": 1}`, the same as the reference's.
 
-Metadata is Sema data: a keyword is written as a string that begins with a colon, and every such string comes back as a
-keyword; keys of maps come back as keywords, vectors as lists; what JSON hasn't is written as it prints.
+Metadata is Sema data. A keyword is written as a string that begins with a colon, and every such string is read as a
+keyword; keys of maps are read as keywords, vectors as lists; values without JSON form are written as they print.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Entry = tuple[Document, "Any"]  # with its metadata as JSON data
 
 
 def entries(documents: Iterable[Document]) -> list[Entry]:
-    """What is to be written. Raises RecursionError for metadata that is nested too deeply."""
+    """Returns the entries to write. Raises RecursionError for metadata that is nested too deeply."""
     return [(document, to_json(document.metadata, marked=True)) for document in documents]
 
 
 def pieces(file_entries: list[Entry]) -> Iterator[bytes]:
-    """The file's contents, a document at a time. Raises UnicodeEncodeError for a lone surrogate."""
+    """Yields the file's contents, a document at a time. Raises UnicodeEncodeError for a lone surrogate."""
     separator = '{\n  "documents": ['
     for document, metadata in file_entries:
         value = {"embedding": b64encode(document.embedding).decode(), "id": document.id, "metadata": metadata}
@@ -49,7 +49,7 @@ def pieces(file_entries: list[Entry]) -> Iterator[bytes]:
 
 
 def read(data: bytes) -> list[Document]:
-    """Raises ValueError with what is wrong with the file."""
+    """Returns the documents of a file. Raises ValueError with what is wrong with it."""
     try:
         value = loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
@@ -88,7 +88,7 @@ def _document(place: int, value: Any) -> Document:
 
 
 def restored(value: Any) -> Any:
-    """JSON data as metadata."""
+    """Returns the metadata that JSON data stands for."""
     if isinstance(value, str):
         return keyword(value[1:]) if value.startswith(":") else value
     if isinstance(value, list):

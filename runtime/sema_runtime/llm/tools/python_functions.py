@@ -1,4 +1,4 @@
-"""Tools made of Python functions: the signature and the docstring are the schema."""
+"""Tools from Python functions: the signature and the docstring are the schema."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Parameter(NamedTuple):
 
 
 class PythonTool(Tool):
-    """A tool whose handler is a Python function, plain or async. It can be called as the function can.
+    """A tool whose handler is a Python function, plain or async. It can be called like the function.
 
-    thread: whether the function is called in a thread, because it blocks.
+    thread: whether to call the function in a thread, because it blocks.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PythonTool(Tool):
         return self.handler(*args, **named)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """A decorated method, of an instance."""
+        """Binds a decorated method to its instance."""
         if instance is None or not self.unbound:
             return self
         method = self.handler.__get__(instance, owner)
@@ -77,7 +77,7 @@ class PythonTool(Tool):
 
     @cached_property
     def _model(self) -> Any:
-        """The pydantic model of the arguments. Its own names for them don't matter: `a0`, `a1`; the aliases do."""
+        """The pydantic model of the arguments. Its fields are `a0`, `a1`, ...; their aliases are the names."""
         from pydantic import Field, create_model
         from pydantic.errors import PydanticUserError
 
@@ -112,7 +112,7 @@ class PythonTool(Tool):
 
     @property
     def parameters(self) -> Any:
-        """The parameters as a map of specs, as those of `deftool`."""
+        """The parameters as a map of specs, as in `deftool`."""
         schema = self._json_schema
         return to_sema(
             {
@@ -142,7 +142,7 @@ class PythonTool(Tool):
         return awaited(self.handler(**named))
 
     def text_of(self, result: Any) -> str:
-        """Strings as they are, anything else as JSON; what JSON has no word for as `str` shows it."""
+        """Returns strings unchanged, other values as JSON; values without JSON form as `str` shows them."""
         if isinstance(result, str):
             return result
         from pydantic_core import to_json as json_of
@@ -154,7 +154,8 @@ class PythonTool(Tool):
 
 
 def python_tool(function: Any, name: str | None = None, description: str | None = None, thread: bool = False) -> Tool:
-    """The tool of a Python function; a tool is given back. Raises SemaError for signatures that can't be one."""
+    """Returns the tool of a Python function; a tool is returned unchanged. Raises SemaError for unsuitable
+    signatures."""
     return function if isinstance(function, Tool) else PythonTool(function, name, description, thread)
 
 
@@ -162,21 +163,21 @@ def python_tool(function: Any, name: str | None = None, description: str | None 
 
 
 def _inner_function(function: Any) -> Any:
-    """The function of a partial; anything else as it is."""
+    """Returns the function of a partial; anything else unchanged."""
     while isinstance(function, partial):
         function = function.func
     return function
 
 
 def _docstring(function: Any) -> str | None:
-    """That of a function or, for an object that can be called, of its `__call__`, else of its class."""
+    """Returns the docstring of a function or, for a callable object, of its `__call__` or class."""
     if inspect.isroutine(function):
         return inspect.getdoc(function)
     return inspect.getdoc(type(function).__call__) or inspect.getdoc(function)
 
 
 def _bound_names(function: Any) -> set[str]:
-    """The parameters that partials give values to: they are not the model's, and must not be shown to it."""
+    """Returns the parameters that partials set; the model must not see them."""
     names: set[str] = set()
     while isinstance(function, partial):
         names |= function.keywords.keys()
@@ -195,7 +196,7 @@ def _is_unbound_method(function: Any) -> bool:
 
 
 def signature_of(function: Any, name: str) -> inspect.Signature:
-    """The signature, checked to be one that a model can fill. Raises SemaError."""
+    """Returns the signature. Raises SemaError unless a model can fill it."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -229,7 +230,7 @@ def _check_parameter(parameter: inspect.Parameter, name: str) -> None:
 
 
 def _resolved(function: Any, signature: inspect.Signature, name: str) -> list[Parameter]:
-    """The parameters with the annotations that are texts evaluated."""
+    """Returns the parameters; annotations that are texts are evaluated."""
     target = _inner_function(function)
     if not inspect.isroutine(target):
         target = type(target).__call__
@@ -244,7 +245,7 @@ def _resolved(function: Any, signature: inspect.Signature, name: str) -> list[Pa
 
 
 def _without_text(annotation: Any) -> tuple[Any, str | None]:
-    """(type, description) of `Annotated[type, "description"]`; other metadata stay."""
+    """Returns type and description of `Annotated[type, "description"]`; other metadata stay in the type."""
     if get_origin(annotation) is not Annotated:
         return annotation, None
     kind, *metadata = get_args(annotation)
@@ -255,7 +256,7 @@ def _without_text(annotation: Any) -> tuple[Any, str | None]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for: values of Sema as they are sent to models, anything else as `str` shows it."""
+    """Returns a value without JSON form as text: Sema values as models get them, others as `str` shows them."""
     plain = to_json(value)
     return str(value) if isinstance(plain, str) and not isinstance(value, Keyword | Symbol) else plain
 
@@ -264,7 +265,7 @@ def _plain(value: Any) -> Any:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """An argument that is None when it is left out needs no null in its type."""
+    """Returns the schema of an argument whose default is None, without null in its type."""
     choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
     rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
     if "anyOf" not in schema:
@@ -273,7 +274,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spec(schema: dict[str, Any], required: bool) -> dict[str, Any]:
-    """A property as the spec of a parameter: {:type :description :enum :default :optional}."""
+    """Returns the spec of a parameter from its property: {:type :description :enum :default :optional}."""
     spec: dict[str, Any] = {key: schema[key] for key in ("description", "enum", "default") if key in schema}
     if isinstance(schema.get("type"), str):
         spec["type"] = keyword(schema["type"])

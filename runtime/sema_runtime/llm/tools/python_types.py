@@ -1,4 +1,4 @@
-"""Python types as schemas: what models are told of them, and values made of what they send. The work is pydantic's."""
+"""Python types as schemas for models, and instances from their answers; pydantic does the work."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class TypeSchema:
         return json_schema(self.adapter, shown(self.kind))
 
     def described(self) -> str:
-        """The text that models are shown."""
+        """Returns the schema as text for models."""
         return "JSON Schema: " + compact(self.json_schema())
 
     def problems(self, value: Any) -> list[str]:
-        """What is wrong with an answer, as data of Sema; nothing when `made` will work."""
+        """Returns what is wrong with an answer, which is Sema data; nothing if `made` accepts it."""
         from pydantic import ValidationError
 
         try:
@@ -38,12 +38,12 @@ class TypeSchema:
         return []
 
     def made(self, value: Any) -> Any:
-        """An instance of the type. Raises pydantic's ValidationError."""
+        """Returns an instance of the type. Raises pydantic's ValidationError."""
         return self.adapter.validate_python(to_json(value))
 
 
 def adapter_of(kind: Any) -> Any:
-    """pydantic's TypeAdapter. Raises SemaError for types that it can't handle."""
+    """Returns pydantic's TypeAdapter. Raises SemaError for types that it can't handle."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
@@ -54,7 +54,7 @@ def adapter_of(kind: Any) -> Any:
 
 
 def shown(kind: Any) -> str:
-    """A type as users write it."""
+    """Returns a type as users write it."""
     return kind.__name__ if isinstance(kind, type) and get_origin(kind) is None else str(kind)
 
 
@@ -63,7 +63,7 @@ def first_sentence(error: Exception) -> str:
 
 
 def problems_of(error: Any) -> list[str]:
-    """The texts of a ValidationError: `address.zip: Field required`. At most MAX_PROBLEMS."""
+    """Returns the texts of a ValidationError, such as `address.zip: Field required`; at most MAX_PROBLEMS."""
     problems = []
     for problem in error.errors(include_url=False, include_input=False, include_context=False)[:MAX_PROBLEMS]:
         place = ".".join(map(str, problem["loc"]))
@@ -75,7 +75,7 @@ def problems_of(error: Any) -> list[str]:
 
 
 def modern(kind: Any) -> Any:
-    """The type with `TypedDict` as typing_extensions has it, which is what pydantic wants before Python 3.12."""
+    """Returns the type with typing_extensions' `TypedDict`, which pydantic requires before Python 3.12."""
     if sys.version_info >= (3, 12):
         return kind
     if is_typeddict(kind):
@@ -112,11 +112,11 @@ def _with_arguments(kind: Any, arguments: tuple[Any, ...]) -> Any:
     return kind.copy_with(arguments) if hasattr(kind, "copy_with") else get_origin(kind)[arguments]
 
 
-# JSON Schema as providers like it
+# JSON Schema for providers
 
 
 def simplified(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without titles; references are replaced by what they name, except where a type contains itself."""
+    """Returns the schema without titles; references are resolved, except in recursive types."""
     definitions = schema.get("$defs", {})
     simple: dict[str, Any] = _simplified(schema, definitions, ())
     kept = {name: definition for name, definition in definitions.items() if f'"#/$defs/{name}"' in compact(simple)}
@@ -150,9 +150,9 @@ def _simplified(value: Any, definitions: dict[str, Any], inside: tuple[str, ...]
 
 
 def json_schema(adapter: Any, what: str) -> dict[str, Any]:
-    """The JSON Schema of a TypeAdapter. Defaults that JSON can't hold are left out without a warning.
+    """Returns the JSON Schema of a TypeAdapter. Defaults without JSON form are silently left out.
 
-    what: its name in the SemaError that is raised for types that JSON Schema can't express.
+    what: its name in the SemaError for types that JSON Schema can't express.
     """
     from pydantic.errors import PydanticInvalidForJsonSchema
 
