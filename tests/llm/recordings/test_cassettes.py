@@ -23,7 +23,7 @@ from sema_runtime.llm import providers
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.recordings import cassette
 from sema_runtime.llm.recordings.cassette import Cassette
-from sema_runtime.llm.recordings.cassette_file import Tape, Unreadable, blank, line_of, read_line
+from sema_runtime.llm.recordings.cassette_file import CassetteFile, Unreadable, blank, line_of, read_line
 from sema_runtime.support import secrets
 from sema_runtime.support.compact_json import dumps
 from sema_runtime.values.errors import IoError, LlmError, SemaError
@@ -273,7 +273,9 @@ def test_a_miss_says_what_to_do(tmp_path: Path) -> None:
     )
     assert error.hint == f"there is no file {tape} yet: run once in :auto mode, which records"
     tape.write_text(line("b"))
-    assert miss(tape).hint == (f"the tape is {tape} with 1 entry; a key covers model, temperature, system and messages")
+    assert miss(tape).hint == (
+        f"the cassette is {tape} with 1 entry; a key covers model, temperature, system and messages"
+    )
 
 
 DAMAGED = {
@@ -341,7 +343,7 @@ def test_what_is_no_tape_is_not_written_to(mode: str, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for path in (picture, program):
         before = path.read_bytes()
-        with pytest.raises(IoError, match="this is no tape: none of its lines is an entry"):
+        with pytest.raises(IoError, match="this is no cassette: none of its lines is an entry"):
             Cassette(str(path), mode)
         assert path.read_bytes() == before
     with pytest.raises(IoError, match="Is a directory"):
@@ -409,8 +411,8 @@ def test_record_mode_says_at_once_that_it_can_not_write(tmp_path: Path, monkeypa
 
 APPEND = """
 import sys
-from sema_runtime.llm.recordings.cassette_file import Tape, blank
-tape, name, count, size = Tape(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+from sema_runtime.llm.recordings.cassette_file import CassetteFile, blank
+tape, name, count, size = CassetteFile(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 sys.stdin.readline()
 for n in range(count):
     tape.append({**blank("complete", f"{name}-{n}"), "content": name * size, "model": "m"})
@@ -425,7 +427,7 @@ def test_ten_processes_append_while_others_read(tmp_path: Path) -> None:
     odd: list[str] = []
 
     def read() -> None:
-        tape = Tape(str(path))
+        tape = CassetteFile(str(path))
         while not stopped.is_set():
             found = tape.entry("w3-39")
             if found is not None and found["content"] != "w3" * 3000:
@@ -439,7 +441,7 @@ def test_ten_processes_append_while_others_read(tmp_path: Path) -> None:
     stopped.set()
     reader.join()
     assert not odd
-    tape = Tape(str(path))
+    tape = CassetteFile(str(path))
     found = tape.census()
     assert (found.entries, found.damaged) == (400, [])
     assert all(tape.entry(f"w{n}-{i}") is not None for n in range(10) for i in range(40))
@@ -481,7 +483,7 @@ def test_a_writer_that_is_killed_costs_one_line(tmp_path: Path) -> None:
         for stream in (writer.stdin, writer.stdout, writer.stderr):
             assert stream is not None
             stream.close()
-    tape = Tape(str(path))
+    tape = CassetteFile(str(path))
     tape.append(entry("after"))
     found = tape.census()
     assert len(found.damaged) <= 3
@@ -493,7 +495,7 @@ def test_a_writer_that_is_killed_costs_one_line(tmp_path: Path) -> None:
 def test_a_cut_line_at_the_end_is_set_apart(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(line("a") + line("b")[:-20])
-    tape = Tape(str(path))
+    tape = CassetteFile(str(path))
     assert tape.entry(key("b")) is None
     tape.append(entry("c"))
     assert path.read_text() == line("a") + line("b")[:-20] + "\n" + line("c")
@@ -504,8 +506,8 @@ def test_a_cut_line_at_the_end_is_set_apart(tmp_path: Path) -> None:
 def test_what_another_process_records_is_replayed_at_once(tmp_path: Path) -> None:
     tape = tmp_path / "t.jsonl"
     other = start(
-        "import sys; from sema_runtime.llm.recordings.cassette_file import Tape; import json;"
-        "sys.stdin.readline(); Tape(sys.argv[1]).append(json.loads(sys.argv[2])); print('done')",
+        "import sys; from sema_runtime.llm.recordings.cassette_file import CassetteFile; import json;"
+        "sys.stdin.readline(); CassetteFile(sys.argv[1]).append(json.loads(sys.argv[2])); print('done')",
         tape,
         json.dumps(entry("a", "theirs")),
     )
@@ -535,7 +537,7 @@ def test_what_another_process_records_is_replayed_at_once(tmp_path: Path) -> Non
 def test_a_tape_that_is_edited_while_it_is_open(change: Callable[[Path], None], tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(line("a") + line("b", "old"))
-    tape = Tape(str(path))
+    tape = CassetteFile(str(path))
     assert tape.entry(key("b")) == entry("b", "old")
     change(path)
     assert tape.entry(key("b")) == entry("b", "new")
@@ -561,7 +563,7 @@ def test_a_line_that_is_too_long_is_damaged(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("sema_runtime.llm.recordings.cassette_file.LONGEST_LINE", 1000)
     path = tmp_path / "t.jsonl"
     path.write_text(line("a", "x" * 5000) + line("b"))
-    tape = Tape(str(path))
+    tape = CassetteFile(str(path))
     assert tape.entry(key("a")) is None
     assert tape.entry(key("b")) is not None
 
