@@ -18,11 +18,12 @@ import pytest
 from llm_support import COUNTING, Answer, chat_reply, counted, run, serving
 from llm_support import llm as llm
 
-from sema_runtime.llm import providers, secrets
+from sema_runtime.llm import providers
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
 from sema_runtime.llm.recordings import cassette
 from sema_runtime.llm.recordings.cassette import Cassette
 from sema_runtime.llm.recordings.cassette_file import Tape, Unreadable, blank, line_of, read_line
+from sema_runtime.support import secrets
 from sema_runtime.support.compact_json import dumps
 from sema_runtime.values.errors import IoError, LlmError, SemaError
 from sema_runtime.values.printer import to_text

@@ -63,7 +63,7 @@ def test_shared_parts_are_compared_once() -> None:
 
 
 def test_python_lists_that_hold_themselves_compare() -> None:
-    from sema_runtime.values.deep_equality import equal_deep
+    from sema_runtime.values.equality import equal_deep
 
     one: list[object] = [1]
     other: list[object] = [1]

@@ -16,6 +16,7 @@ from outcomes import outcome
 
 from sema_runtime import capabilities
 from sema_runtime.lib.data import kv_store
+from sema_runtime.support import key_value_file
 from sema_runtime.tasks import scheduler
 from sema_runtime.values.printer import to_text
 from semac.session import Session
@@ -166,7 +167,7 @@ def test_a_write_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     run(opened('(kv/set "s" "a" 1)'))
-    monkeypatch.setattr(kv_store, "MAX_BYTES", 40)
+    monkeypatch.setattr(key_value_file, "MAX_BYTES", 40)
     long = "x" * 50
     assert outcome(f'(kv/set "s" "b" "{long}")') == (
         "! kv/set: value for key 'b' on kv store 's' is 52 bytes, over the 40-byte kv store limit"
@@ -175,7 +176,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome('(kv/set "s" "c" "0123456789")') == (
         "! kv/set: store s.json is 54 bytes, over the 40-byte kv store limit"
     )
-    monkeypatch.setattr(kv_store, "MAX_ITEMS", 2)
+    monkeypatch.setattr(key_value_file, "MAX_ITEMS", 2)
     assert outcome('(kv/set "s" "c" 1)') == (
         "! kv/set: kv store 's.json' already holds 2 items, at the 2-item kv store limit"
     )

@@ -654,6 +654,7 @@ def test_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     capabilities.restrict(["network"], [str(inside)])
+    telemetry.tracer()  # as the command line does
     with pytest.raises(PermissionDenied):
         run(f"(otel/configure {{:file {json.dumps(str(tmp_path / 'out.jsonl'))}}})")
     with pytest.raises(PermissionDenied):

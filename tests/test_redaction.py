@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.conditions.describe import condition_map
-from sema_runtime.support.redaction import REDACTED, hidden, shown_url
+from sema_runtime.support.redaction import hidden, shown_url
+from sema_runtime.support.secrets import REDACTED
 from sema_runtime.values.printer import to_text
 from semac.session import Session
 

@@ -12,6 +12,7 @@ from outcomes import outcome
 from sema_runtime import capabilities
 from sema_runtime.lib.text import regex
 from sema_runtime.support.regex import linear as regex_linear
+from sema_runtime.support.regex.compiled import Compiled
 from sema_runtime.support.regex.linear import Linear
 
 PATTERNS = [
@@ -138,7 +139,7 @@ def test_groups_after_rounds_that_match_nothing(pattern: str, text: str, expecte
 @pytest.fixture
 def no_backtracking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every pattern goes to the linear engine."""
-    monkeypatch.setattr(regex.Compiled, "is_safe", lambda self, text: False)
+    monkeypatch.setattr(Compiled, "is_safe", lambda self, text: False)
     yield
 
 
@@ -171,7 +172,7 @@ def test_both_engines_agree_on_random_patterns() -> None:
         parts = [source.choice(atoms) + source.choice(("", "", "", "*", "+?", "?", "{2}", "{1,2}")) for _ in range(4)]
         pattern = "|".join(["".join(parts[:3]), parts[3]][: source.randrange(1, 3)])
         text = "".join(source.choice("aaabbc é\n") for _ in range(8))
-        compiled = regex.Compiled(pattern, text.isascii())
+        compiled = Compiled(pattern, text.isascii())
         found, expected = (
             Linear(compiled.tree, compiled.groups, compiled.flags).search(text),
             compiled.regex.search(text),
@@ -203,7 +204,7 @@ def test_patterns_that_double_the_work_with_each_character(pattern: str) -> None
 
 def test_two_loops_that_share_a_long_run() -> None:
     trim = r"^(.*?)\s*(\S*)\s*$"
-    compiled = regex.Compiled(trim, True)
+    compiled = Compiled(trim, True)
     assert compiled.is_safe("a  b")
     assert not compiled.is_safe("a" * 5000)
     assert regex.regex_match(trim, "x" * 5000 + " y \n") is not None
@@ -224,12 +225,12 @@ ORDINARY = [
 
 @pytest.mark.parametrize("pattern", ORDINARY)
 def test_ordinary_patterns_stay_with_re(pattern: str) -> None:
-    assert regex.Compiled(pattern, True).is_safe("user7@mail.example.com GET /path?x=1  200\n" * 500)
+    assert Compiled(pattern, True).is_safe("user7@mail.example.com GET /path?x=1  200\n" * 500)
 
 
 def test_texts_of_several_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex_linear, "WINDOW", 16)
-    compiled = regex.Compiled(r"\b(\w+?)(\d*)\b", True)
+    compiled = Compiled(r"\b(\w+?)(\d*)\b", True)
     for length in range(30, 50):
         text = ("ab12 x-y7 " * 5)[:length]
         found = Linear(compiled.tree, compiled.groups, compiled.flags).matches(text)
@@ -240,7 +241,7 @@ def test_the_sets_are_forgotten_when_there_are_too_many(monkeypatch: pytest.Monk
     monkeypatch.setattr(regex_linear, "MOST_SETS", 50)
     source = random.Random(3)
     text = "".join(source.choice("ab") for _ in range(3000))
-    compiled = regex.Compiled("a(?:a|b){12}b(a|b)*", True)
+    compiled = Compiled("a(?:a|b){12}b(a|b)*", True)
     machine = Linear(compiled.tree, compiled.groups, compiled.flags)
     found, expected = machine.search(text), re.search("a(?:a|b){12}b(a|b)*", text)
     assert found is not None and expected is not None and found.start() == expected.start()
@@ -248,7 +249,7 @@ def test_the_sets_are_forgotten_when_there_are_too_many(monkeypatch: pytest.Monk
 
 
 def test_untrusted_programs_get_the_linear_engine_for_long_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = regex.Compiled(r"\w+@", True)
+    compiled = Compiled(r"\w+@", True)
     assert compiled.is_safe("a" * 100_000)
     monkeypatch.setattr(capabilities, "denied", {"network"})
     assert compiled.is_safe("a" * 100)

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from sema_runtime.lib.data import json as lib_json
 from sema_runtime.lib.data.json import json_encode
 from sema_runtime.lib.network.http_responses import http_ok, http_text
 from sema_runtime.lib.network.http_routes import http_router
+from sema_runtime.support import json as support_json
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
@@ -30,13 +30,13 @@ LONG = json.dumps([1] * 100_000).encode()
 def parsed_in(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The threads in which JSON was parsed, in order."""
     threads: list[int] = []
-    real = lib_json.json_decode
+    real = support_json.decode
 
     def decode(text: Any) -> Any:
         threads.append(threading.get_ident())
         return real(text)
 
-    monkeypatch.setattr(lib_json, "json_decode", decode)
+    monkeypatch.setattr(support_json, "decode", decode)
     return threads
 
 
@@ -70,13 +70,13 @@ def test_a_long_body_is_parsed_in_another_thread(parsed_in: list[int]) -> None:
 def test_others_are_served_while_a_body_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser waits for something that only another request brings."""
     brought = threading.Event()
-    real = lib_json.json_decode
+    real = support_json.decode
 
     def decode(text: Any) -> Any:
         assert brought.wait(10)
         return real(text)
 
-    monkeypatch.setattr(lib_json, "json_decode", decode)
+    monkeypatch.setattr(support_json, "decode", decode)
 
     def bring(_: Any) -> Any:
         brought.set()

@@ -135,7 +135,7 @@ def _module(shown: str, path: str, base: str | None) -> ModuleType:
     try:
         module: ModuleType = _compiler("imports.finder", "import").import_file(path, base if known else None)
     except OSError as error:
-        from sema_runtime.lib.files.files import reason
+        from sema_runtime.support.file_access import reason
 
         raise IoError(f"import {shown}: {reason(error)}") from None
     _imported[module.__name__] = module
@@ -241,7 +241,7 @@ def _allow(what: str, path: str) -> None:
 
 
 def _text(what: str, shown: str, path: str) -> str:
-    from sema_runtime.lib.files.files import reason
+    from sema_runtime.support.file_access import reason
 
     try:
         data: bytes = _compiler("imports.finder", what).read(path)

@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 def findings(path: str) -> tuple[int, list[Finding]]:
     """(number of entries that can be read, everything that is wrong with a tape). Raises OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
-    from sema_runtime.llm.secrets import known
+    from sema_runtime.support.secrets import known
 
     entries, problems = 0, []
     first: dict[str, int] = {}

@@ -33,7 +33,7 @@ def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def set_up(options: dict[str, Any]) -> str | None:
     """Applies the sandbox and the settings for LLM calls to this process; the problem, if there is one."""
     if any(options[option] is not None for option in ("sandbox", "allowed_paths", "allow")):
-        from sema_runtime import capabilities
+        from sema_runtime import capabilities, telemetry
 
         try:
             denied = capabilities.parse_mode(options["sandbox"] or "none")
@@ -43,6 +43,7 @@ def set_up(options: dict[str, Any]) -> str | None:
         paths = options["allowed_paths"]
         directories = None if paths is None else [path for path in paths.split(",") if path]
         capabilities.restrict(denied, directories, allowed)
+        telemetry.tracer()  # traces go where the environment says now, not where the program makes it say later
     for option in LLM_OPTIONS:
         if options[option] is not None:
             os.environ[f"SEMA_{option.upper()}"] = options[option]

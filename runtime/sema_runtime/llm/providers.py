@@ -7,12 +7,13 @@ line's `--no-llm`) leaves it empty.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sema_runtime.llm.embeddings import providers as embedding
 from sema_runtime.llm.embeddings.providers import Embedder, Ranker
+from sema_runtime.support import secrets
 from sema_runtime.values.errors import LlmError
 
 NO_PROVIDER = "no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"
@@ -170,6 +171,17 @@ def registry() -> Registry:
             auto_configure(fresh, os.environ)
         _registry = fresh
     return _registry
+
+
+def _keys() -> Iterator[str]:
+    """The keys of the providers that are registered by now; asking doesn't configure them."""
+    for provider in () if _registry is None else _registry.providers.values():
+        yield provider.api_key
+        for part in (provider.embedder, provider.ranker):
+            yield getattr(part, "api_key", "")
+
+
+secrets.key_sources["providers"] = _keys
 
 
 def reset() -> None:

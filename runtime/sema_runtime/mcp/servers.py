@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from sema_runtime.llm import secrets
 from sema_runtime.llm.recordings import cassette
 from sema_runtime.mcp.client import Connection, Program, Remote
 from sema_runtime.mcp.official import Given, OfficialConnection
 from sema_runtime.mcp.protocol import Failure
-from sema_runtime.support import compact_json
+from sema_runtime.support import compact_json, secrets
 from sema_runtime.tasks import suspend
 
 TYPE_CHECKING = False

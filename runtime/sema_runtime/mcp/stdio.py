@@ -13,9 +13,9 @@ import signal
 import time
 from contextlib import suppress
 
-from sema_runtime.llm.secrets import redacted
 from sema_runtime.mcp.protocol import MAX_BYTES, Failure, encoded
 from sema_runtime.support import terminal_state as term_state
+from sema_runtime.support.secrets import redacted
 from sema_runtime.tasks import children
 
 TYPE_CHECKING = False

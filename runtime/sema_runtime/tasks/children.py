@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from time import monotonic
 
-from sema_runtime.lib.files.files import checked
+from sema_runtime.support.file_access import checked
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.tasks import NAP
 from sema_runtime.values.atoms import Keyword, keyword

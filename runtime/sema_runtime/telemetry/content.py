@@ -67,7 +67,7 @@ def arguments(call: ToolCall) -> str:
 
 def clean(given: str) -> str:
     """A text without the keys this process knows of."""
-    from sema_runtime.llm.secrets import known, redacted
+    from sema_runtime.support.secrets import known, redacted
 
     return redacted(given, known())
 
@@ -78,7 +78,7 @@ def _dumped(value: Any) -> str:
 
 def exchange(tracer: Tracer, span: Span, request: Request, reply: Reply | None) -> None:
     """What was sent and what came back."""
-    from sema_runtime.llm.secrets import known, redacted
+    from sema_runtime.support.secrets import known, redacted
 
     secrets = known()
     asked = redacted(messages_json(request.messages), secrets)

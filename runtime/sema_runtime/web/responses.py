@@ -3,7 +3,7 @@ stream of events or a WebSocket. web/app.py sends them."""
 
 from __future__ import annotations
 
-from sema_runtime.lib.data.json import json_encode
+from sema_runtime.support.json import encode
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
@@ -35,7 +35,7 @@ def json_response(status: int, value: Any) -> Map:
 def json_text(value: Any) -> str:
     """The JSON text of any value: what JSON has no form for is printed, NaN and infinities are null."""
     try:
-        return json_encode(value)
+        return encode(value)
     except SemaError:
         import json
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.mutable import MutableArray
-from sema_runtime.values.sequences import elements, foreign_items, foreign_size, seq, size, used_as_value, whole
+from sema_runtime.values.sequences import elements, foreign_items, foreign_size, seq, size, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

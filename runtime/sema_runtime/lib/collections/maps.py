@@ -5,33 +5,21 @@ from __future__ import annotations
 from _collections_abc import Mapping
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.lib.collections.lists import assoc_entry
-from sema_runtime.values.errors import ArityError, SemaError, type_error
+from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import KEYS, check_key
 from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
-from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq, used_as_value
+from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.values.atoms import Keyword
 
 ASSOC = "assoc: expected a map as the first argument, then key/value pairs"
 ASSOC_ARGUMENTS = "assoc: requires (key alist) or (map key val ...)"
-
-
-def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
-    """(:key map): what the map has under key, or nil. Takes exactly one map."""
-    if len(args) != 1:
-        error = ArityError(key.name, "1", len(args))
-        error.hint = f"a keyword takes one map: (:{key.name} m); with a default: (get m :{key.name} default)"
-        raise error
-    (found,) = args
-    if type(found) is Map or type(found) is HashMap:
-        return found.d.get(key)
-    return foreign_lookup(found, key) if isinstance(found, Mapping) else mapping(found).lookup(key)
 
 
 @builtin("hash-map", "map/new", returns="map", pure=True)

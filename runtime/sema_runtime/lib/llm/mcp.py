@@ -87,8 +87,8 @@ def _given(options: Map) -> Given:
 
 def _program(options: Map) -> Program:
     from sema_runtime.lib.network.http_client import options_map
-    from sema_runtime.llm.secrets import SHORTEST
     from sema_runtime.mcp.client import Program
+    from sema_runtime.support.secrets import SHORTEST
     from sema_runtime.tasks.children import Settings
 
     settings = Settings("mcp/connect", options)

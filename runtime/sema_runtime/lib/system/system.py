@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.file_access import readable_name, reason
-from sema_runtime.support.home import sema_home
+from sema_runtime.support.home import sema_home, settings_directory
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import Keyword, keyword
@@ -121,9 +121,7 @@ def sys_config_dir() -> str:
 
     (path/absolute? (sys/config-dir)) => #t
     """
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Application Support")
-    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return settings_directory()
 
 
 # Machine and user

@@ -13,9 +13,9 @@ from math import ceil
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.terminal import console
+from sema_runtime.lib.terminal.control_sequences import emit
 from sema_runtime.lib.terminal.key_events import bytes_to_paste_end, decode, event_size, in_paste
 from sema_runtime.lib.terminal.raw import raw_mode, terminal
-from sema_runtime.support.terminal_state import emit
 from sema_runtime.tasks.inputs import Input, is_readable, standard_input, until_readable
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error

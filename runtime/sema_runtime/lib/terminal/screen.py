@@ -10,7 +10,8 @@ import sys
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.language.control import called
-from sema_runtime.support.terminal_state import emit, hold_sequence, release
+from sema_runtime.lib.terminal.control_sequences import emit, hold_sequence
+from sema_runtime.support.terminal_state import release
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.errors import type_error
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.support.text_arguments import argument_error, is_int, named_strings, strings
 from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import display
-from sema_runtime.values.sequences import used_as_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 
 from sema_runtime import capabilities
-from sema_runtime.llm import guard, secrets
+from sema_runtime.llm import guard
 from sema_runtime.llm.messages import Message, Reply, Request
-from sema_runtime.support import compact_json
+from sema_runtime.support import compact_json, secrets
 from sema_runtime.support.file_access import opened
 from sema_runtime.support.home import in_home
 from sema_runtime.support.json_input import loads

@@ -15,11 +15,11 @@ from dataclasses import replace
 from hashlib import sha256
 
 from sema_runtime import capabilities
-from sema_runtime.llm import guard, secrets
+from sema_runtime.llm import guard
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
 from sema_runtime.llm.recordings import cache
 from sema_runtime.llm.recordings.cassette_file import COUNTS, Tape, blank, count
-from sema_runtime.support import compact_json
+from sema_runtime.support import compact_json, secrets
 from sema_runtime.support.file_access import reason
 from sema_runtime.support.visible import tell
 from sema_runtime.values.errors import IoError, LlmError, SemaError

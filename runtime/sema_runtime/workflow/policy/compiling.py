@@ -245,7 +245,7 @@ def _output(section: Section | None) -> Output | None:
 
 def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
     """Maps with an :id and a :contains or :regex; under :require, plain strings too."""
-    from sema_runtime.lib.text.regex import Compiled
+    from sema_runtime.support.regex.compiled import Compiled
 
     found: dict[str, TextRule] = {}
     if key == "require" and not any(is_map(one) for one in section.items(key)):

@@ -1,36 +1,28 @@
-"""API keys and the like in texts: what is written to a file names them only as `[redacted]`."""
+"""The API keys and passwords that this process knows, and texts with `[redacted]` in their place."""
 
 from __future__ import annotations
 
 import os
-import sys
-
-from sema_runtime.support.redaction import REDACTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+REDACTED = "[redacted]"
 SHORTEST = 12  # characters; `none`, `test` and other stand-ins for keys are words that texts contain
 SUFFIXES = ("API_KEY", "ACCESS_KEY", "SECRET_KEY", "TOKEN", "SECRET", "PASSWORD")  # of names of variables
 
 
+key_sources: dict[str, Callable[[], Iterable[str]]] = {}  # by the name of who holds keys, such as the providers
+
+
 def known() -> list[str]:
-    """The secrets of this process, longest first: keys of registered providers, variables named like `X_API_KEY`."""
-    found = {value for name, value in os.environ.items() if name.upper().endswith(SUFFIXES)}
-    found.update(_keys_of_providers())
-    return sorted((value for value in found if len(value) >= SHORTEST), key=len, reverse=True)
-
-
-def _keys_of_providers() -> Iterator[str]:
-    """Of those that are registered by now; asking doesn't configure them."""
-    module = sys.modules.get("sema_runtime.llm.providers")
-    registry = getattr(module, "_registry", None)
-    for provider in () if registry is None else registry.providers.values():
-        yield provider.api_key
-        for part in ("embedder", "ranker"):
-            yield getattr(getattr(provider, part, None), "api_key", "")
+    """The secrets of this process, longest first: values of variables named like `X_API_KEY`, keys of `key_sources`."""
+    values = {value for name, value in os.environ.items() if name.upper().endswith(SUFFIXES)}
+    for source in tuple(key_sources.values()):
+        values.update(source())
+    return sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True)
 
 
 def redacted(text: str, secrets: Sequence[str]) -> str:
@@ -58,11 +50,11 @@ def redacted_pieces(pieces: list[str], secrets: Sequence[str]) -> list[str]:
     whole = "".join(pieces)
     if not any(secret in whole for secret in secrets):
         return pieces
-    owner: list[int] = [index for index, piece in enumerate(pieces) for _ in piece]
-    made = [""] * len(pieces)
+    piece_of: list[int] = [index for index, piece in enumerate(pieces) for _ in piece]  # by place in whole
+    replaced = [""] * len(pieces)
     at = 0
     while at < len(whole):
-        secret = next((one for one in secrets if whole.startswith(one, at)), None)
-        made[owner[at]] += whole[at] if secret is None else REDACTED
+        secret = next((secret for secret in secrets if whole.startswith(secret, at)), None)
+        replaced[piece_of[at]] += whole[at] if secret is None else REDACTED
         at += 1 if secret is None else len(secret)
-    return made
+    return replaced
