@@ -32,7 +32,7 @@ class Store(KeyValueFile):
 
 
 def store_of(name: Any) -> Store:
-    """The open store of that name."""
+    """The open store called name. Raises a condition when there is none."""
     found = stores.get(text_of(name))
     if found is None:
         raise SemaError(f"kv store '{name}' not open")
@@ -41,10 +41,11 @@ def store_of(name: Any) -> Store:
 
 @builtin("kv/open", returns="string", cap="fs-write")
 def kv_open(store: Any, path: Any) -> str:
-    """Opens a key-value store that is kept in a JSON file, and gives its name; the first change makes a missing file.
+    """Opens a key-value store, which is kept in a JSON file, and returns its name. The first change creates a missing
+    file.
 
-    Every change is in the file, and on the disk, before the call returns: a crash at any moment leaves the file as it
-    was before or after the change. A file that holds no JSON object is an error, and stays as it is.
+    Every change is on the disk before the call returns: a crash leaves the file as it was before or after the change. A
+    file that doesn't hold a JSON object raises an error and stays as it is.
 
     (kv/open "settings" "settings.json") => "settings"
     """
@@ -63,7 +64,7 @@ def kv_open(store: Any, path: Any) -> str:
 
 @builtin("kv/get")
 def kv_get(store: Any, key: Any) -> Any:
-    """The value of a key in a key-value store, nil when it is missing. Maps come back with keyword keys.
+    """The value of a key in a key-value store; nil when the key is missing. Maps come back with keyword keys.
 
     (kv/open "settings" "settings.json")
     (kv/set "settings" "user" {:name "Ada" :tags ["a" 1.5 nil]})
@@ -78,9 +79,9 @@ def kv_get(store: Any, key: Any) -> Any:
 
 @builtin("kv/set", cap="fs-write")
 def kv_set(store: Any, key: Any, value: Any) -> Any:
-    """Gives a key of a key-value store a value, and gives that value.
+    """Sets the value of a key in a key-value store and returns the value.
 
-    What JSON hasn't comes back as something else: vectors as lists, keywords, symbols and other values as strings, NaN
+    Values without a JSON form come back as others: vectors as lists, keywords, symbols and other values as strings, NaN
     and infinities as nil.
 
     (kv/open "settings" "settings.json")
@@ -115,7 +116,7 @@ def _encoded(key: str, value: Any) -> str:
 
 @builtin("kv/delete", returns="bool", cap="fs-write")
 def kv_delete(store: Any, key: Any) -> bool:
-    """Deletes a key of a key-value store; whether it was there.
+    """Deletes a key of a key-value store and returns whether it was there.
 
     (kv/open "settings" "settings.json")
     (kv/set "settings" "retries" 3)
@@ -140,7 +141,7 @@ def kv_keys(store: Any) -> List:
 
 @builtin("kv/close", returns="nil")
 def kv_close(store: Any) -> None:
-    """Closes a key-value store; nothing happens when it isn't open. All that was set is in the file already.
+    """Closes a key-value store. Does nothing when it isn't open. Every change is in the file already.
 
     (kv/open "settings" "settings.json")
     (kv/close "settings") => nil

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.files.files import checked, failed
+from sema_runtime.support.file_access import checked, failed
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
