@@ -14,7 +14,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support" / "llm"))
 
 from llm_support import problems
 from recorded import Recording, events, in_folder, our_error, ours, rebuilt, their_error, theirs

@@ -27,7 +27,7 @@ def ast_command(file: str | None, expression: str | None, as_json: bool) -> int:
     from sema_runtime.values.errors import SemaError
     from semac.cli.running import read_source
     from semac.diagnostics.render import show_error
-    from semac.imports.finder import decode
+    from semac.sources import decode
     from semac.syntax.dump import json_dump, text_dump
     from semac.syntax.reader import read_program
 

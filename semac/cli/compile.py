@@ -70,7 +70,7 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
     """Compiles one file to target, None for stdout; 0, or 1 with a message on stderr."""
     from semac.cli.running import read_source
     from semac.diagnostics.render import show_error
-    from semac.imports.finder import decode
+    from semac.sources import decode
 
     source = read_source(path, "file not found: {}")
     if source is None:
@@ -91,7 +91,9 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
     elif os.path.abspath(target) == os.path.abspath(path):
         return failed(f"the output would replace the source: {path}")
     else:
-        return write_whole(target, output)
+        from semac.emit.text import version_line
+
+        return write_whole(target, version_line() + output)
     return 0
 
 
@@ -101,7 +103,7 @@ def compiled(text: str, path: str, dump: str) -> tuple[str, int]:
     from semac.pipeline import compile_source
 
     unit = compile_source(text, os.path.realpath(path), "module")
-    output = module_text(unit, text) if dump == "py" else unit.dump(dump)
+    output = module_text(unit.tree, unit.filename, text) if dump == "py" else unit.dump(dump)
     return output if output.endswith("\n") else output + "\n", len(unit.unit.functions)
 
 

@@ -76,10 +76,11 @@ def _asked(wanted: str, report: dict[str, Any]) -> list[str]:
 def call(name: str, timeout: float) -> dict[str, Any]:
     """Asks a provider; what came of it. error and hint are None when it answered. cost_usd None: price unknown."""
     from sema_runtime.llm import providers, transport
-    from sema_runtime.llm.attempt import Trial
+    from sema_runtime.llm.attempt import ChatAttempt
     from sema_runtime.llm.budgets import usage
-    from sema_runtime.llm.calls import Call, observed
+    from sema_runtime.llm.calls import Call
     from sema_runtime.llm.messages import Message, Request
+    from sema_runtime.llm.observers import observed
     from sema_runtime.values.errors import SemaError
 
     outcome: dict[str, Any] = {"provider": name, "model": None, "ms": None, "error": None, "hint": None}
@@ -95,8 +96,11 @@ def call(name: str, timeout: float) -> dict[str, Any]:
             [Message("user", QUESTION)], provider.default_model, MOST_TOKENS, timeout_ms=int(timeout * 1000)
         )
         started = time.perf_counter()
-        with observed(Call("chat", request)) as record, Trial(record, provider, provider.default_model) as trial:
-            reply = trial.won(transport.send(provider, request, provider.default_model))
+        with (
+            observed(Call("chat", request)) as record,
+            ChatAttempt(record, provider, provider.default_model) as attempt,
+        ):
+            reply = attempt.succeeded(transport.send(provider, request, provider.default_model))
             usage.measure(record, reply)
         outcome.update(
             model=reply.model or provider.default_model,

@@ -105,8 +105,8 @@ def _home() -> dict[str, Any]:
 
 def _providers() -> dict[str, Any]:
     """Those for chat and those for embeddings, and what is the default of each kind."""
+    from sema_runtime.llm import embedders as embedding
     from sema_runtime.llm import providers
-    from sema_runtime.llm.embeddings import providers as embedding
     from sema_runtime.values.errors import LlmError
 
     refused = ""

@@ -15,7 +15,7 @@ def main() -> int:
     try:
         return _main()
     except BrokenPipeError:
-        from semac.cli.running import pipe_closed
+        from semac.cli.exits import pipe_closed
 
         return pipe_closed()
 
@@ -38,8 +38,8 @@ def _main() -> int:
         return jsonl(Limits())
     if args[:2] == ["workflow", "check"]:
         from sema_runtime.support.visible import escape_terminal
-        from semac.cli.running import guarded
-        from semac.diagnostics.workflow_check import main as check
+        from semac.checks.workflows import main as check
+        from semac.cli.exits import guarded
 
         escape_terminal("--json" in args)
 

@@ -60,7 +60,7 @@ def debug_file(path: str, arguments: list[str]) -> None:
 
 
 def _main_module(path: str, arguments: list[str]) -> tuple[CodeType, ModuleType]:
-    from semac.limits import deepen
+    from semac.process import deepen
 
     if not os.path.isfile(path):
         raise SystemExit(f"Error: file not found: '{path}'")
@@ -76,6 +76,6 @@ def _main_module(path: str, arguments: list[str]) -> tuple[CodeType, ModuleType]
 
 
 def _finish() -> None:
-    from semac.session import drain_tasks
+    from semac.process import drain_tasks
 
     drain_tasks()

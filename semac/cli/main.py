@@ -17,7 +17,7 @@ from semac.cli.common import SETTINGS, WITH_VALUE, sandbox_options, set_up, stan
 COMMANDS: dict[str, tuple[str, str]] = {
     "ast": ("semac.cli.ast", "Show what the reader makes of a program, as text or JSON."),
     "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
-    "check": ("semac.diagnostics.check", "Report errors of programs without running them."),
+    "check": ("semac.cli.check", "Report errors of programs without running them."),
     "compile": ("semac.cli.compile", "Compile programs to Python modules."),
     "doc": ("semac.docs.lookup", "Show or search the documentation of builtins and special forms."),
     "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
@@ -103,7 +103,7 @@ def run_command(name: str, args: list[str]) -> int:
     """Runs one subcommand, imported now."""
     module, _ = COMMANDS[name]
     action: Callable[[list[str]], int] = import_module(module).main
-    from semac.cli.running import guarded
+    from semac.cli.exits import guarded
 
     status = 0
 
@@ -179,7 +179,8 @@ def in_session(
     """Loads files, evaluates the expression or file, and goes on with the REPL where that is wanted."""
     from sema_runtime.support.visible import at_terminal
     from sema_runtime.values.printer import pretty, to_text
-    from semac.cli.running import guarded, look_beside, read_source
+    from semac.cli.exits import guarded
+    from semac.cli.running import look_beside, read_source
     from semac.session import Session
 
     sys.argv = [file or "sema", *script]
@@ -219,7 +220,7 @@ def in_session(
 
 def run_text(session: Any, source: bytes, path: str) -> Any:
     """Runs the text of a file in a session."""
-    from semac.imports.finder import decode
+    from semac.sources import decode
 
     session.globals["__file__"] = path
     return session.run(decode(source, path), os.path.realpath(path))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 from sema_runtime.conditions.describe import Described, describe
 from sema_runtime.conditions.tracebacks import Frame
 from sema_runtime.support.visible import visible
-from semac.cli.running import flush_output
+from semac.process import flush_output
 
 MOST_FRAMES = 30  # of a longer trace the outermost and innermost halves are shown
 RED, BLUE, GRAY, YELLOW = "38;2;224;92;92", "38;2;110;160;220", "38;2;140;140;140", "38;2;220;180;90"
@@ -51,6 +51,12 @@ def show_error(
     stream = getattr(sys.stderr, "unescaped", sys.stderr)  # the colours are ours
     stream.write(render(exc, file, sources or {}, wants_colour(stream), label) + "\n")
     stream.flush()
+
+
+def show_warnings(warnings: Iterable[Any], file: str, text: str | None) -> None:
+    """Writes the warnings for a compiled file to stderr: what the language accepts although it is a mistake."""
+    for warning in warnings:
+        show_warning(warning, file, {} if text is None else {file: text})
 
 
 def show_warning(warning: Any, file: str, sources: Mapping[str, str]) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semac.emit.destination import Dest
-from semac.emit.flow import always_recurs, is_pure, recurs
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import assign, call, compare, const, drop_trailing_continue, name
 from semac.ir import nodes as ir
-from semac.ir.facts import is_total
+from semac.ir.facts import is_pure, is_total
+from semac.ir.jumps import always_recurs, recurs
 from semac.ir.types import INT, only
-
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
 
 
 class Count:

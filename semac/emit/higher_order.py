@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sema_runtime.values.atoms import Keyword
 from semac.emit.destination import DROP, Dest
-from semac.emit.flow import is_pure
+from semac.emit.emitter import Emitter
 from semac.emit.inline import ATOMS, LOOPS, inlines
 from semac.emit.owned_maps import plain_split
 from semac.emit.pyast import assign, attribute, call, const, name, negate
-from semac.emit.tests import KEYWORD_GET, is_expression
+from semac.emit.tests import is_expression
 from semac.ir import nodes as ir
-from semac.ir.facts import is_short, is_total
+from semac.ir.facts import is_plain_split, is_pure, is_short, is_total
+from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.types import ANY, BOOL, INT, LIST, STR, VECTOR, element, only
-from semac.passes.raw_lists import is_plain_split
-
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
 
 
 def iterable(e: Emitter, node: Any, who: str) -> ast.expr:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from semac.emit.flow import is_pure
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import attribute, binop, call, compare, const, name, negate, walrus
 from semac.ir import nodes as ir
-from semac.ir.facts import is_stable
+from semac.ir.facts import is_pure, is_stable
 from semac.ir.types import CHAR, FLOAT, INT, KEYWORD, LIST, MAP, NUMBER, STR, SYMBOL, TAGS, VECTOR, only
 
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
-
-Inliner = Callable[["Emitter", Any], "ast.expr | None"]
+Inliner = Callable[[Emitter, Any], "ast.expr | None"]
 INLINE: dict[str, Inliner] = {}
 LOOPS: dict[str, Inliner] = {}  # those that become loops and comprehensions: a rewrite that can be switched off
 ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"

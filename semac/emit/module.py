@@ -6,14 +6,15 @@ import ast
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
-from semac.analyze.analyzer import Unit
 from semac.emit.destination import DROP, RETURN, Dest
+from semac.emit.emitter import ModuleState
 from semac.emit.function import TYPE_PARAMS, FunctionEmitter, empty_arguments
 from semac.emit.names import VALUES, ModuleNames
 from semac.emit.pyast import NOWHERE, assign, const, name
 from semac.emit.session_names import SharedNames
 from semac.ir import nodes as ir
 from semac.ir.facts import has_locals, mentioned
+from semac.ir.unit import Unit
 
 RESULT = "__sema_result__"
 
@@ -66,13 +67,11 @@ def mark_late(unit: Unit) -> None:
             last_run = index
 
 
-class ModuleEmitter:
+class ModuleEmitter(ModuleState):
     """Top-level forms become definitions and statements; a form with variables of its own runs in a small function."""
 
     def __init__(self, unit: Unit, shared: SharedNames | None) -> None:
-        self.unit = unit
-        self.names = ModuleNames(unit, shared)
-        self.defined: set[ir.Var] = set()  # globals whose definition stands above the current form
+        super().__init__(unit, ModuleNames(unit, shared))
         mark_late(unit)
 
     def body(self, result: bool) -> list[ast.stmt]:

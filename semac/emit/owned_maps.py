@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import attribute, call, const, name
 from semac.ir import nodes as ir
-from semac.ir.types import only
-from semac.passes.ownership import PLAIN_KEYS, is_owned_assoc
-
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
+from semac.ir.facts import is_owned_assoc
+from semac.ir.types import PLAIN_KEYS, only
 
 
 def owned_operation(e: Emitter, node: Any) -> ast.expr | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.maps import PLAIN
 from semac.emit.destination import Dest
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import (
     assign,
     attribute,
@@ -25,17 +26,14 @@ from semac.ir import nodes as ir
 from semac.ir.facts import has_effects
 from semac.ir.identifiers import mangle
 
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
-
 MATCHING = "sema_runtime.values.matching:"
 MAPS = "sema_runtime.values.maps:"
 
 
-class Matches:
-    """Mixed into the emitter."""
+class Matches(Emitter):
+    """How `match` and destructuring are emitted."""
 
-    def stmt_match(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_match(self, node: Any, dest: Dest) -> None:
         loc = self.loc(node)
         value = self.expr(node.subject)
         is_known = isinstance(value, ast.Name) and not has_effects(node.subject)  # an unbound name fails here
@@ -52,21 +50,21 @@ class Matches:
 
     # Destructuring
 
-    def stmt_bind(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_bind(self, node: Any, dest: Dest) -> None:
         self.bind_pattern(node)
         self.stmt(node.body, dest)
 
-    def expr_bind(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_bind(self, node: Any) -> ast.expr:
         self.bind_pattern(node)
         return self.expr(node.body)
 
-    def bind_pattern(self: Emitter, node: Any) -> None:  # type: ignore[misc]
+    def bind_pattern(self, node: Any) -> None:
         if self.bind_known_shape(node):
             return
         value = self.expr(node.value)
         self.take_apart(node.pattern, value)
 
-    def bind_known_shape(self: Emitter, node: Any) -> bool:  # type: ignore[misc]
+    def bind_known_shape(self, node: Any) -> bool:
         """Destructuring of a list, vector or map written out on the spot: plain assignments."""
         pattern, value = node.pattern, node.value
         if pattern[0] == "sequence" and (
@@ -94,7 +92,7 @@ class Matches:
             return True
         return False
 
-    def assign_part(self: Emitter, part: Any, value: ast.expr) -> None:  # type: ignore[misc]
+    def assign_part(self, part: Any, value: ast.expr) -> None:
         if part[0] == "any":
             if not isinstance(value, ast.Name | ast.Constant):
                 self.append(ast.Expr(value, **self.current))
@@ -105,13 +103,13 @@ class Matches:
         else:
             self.take_apart(part, value)
 
-    def malformed(self: Emitter, pattern: Any) -> ast.expr:  # type: ignore[misc]
+    def malformed(self, pattern: Any) -> ast.expr:
         """A call that raises what is wrong with a pattern."""
         loc = self.current
         texts: list[ast.expr] = [const(text, loc) for text in pattern[1:] if text is not None]
         return call(self.runtime(MATCHING + "malformed", loc), texts, loc)
 
-    def take_apart(self: Emitter, pattern: Any, value: ast.expr) -> None:  # type: ignore[misc]
+    def take_apart(self, pattern: Any, value: ast.expr) -> None:
         loc = self.current
         if pattern[0] == "sequence":
             _, parts, rest = pattern
@@ -148,7 +146,7 @@ class Matches:
             return
         self.assign_part(pattern, value)
 
-    def of_length(self: Emitter, value: ast.expr, size: int, rest: Any, loc: Any) -> ast.expr:  # type: ignore[misc]
+    def of_length(self, value: ast.expr, size: int, rest: Any, loc: Any) -> ast.expr:
         """A value to take apart, checked to be a sequence of that many items, at least when there is a rest."""
         if rest is not None:
             return call(self.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
@@ -159,7 +157,7 @@ class Matches:
         kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
         return ast.IfExp(boolop(ast.And(), [kind, fits], loc), value, checked, **loc)
 
-    def stored_key(self: Emitter, key: Any) -> ast.expr:  # type: ignore[misc]
+    def stored_key(self, key: Any) -> ast.expr:
         """A constant map key in the form in which maps store it."""
         made = self.constant_data(key, self.current)
         if type(key) in PLAIN:
@@ -176,7 +174,7 @@ def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, lo
 class Clauses:
     """The clauses of one match; the subject is in a variable, its items and entries are fetched when first needed."""
 
-    def __init__(self, emitter: Emitter, node: Any, subject: str) -> None:
+    def __init__(self, emitter: Matches, node: Any, subject: str) -> None:
         self.e = emitter
         self.node = node
         self.subject = subject

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sema_runtime.values.naming import program_globals
-from semac.analyze.analyzer import INTRINSICS
 from semac.ir.identifiers import decodes, mangle, unique
+from semac.ir.intrinsics import INTRINSICS
 
 NAMES_TABLE = "__sema_names__"  # in the globals of a module: Python name → Sema name, what messages say
 

@@ -6,18 +6,15 @@ Only nil and #f are false, so a test of unknown type is spelled out.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import boolop, compare, const, name, negate, walrus
 from semac.ir import nodes as ir
-from semac.ir.facts import is_short
+from semac.ir.facts import is_owned_assoc, is_short
+from semac.ir.jumps import unbounded
 from semac.ir.types import ANY, BOOL, NIL, TAGS, only
-from semac.passes.ownership import is_owned_assoc
 
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
-
-KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 STATEMENT_NODES = frozenset(
     (
         ir.Let,
@@ -58,8 +55,6 @@ def is_expression(node: Any, budget: int = 80) -> bool:
         if kind is ir.CallBuiltin and is_owned_assoc(here) and here.args[0].var.owned:
             return False  # an assignment to an entry
         if kind is ir.Lambda:
-            from semac.emit.calls import unbounded
-
             if here.function.rest is not None or not is_short(here.function.body) or unbounded(here.function):
                 return False
             continue
@@ -67,10 +62,10 @@ def is_expression(node: Any, budget: int = 80) -> bool:
     return True
 
 
-class Tests:
-    """Mixed into the emitter."""
+class Tests(Emitter):
+    """How truth is tested."""
 
-    def test(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def test(self, node: Any) -> ast.expr:
         """An expression whose Python truth is the Sema truth of node."""
         kind = type(node)
         loc = self.loc(node)
@@ -85,7 +80,7 @@ class Tests:
             return self.test_of_if(node)
         return self.truth_of(self.expr(node), node.type)
 
-    def test_of_if(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def test_of_if(self, node: Any) -> ast.expr:
         """`(if a b #f)` tests `a and b`, `(if a #t b)` tests `a or b`."""
         test, loc = self.test(node.test), self.loc(node)
         if type(node.otherwise) is ir.Const and (node.otherwise.value is None or node.otherwise.value is False):
@@ -94,7 +89,7 @@ class Tests:
             return boolop(ast.Or(), [test, self.test(node.otherwise)], loc)
         return ast.IfExp(test, self.test(node.then), self.test(node.otherwise), **loc)
 
-    def truth_of(self: Emitter, value: ast.expr, mask: int) -> ast.expr:  # type: ignore[misc]
+    def truth_of(self, value: ast.expr, mask: int) -> ast.expr:
         """The Python truth of an emitted value."""
         loc = self.current
         tags = mask & TAGS
@@ -110,20 +105,20 @@ class Tests:
             first = compare(value, ast.IsNot(), const(None, loc), loc)
         return boolop(ast.And(), [first, compare(name(value.id, loc), ast.IsNot(), const(False, loc), loc)], loc)
 
-    def expr_if(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_if(self, node: Any) -> ast.expr:
         if is_expression(node.then) and is_expression(node.otherwise):
             test = self.test(node.test)
             then, otherwise = self.expr(node.then), self.expr(node.otherwise)
             return ast.IfExp(test, then, otherwise, **self.loc(node))
         return self.expr_statement(node)
 
-    def expr_and(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_and(self, node: Any) -> ast.expr:
         return self.logic(node, ast.And())
 
-    def expr_or(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_or(self, node: Any) -> ast.expr:
         return self.logic(node, ast.Or())
 
-    def logic(self: Emitter, node: Any, op: ast.boolop) -> ast.expr:  # type: ignore[misc]
+    def logic(self, node: Any, op: ast.boolop) -> ast.expr:
         items = node.items
         if not all(is_expression(item) for item in items[1:]):
             return self.expr_statement(node)
@@ -146,7 +141,7 @@ class Tests:
             return ast.IfExp(test, other, again, **loc)
         return ast.IfExp(test, again, other, **loc)
 
-    def kept_test(self: Emitter, kept: ast.expr, again: ast.expr, mask: int) -> ast.expr:  # type: ignore[misc]
+    def kept_test(self, kept: ast.expr, again: ast.expr, mask: int) -> ast.expr:
         """The truth of a value that is assigned on the way (kept) and read again (again)."""
         loc = self.current
         if only(mask, BOOL):

@@ -7,7 +7,7 @@ from typing import Any
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.maps import PLAIN
 from semac.ir import nodes as ir
-from semac.ir.types import FLOAT, INT, LIST, MAP, OTHER, TAGS, only
+from semac.ir.types import FLOAT, INT, LIST, MAP, OTHER, STR, TAGS, only
 
 TYPE = keyword("type")
 LOCAL_NODES = (
@@ -156,3 +156,57 @@ def read_early(variables: list[ir.Var], body: Any) -> set[ir.Var]:
 
 def mentioned(node: Any) -> set[ir.Var]:
     return {here.var for here in ir.walk(node) if type(here) is ir.Ref or type(here) is ir.Set}
+
+
+PURE_BUILTINS = frozenset(
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "mod",
+        "quotient",
+        "remainder",
+        "<",
+        ">",
+        "<=",
+        ">=",
+        "=",
+        "not",
+        "car",
+        "cdr",
+        "cons",
+        "first",
+        "rest",
+        "null?",
+        "nil?",
+    ]
+)
+
+
+def is_pure(node: Any) -> bool:
+    """Whether the order in which nodes like this are evaluated can't be seen."""
+    for here in ir.walk(node):
+        kind = type(here)
+        if kind is ir.CallBuiltin:
+            if here.name not in PURE_BUILTINS:
+                return False
+        elif kind not in (ir.Const, ir.Quote, ir.Ref, ir.Builtin):
+            return False
+    return True
+
+
+def is_plain_split(node: Any) -> bool:
+    """`(string/split text "x")` of a string with a separator that isn't empty: Python's own split."""
+    if type(node) is not ir.CallBuiltin or node.name != "string/split" or len(node.args) != 2:
+        return False
+    text, separator = node.args
+    return (
+        only(text.type, STR) and type(separator) is ir.Const and type(separator.value) is str and separator.value != ""
+    )
+
+
+def is_owned_assoc(node: Any) -> bool:
+    """`(assoc variable key value ...)`."""
+    args = node.args
+    return node.name == "assoc" and len(args) >= 3 and len(args) % 2 == 1 and type(args[0]) is ir.Ref

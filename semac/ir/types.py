@@ -22,6 +22,7 @@ ELEMENTS = 64
 ANY_ELEMENTS = (TAGS | UNKNOWN_ROW) << ELEMENTS
 ANY = TAGS | UNKNOWN_ROW | ANY_ELEMENTS
 SEQUENCE = LIST | VECTOR
+PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR | NIL  # maps store a key of these as it is
 
 BY_NAME = {
     "int": INT, "float": FLOAT, "number": NUMBER, "string": STR, "bool": BOOL, "nil": NIL, "keyword": KEYWORD,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from semac.analyze.analyzer import Unit
 from semac.ir import nodes as ir
 from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
 
 MAX_NODES = 60
 MAX_INLINED = 4

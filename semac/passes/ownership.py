@@ -18,18 +18,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from semac.analyze.analyzer import Unit
 from semac.ir import nodes as ir
+from semac.ir.facts import is_owned_assoc
+from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Var
-from semac.ir.types import CHAR, INT, KEYWORD, NIL, STR, SYMBOL, only
+from semac.ir.types import PLAIN_KEYS, only
+from semac.ir.unit import Unit
 from semac.passes.raw_lists import find_raw_lists
 
-PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR | NIL
 READERS = frozenset(("get", "contains?", "count", "length", "map/count"))
-KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 
 
-def find(unit: Unit) -> None:
+def find_owned_maps(unit: Unit) -> None:
     """Marks the owned variables of a unit (`Var.owned`), what makes raw dicts for them (`unit.raw`), and puts a Box
     where a map leaves its owner."""
     nodes = list(ir.walk(unit.tree))
@@ -331,12 +331,6 @@ def only_read(node: Any, var: Var) -> bool:
         else:
             stack += ir.children(here)
     return True
-
-
-def is_owned_assoc(node: Any) -> bool:
-    """`(assoc variable key value ...)`."""
-    args = node.args
-    return node.name == "assoc" and len(args) >= 3 and len(args) % 2 == 1 and type(args[0]) is ir.Ref
 
 
 def is_read(node: Any, var: Var) -> bool:

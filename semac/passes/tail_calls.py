@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from semac.analyze.analyzer import Unit
 from semac.ir import nodes as ir
 from semac.ir.nodes import Function, NamedLet, Var
+from semac.ir.unit import Unit
 
 # Builtins that call a function argument before they return and don't keep it: closures over loop variables are safe.
 IMMEDIATE = frozenset(
@@ -84,7 +84,7 @@ def function_to_inline(node: Any) -> Function | None:
     return function
 
 
-def mark(unit: Unit) -> None:
+def mark_tail_calls(unit: Unit) -> None:
     """Fills in tail flags, escapes, loops and recurring calls of a unit."""
     Tails(unit).run()
 

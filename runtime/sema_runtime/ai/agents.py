@@ -41,7 +41,7 @@ class BaseAgent:
 
     def __post_init__(self) -> None:
         from sema_runtime.lib.llm.agents import make_agent
-        from sema_runtime.llm.tools.tool import checked_tool
+        from sema_runtime.llm.tools.conversion import checked_tool
 
         options = {
             keyword("system"): self.system,

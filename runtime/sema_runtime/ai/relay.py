@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
-from sema_runtime.llm.budgets import reservations as reserve
+from sema_runtime.llm.budgets import reservations
 from sema_runtime.tasks.scheduler import Scheduler
 from sema_runtime.tasks.waiting import Task, Waiter
 
@@ -29,7 +29,7 @@ class Relay:
         self.task: Task | None = None
         self.parked: Waiter | None = None
         self.on_news: Callable[[], object] | None = None
-        self.served = len(reserve.served_in(self.context))  # calls on whose behalf this one is made
+        self.enclosing_count = len(reservations.enclosing_in(self.context))  # calls on whose behalf this one is made
 
     def begin(self) -> None:
         if self.task is None:
@@ -45,12 +45,12 @@ class Relay:
         self._tell()
         if len(self.pieces) >= AHEAD:
             self.parked = self.scheduler.waiter()
-            self._gets_on(False)
+            self._set_runs_ahead(False)
             self.scheduler.wait(self.parked)
 
-    def _gets_on(self, going_on: bool) -> None:
-        for hold in reserve.served_in(self.context)[self.served :]:
-            hold.gets_on(going_on)
+    def _set_runs_ahead(self, runs_ahead: bool) -> None:
+        for reservation in reservations.enclosing_in(self.context)[self.enclosing_count :]:
+            reservation.set_runs_ahead(runs_ahead)
 
     def _tell(self) -> None:
         told, self.on_news = self.on_news, None
@@ -66,10 +66,12 @@ class Relay:
             self.parked.wake()
             self.parked = None
             self.scheduler.pump_soon()
-        holds = reserve.served_in(self.context)
-        if len(holds) > self.served:  # what its reader asks now can't wait for the stream to end, once that is parked
-            self._gets_on(self.parked is None)
-            reserve.serve_too(holds)
+        enclosing = reservations.enclosing_in(self.context)
+        if (
+            len(enclosing) > self.enclosing_count
+        ):  # what its reader asks now can't wait for the stream to end, once that is parked
+            self._set_runs_ahead(self.parked is None)
+            reservations.set_enclosing(enclosing)
         return piece
 
     @property
@@ -78,10 +80,10 @@ class Relay:
 
     def result(self) -> Any:
         """The value of the work, which has ended; its error is raised. What it used is now the reader's last call."""
-        from sema_runtime.llm import calls
+        from sema_runtime.llm import observers
         from sema_runtime.llm.budgets import usage
 
-        kept: tuple[ContextVar[Any], ...] = (usage._last, calls._last)
+        kept: tuple[ContextVar[Any], ...] = (usage._last, observers._last)
         for variable in kept:
             if variable in self.context:
                 variable.set(self.context[variable])
@@ -92,16 +94,16 @@ class Relay:
         self.work = _nothing
         if self.task is None or not self.scheduler.cancel(self.promise):
             return False
-        self._gets_on(True)  # to its end
+        self._set_runs_ahead(True)  # to its end
         self.scheduler.pump_soon()
         return True
 
     def abandon(self) -> None:
         """Nobody reads on, and perhaps nobody runs the scheduler any more: what is held for the call is charged now."""
-        if waiting := reserve.waits_in(self.context):
-            waiting.give_up()
-        for hold in reserve.served_in(self.context)[self.served :]:
-            hold.forfeit()
+        if waiting := reservations.pending_in(self.context):
+            waiting.abandon()
+        for reservation in reservations.enclosing_in(self.context)[self.enclosing_count :]:
+            reservation.charge_in_full()
 
 
 def _nothing(_: Any) -> None:

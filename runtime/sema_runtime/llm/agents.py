@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from sema_runtime import tasks, telemetry
+from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
+from sema_runtime.llm import spans
 from sema_runtime.llm.budgets import budget
+from sema_runtime.llm.errors import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
-from sema_runtime.llm.sema_provider import error_text, is_cancelled
 from sema_runtime.llm.tools.tool import Tool, arguments_map
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import LlmError, PolicyDenied
@@ -80,7 +81,7 @@ class ToolLoop:
 
         When the rounds are used up, the text stands in the history once more, behind the results of the tools.
         """
-        with telemetry.agent_run(self) as span:
+        with spans.agent_run(self.request, self.agent_name) as span:
             self._run_rounds()
             span.returned(self.text)
         return self.text
@@ -145,7 +146,7 @@ class ToolLoop:
         """The text to send back: the tool's result, or what went wrong. Raises what ends the run."""
         try:
             tool = self.tools.get(call.name)
-            with telemetry.tool_call(call, tool.description if tool is not None else "") as span:
+            with spans.tool_call(call, tool.description if tool is not None else "") as span:
                 if tool is None:
                     raise LlmError(f"tool not found: {call.name}")
                 text = tool.call(call)

@@ -7,10 +7,11 @@ import asyncio
 from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm import transport
-from sema_runtime.llm.attempt import Trial
+from sema_runtime.llm.attempt import ChatAttempt
 from sema_runtime.llm.budgets import usage
-from sema_runtime.llm.calls import Call, observed
+from sema_runtime.llm.calls import Call
 from sema_runtime.llm.messages import Reply, Request
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import Provider, registry
 from sema_runtime.values.errors import LlmError
 
@@ -43,8 +44,8 @@ def _ask_function(provider: Provider, call: Call) -> None:
     """Asks a provider written in Sema: one call after the other. Raises what it raises."""
     with observed(call):
         model = _model(provider, call)
-        with Trial(call, provider, model) as trial:
-            reply = trial.won(transport.send(provider, call.asked, model))
+        with ChatAttempt(call, provider, model) as attempt:
+            reply = attempt.succeeded(transport.send(provider, call.chat_request, model))
         _settle(call, reply)
 
 
@@ -56,19 +57,19 @@ async def _ask_all(provider: Provider, calls: list[Call]) -> None:
 async def _ask(provider: Provider, call: Call) -> None:
     with observed(call):
         model = _model(provider, call)
-        with await Trial.opened(call, provider, model) as trial:
-            reply = trial.won(await transport.send_async(provider, call.asked, model))
+        with await ChatAttempt.begin_async(call, provider, model) as attempt:
+            reply = attempt.succeeded(await transport.send_async(provider, call.chat_request, model))
         _settle(call, reply)
 
 
 def _model(provider: Provider, call: Call) -> str:
-    return call.asked.model or provider.default_model
+    return call.chat_request.model or provider.default_model
 
 
 def _settle(call: Call, reply: Reply) -> None:
     """Measures a reply; where it was held, it is charged at once, as others may wait for that."""
     usage.measure(call, reply)
-    if call.hold is not None:
+    if call.reservation is not None:
         usage.charge(call)
         call.charged = True
 

@@ -1,31 +1,19 @@
-"""The record of one call to a model, and who is told of it.
+"""The record of one call to a model: one completion, one stream, one embedding request.
 
-A call is what a builtin makes: one completion, one stream, one embedding request. It holds every attempt at it, over
-retries and fallbacks, what it cost, and how it ended. Telemetry and the usage ledger observe calls; `llm/last-call`
-shows the last one.
+A call holds its attempts, over retries and fallbacks, what it cost, and how it ended. Observers see calls
+begin and end (observers.py).
 """
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import time_ns
 
-from sema_runtime import telemetry
-from sema_runtime.llm.budgets.ledger import Ledger
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any
 
     from sema_runtime.llm.messages import Reply, Request, Usage
-
-    class Observer(Protocol):
-        """Told of calls, in the task that makes them. What it raises is the program's to see, so it must not."""
-
-        def started(self, call: Call) -> None: ...
-        def retrying(self, call: Call, attempt: Attempt) -> None: ...
-        def ended(self, call: Call) -> None: ...
 
 
 @dataclass(slots=True)
@@ -65,13 +53,13 @@ class Call:
     replayed: bool = False
     estimated: bool = False
     error: BaseException | None = None
-    hold: Any = None  # of the attempt that succeeded: what a reserving budget keeps back for it
-    charged: bool = False  # to the budget, before it is counted
-    unsaid: Usage | None = None  # our guess, of an answer for which the provider has said no usage
-    spans: Any = None  # what an observer keeps of it
+    reservation: Any = None  # of the attempt that succeeded, until the call is charged
+    charged: bool = False  # to the budget
+    guessed_usage: Usage | None = None  # of an answer without usage from the provider
+    spans: Any = None  # what llm/spans keeps until the call ends
 
     @property
-    def asked(self) -> Request:
+    def chat_request(self) -> Request:
         """The request of a chat."""
         assert self.request is not None
         return self.request
@@ -83,42 +71,5 @@ class Call:
         return attempt
 
     def retry(self, wait_ms: float) -> None:
-        """The last attempt failed and will be repeated after that wait."""
-        attempt = self.attempts[-1]
-        attempt.wait_ms = wait_ms
-        for observer in observers:
-            observer.retrying(self, attempt)
-
-
-observers: list[Observer] = [telemetry.calls, Ledger()]
-_last: ContextVar[Call | None] = ContextVar("last_call", default=None)
-
-
-def last() -> Call | None:
-    """The last call that ended here; each task sees its own."""
-    return _last.get()
-
-
-class observed:
-    """`with observed(call):` around a call: tells the observers when it starts and how it ends."""
-
-    __slots__ = ("call",)
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-
-    def __enter__(self) -> Call:
-        for observer in observers:
-            observer.started(self.call)
-        return self.call
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        call = self.call
-        call.ended = time_ns()
-        call.error = error
-        if call.hold is not None:  # something went wrong behind an answer that was paid for
-            call.hold.forfeit()
-            call.hold = None
-        _last.set(call)
-        for observer in reversed(observers):
-            observer.ended(call)
+        """Records that the last attempt failed and is repeated after that wait."""
+        self.attempts[-1].wait_ms = wait_ms

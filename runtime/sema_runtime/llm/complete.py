@@ -9,10 +9,11 @@ from typing import Any
 
 from sema_runtime.llm import fallback
 from sema_runtime.llm import guard as guards
-from sema_runtime.llm.attempt import Trial
+from sema_runtime.llm.attempt import ChatAttempt
 from sema_runtime.llm.budgets import budget, usage
-from sema_runtime.llm.calls import Call, observed
+from sema_runtime.llm.calls import Call
 from sema_runtime.llm.messages import Reply, Request, Usage
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import Provider, registry
 from sema_runtime.llm.recordings import cache, cassette
 from sema_runtime.support.visible import tell
@@ -41,7 +42,7 @@ def _complete(request: Request) -> Reply:
 
 def _cached(call: Call, settings: cache.Settings) -> Reply:
     """From the response cache, or asked and kept there."""
-    request = call.asked
+    request = call.chat_request
     key = cache.key_of(request, _first_model(request))
     entry = cache.store.find(key, settings.ttl)
     if entry is not None:
@@ -64,7 +65,7 @@ def _answered(call: Call, tape: cassette.Cassette | None) -> Reply:
     """From the tape, or asked and recorded. The key holds the model as the caller gave it."""
     if tape is None:
         return _asked(call)
-    request = call.asked
+    request = call.chat_request
     key = cassette.key_of(request)
     entry = tape.find(key, cassette.key_without_pictures(request))
     if entry is not None:
@@ -79,11 +80,11 @@ def _asked(call: Call) -> Reply:
     from sema_runtime.llm import transport
     from sema_runtime.llm.retry import with_retries
 
-    request = call.asked
+    request = call.chat_request
 
     def attempt(provider: Provider, model: str) -> Reply:
-        with Trial(call, provider, model) as trial:
-            return trial.won(transport.send(provider, request, model))
+        with ChatAttempt(call, provider, model) as attempt:
+            return attempt.succeeded(transport.send(provider, request, model))
 
     fallback.wait_for_slot()
     return _first_success(
@@ -132,7 +133,7 @@ def _stream(request: Request, on_chunk: OnChunk) -> Reply:
 
 
 def _replayed_stream(call: Call, tape: cassette.Cassette, on_chunk: OnChunk) -> Reply:
-    request = call.asked
+    request = call.chat_request
     key = cassette.key_of(request)
     entry = tape.find(key, cassette.key_without_pictures(request))
     if entry is not None:
@@ -149,7 +150,7 @@ def _streamed(call: Call, on_chunk: OnChunk) -> tuple[Reply, list[str]]:
     """The reply and its pieces. Fails over to the next provider only before the first piece."""
     from sema_runtime.llm import transport
 
-    request = call.asked
+    request = call.chat_request
     chunks: list[str] = []
 
     def keep(chunk: str) -> None:
@@ -159,8 +160,8 @@ def _streamed(call: Call, on_chunk: OnChunk) -> tuple[Reply, list[str]]:
         on_chunk(chunk)
 
     def attempt(provider: Provider, model: str) -> Reply:
-        with Trial(call, provider, model) as trial:
-            return trial.won(transport.stream(provider, request, model, keep, trial.reading))
+        with ChatAttempt(call, provider, model) as attempt:
+            return attempt.succeeded(transport.stream(provider, request, model, keep, attempt.read_by))
 
     fallback.wait_for_slot()
     return _first_success(request, attempt, lambda: not chunks), chunks

@@ -103,3 +103,15 @@ def parse_error(reason: str, hint: str | None = None) -> ProviderError:
 
 def config_error(reason: str, hint: str | None = None) -> ProviderError:
     return ProviderError(f"Config error: {reason}", hint=hint)
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Whether the error ends a cancelled task; it concerns nobody else."""
+    return getattr(error, "kind", "") == "cancelled"
+
+
+def error_text(error: BaseException) -> str:
+    """Returns the text of an error as users and models see it."""
+    from sema_runtime.conditions.describe import describe
+
+    return str(describe(error).message)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from sema_runtime.llm.budgets import reservations as reserve
+from sema_runtime.llm.budgets import reservations
 from sema_runtime.llm.errors import ProviderError, config_error, network_error, parse_error
 from sema_runtime.net import http
 from sema_runtime.net.addresses import PUBLIC
@@ -116,7 +116,7 @@ def encode(body: Any) -> bytes:
 
 def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> http.Request:
     given = {"content-type": "application/json", **headers}
-    once = reserve.needed()  # who hangs up without a word may bill all the same: that is another attempt, held anew
+    is_reserved = reservations.is_required()  # a server that hangs up may bill: a repetition needs a new reservation
     return http.Request(
         "POST",
         url,
@@ -125,7 +125,7 @@ def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> h
         timeout_ms,
         redirects=0,
         max_bytes=MAX_BYTES,
-        repeatable=not once,
+        repeatable=not is_reserved,
         reach=PUBLIC if _public and _origin(url).lower() in _public else "",
     )
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sema_runtime.llm.embeddings import providers as embedding
-from sema_runtime.llm.embeddings.providers import Embedder, Ranker
+from sema_runtime.llm import embedders
+from sema_runtime.llm.embedders import Embedder, Ranker
+from sema_runtime.llm.errors import config_error
 from sema_runtime.support import secrets
 from sema_runtime.values.errors import LlmError
 
@@ -139,8 +140,8 @@ class Registry:
         """The default one, else what the default provider of chat has. Raises LlmError when there is none."""
         provider = self.providers.get(self.embedding_name or "") or self.default()
         if provider is None:
-            raise LlmError(embedding.NO_EMBEDDER, hint=embedding.KEYS_HINT)
-        return embedding.embedder_of(provider)
+            raise LlmError(embedders.NO_EMBEDDER, hint=embedders.KEYS_HINT)
+        return embedder_of(provider)
 
     def require_ranker(self, name: str | None = None) -> Ranker:
         """The one of that name, else the default, else what the default provider of chat has. Raises LlmError."""
@@ -149,14 +150,33 @@ class Registry:
             raise LlmError(f"rerank provider '{name}' not found", hint=f"configured providers: {known}")
         provider = self.providers.get(name or self.ranking_name or "") or self.default()
         if provider is None:
-            raise LlmError(embedding.NO_RANKER)
-        return embedding.ranker_of(provider)
+            raise LlmError(embedders.NO_RANKER)
+        return ranker_of(provider)
 
     def set_default(self, name: str) -> None:
         if name not in self.providers:
             known = ", ".join(sorted(self.providers)) or "none"
             raise LlmError(f"provider not configured: {name}", hint=f"configured providers: {known}")
         self.default_name = name
+
+
+def embedder_of(provider: Provider) -> Embedder:
+    """Returns a provider's embedder. Raises ProviderError when it makes no embeddings."""
+    if provider.embedder is not None:
+        return provider.embedder
+    if provider.wire == "openai":
+        return embedders.embedder(provider.name, provider.api_key, provider.base_url)
+    raise config_error(f"{provider.name} does not support embeddings", embedders.KEYS_HINT)
+
+
+def ranker_of(provider: Provider) -> Ranker:
+    """Returns a provider's ranker. Raises ProviderError when it ranks nothing."""
+    ranker = provider.ranker
+    if ranker is None and provider.wire == "openai":
+        ranker = embedders.ranker(provider.name, provider.api_key, provider.base_url)
+    if ranker is None:
+        raise config_error(f"{provider.name} does not support reranking", f"these do: {', '.join(embedders.PRESETS)}")
+    return ranker
 
 
 _registry: Registry | None = None
@@ -174,11 +194,11 @@ def registry() -> Registry:
 
 
 def _keys() -> Iterator[str]:
-    """The keys of the providers that are registered by now; asking doesn't configure them."""
+    """Yields the keys of the providers registered so far; configures none."""
     for provider in () if _registry is None else _registry.providers.values():
         yield provider.api_key
-        for part in (provider.embedder, provider.ranker):
-            yield getattr(part, "api_key", "")
+        for endpoint in (provider.embedder, provider.ranker):
+            yield endpoint.api_key if endpoint is not None else ""
 
 
 secrets.key_sources["providers"] = _keys
@@ -216,28 +236,28 @@ def _auto_configure_embeddings(target: Registry, environment: Mapping[str, str])
     """Registers each provider of embeddings whose key is set; the first becomes the default unless one is forced."""
     wanted = environment.get("SEMA_EMBEDDING_PROVIDER", "").strip().lower()
     model = environment.get("SEMA_EMBEDDING_MODEL", "")
-    for name, preset in embedding.PRESETS.items():
+    for name, preset in embedders.PRESETS.items():
         if key := environment.get(preset.variable, ""):
             own = model if name == wanted or (not wanted and target.embedding_name in (None, name)) else ""
-            target.register_embedder(embedding.embedder(name, key, "", own), embedding.ranker(name, key), False)
-    key = environment.get(embedding.OPENAI.variable, "")
-    if key and (target.embedding_name is None or wanted == embedding.FALLBACK):
-        own = model if wanted in ("", "openai", embedding.FALLBACK) else ""
-        made = embedding.embedder("openai", key, environment.get(BASE_URL_VARIABLES["openai"], ""), own)
-        target.register_embedder(replace(made, provider=embedding.FALLBACK), None)
+            target.register_embedder(embedders.embedder(name, key, "", own), embedders.ranker(name, key), False)
+    key = environment.get(embedders.OPENAI.variable, "")
+    if key and (target.embedding_name is None or wanted == embedders.FALLBACK):
+        own = model if wanted in ("", "openai", embedders.FALLBACK) else ""
+        made = embedders.embedder("openai", key, environment.get(BASE_URL_VARIABLES["openai"], ""), own)
+        target.register_embedder(replace(made, provider=embedders.FALLBACK), None)
     if wanted:
         target.embedding_name = _forced_embedder(target, environment, wanted, model)
 
 
 def _forced_embedder(target: Registry, environment: Mapping[str, str], wanted: str, model: str) -> str:
     """The name of the provider that SEMA_EMBEDDING_PROVIDER asks for; those without a key are registered now."""
-    preset = embedding.OTHERS.get(wanted)
+    preset = embedders.OTHERS.get(wanted)
     if preset is not None and not (wanted in target.providers and target.providers[wanted].embedder):
         key = environment.get(preset.variable, "") if preset.variable else ""
         if key or not preset.variable:
-            target.register_embedder(embedding.embedder(wanted, key, _embedding_base(environment, wanted), model), None)
+            target.register_embedder(embedders.embedder(wanted, key, _embedding_base(environment, wanted), model), None)
     if wanted not in target.providers:
-        known = embedding.PRESETS.get(wanted) or preset
+        known = embedders.PRESETS.get(wanted) or preset
         hint = f"SEMA_EMBEDDING_PROVIDER asks for it; set {known.variable}" if known else None
         raise LlmError(f"requested embedding provider is not configured: {wanted}", hint=hint)
     return wanted
@@ -281,7 +301,7 @@ def configure_embeddings(
     target: Registry, name: str, api_key: str, base_url: str = "", model: str = "", path: str = ""
 ) -> None:
     """What `llm/configure-embeddings` does. Raises LlmError with what is missing."""
-    preset = embedding.PRESETS.get(name) or embedding.OTHERS.get(name)
+    preset = embedders.PRESETS.get(name) or embedders.OTHERS.get(name)
     if preset is None and not base_url:
         wanted = ":base-url" if api_key else ":api-key and :base-url"
         raise LlmError(f"unknown provider '{name}': provide {wanted} to register as OpenAI-compatible")
@@ -289,8 +309,8 @@ def configure_embeddings(
         hint = f'(llm/configure-embeddings :{name} {{:api-key "..."}}), or set {preset.variable}'
         raise LlmError("missing :api-key", hint=hint)
     base_url = base_url or _embedding_base(os.environ, name)
-    made = embedding.embedder(name, api_key, base_url, model, path)
-    target.register_embedder(made, embedding.ranker(name, api_key, base_url))
+    made = embedders.embedder(name, api_key, base_url, model, path)
+    target.register_embedder(made, embedders.ranker(name, api_key, base_url))
 
 
 def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.llm.errors import api_error, parse_error
+from sema_runtime.llm.errors import api_error, error_text, is_cancelled, parse_error
 from sema_runtime.llm.jsonable import is_map, is_sequence, to_json, to_sema
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage, tokens
 from sema_runtime.llm.providers import Provider
@@ -35,18 +35,6 @@ def called(function: Any, request: Map) -> Any:
         if is_cancelled(error) or isinstance(error, PolicyDenied):
             raise
         raise api_error(0, error_text(error), _place(error)) from error
-
-
-def is_cancelled(error: BaseException) -> bool:
-    """Whether the error ends a cancelled task; it concerns nobody else."""
-    return getattr(error, "kind", "") == "cancelled"
-
-
-def error_text(error: BaseException) -> str:
-    """The text of an error as it is shown to users and models."""
-    from sema_runtime.conditions.describe import describe
-
-    return str(describe(error).message)
 
 
 def _place(error: BaseException) -> str | None:

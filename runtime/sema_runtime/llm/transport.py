@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from sema_runtime import tasks
-from sema_runtime.llm import http
-from sema_runtime.llm import sema_provider as lisp_provider
+from sema_runtime.llm import http, sema_provider
 from sema_runtime.llm.error_hints import asking
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
 from sema_runtime.llm.messages import Reply, Request, Usage
@@ -40,7 +39,7 @@ def send(provider: Provider, request: Request, model: str) -> Reply:
     if provider.wire == "sema":
         request = _for_model(request, model)
         with asking(provider, model):
-            reply = lisp_provider.complete(provider, request)
+            reply = sema_provider.complete(provider, request)
         reply.provider = provider.name
         return reply
     return tasks.suspend(send_async(provider, request, model))  # type: ignore[no-any-return]

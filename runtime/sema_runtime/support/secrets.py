@@ -1,4 +1,4 @@
-"""The API keys and passwords that this process knows, and texts with `[redacted]` in their place."""
+"""API keys and the like in texts: files name them only as `[redacted]`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 REDACTED = "[redacted]"
-SHORTEST = 12  # characters; `none`, `test` and other stand-ins for keys are words that texts contain
+SHORTEST = 12  # characters; texts contain `none`, `test` and other placeholders for keys
 SUFFIXES = ("API_KEY", "ACCESS_KEY", "SECRET_KEY", "TOKEN", "SECRET", "PASSWORD")  # of names of variables
 
-
-key_sources: dict[str, Callable[[], Iterable[str]]] = {}  # by the name of who holds keys, such as the providers
+key_sources: dict[str, Callable[[], Iterable[str]]] = {}  # by the name of what holds keys, such as "providers"
 
 
 def known() -> list[str]:
-    """The secrets of this process, longest first: values of variables named like `X_API_KEY`, keys of `key_sources`."""
-    values = {value for name, value in os.environ.items() if name.upper().endswith(SUFFIXES)}
+    """Returns the secrets of this process, longest first: variables like `X_API_KEY`, keys of `key_sources`."""
+    secrets = {value for name, value in os.environ.items() if name.upper().endswith(SUFFIXES)}
     for source in tuple(key_sources.values()):
-        values.update(source())
-    return sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True)
+        secrets.update(source())
+    return sorted((value for value in secrets if len(value) >= SHORTEST), key=len, reverse=True)
 
 
 def redacted(text: str, secrets: Sequence[str]) -> str:
-    """The text with each of the secrets replaced."""
+    """Returns the text with each of the secrets replaced."""
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, REDACTED)
@@ -34,7 +33,7 @@ def redacted(text: str, secrets: Sequence[str]) -> str:
 
 
 def redacted_json(value: Any, secrets: Sequence[str]) -> Any:
-    """Decoded JSON with the secrets in its strings and keys replaced."""
+    """Returns decoded JSON with the secrets in its strings and keys replaced."""
     if isinstance(value, str):
         return redacted(value, secrets)
     if isinstance(value, dict):
@@ -45,16 +44,16 @@ def redacted_json(value: Any, secrets: Sequence[str]) -> Any:
 
 
 def redacted_pieces(pieces: list[str], secrets: Sequence[str]) -> list[str]:
-    """The pieces of a streamed text with the secrets replaced, those too that begin in one piece and end in another:
-    such a one is replaced where it begins."""
-    whole = "".join(pieces)
-    if not any(secret in whole for secret in secrets):
+    """Returns the pieces of a streamed text with the secrets replaced. A secret that spans pieces is replaced in the
+    piece where it begins."""
+    text = "".join(pieces)
+    if not any(secret in text for secret in secrets):
         return pieces
-    piece_of: list[int] = [index for index, piece in enumerate(pieces) for _ in piece]  # by place in whole
-    replaced = [""] * len(pieces)
+    piece_of: list[int] = [index for index, piece in enumerate(pieces) for _ in piece]
+    shown = [""] * len(pieces)
     at = 0
-    while at < len(whole):
-        secret = next((secret for secret in secrets if whole.startswith(secret, at)), None)
-        replaced[piece_of[at]] += whole[at] if secret is None else REDACTED
+    while at < len(text):
+        secret = next((secret for secret in secrets if text.startswith(secret, at)), None)
+        shown[piece_of[at]] += text[at] if secret is None else REDACTED
         at += 1 if secret is None else len(secret)
-    return replaced
+    return shown

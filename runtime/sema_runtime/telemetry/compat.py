@@ -11,12 +11,32 @@ import json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, Concatenate, ParamSpec
-
-    from sema_runtime.llm.messages import ToolSchema, Usage
+    from typing import Any, Concatenate, ParamSpec, Protocol
 
     Attributes = dict[str, Any]
     P = ParamSpec("P")
+
+    class OfferedTool(Protocol):
+        """A tool that a model is offered. parameters: a JSON Schema object."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def description(self) -> str: ...
+        @property
+        def parameters(self) -> dict[str, Any]: ...
+
+    class TokenCounts(Protocol):
+        """The tokens of one call."""
+
+        prompt: int
+        completion: int
+        cache_read: int
+        cache_creation: int
+
+        @property
+        def total(self) -> int: ...
+
 
 OPENINFERENCE, TRACELOOP, LANGSMITH = "openinference", "traceloop", "langsmith"
 LANGFUSE, BRAINTRUST = "langfuse", "braintrust"
@@ -130,7 +150,7 @@ class Compat:
         )
 
     @aspect
-    def tools(self, tools: Sequence[ToolSchema]) -> Attributes:
+    def tools(self, tools: Sequence[OfferedTool]) -> Attributes:
         """The tools that a model was offered."""
         if not tools or not self.active & {OPENINFERENCE, TRACELOOP}:
             return {}
@@ -150,7 +170,7 @@ class Compat:
         return found
 
     @aspect
-    def usage(self, used: Usage, cost: float | None, split: tuple[float, float] | None) -> Attributes:
+    def usage(self, used: TokenCounts, cost: float | None, split: tuple[float, float] | None) -> Attributes:
         """Tokens and USD; split: of the prompt and of the reply."""
         prompt_cost, reply_cost = split or (None, None)
         read, written = used.cache_read or None, used.cache_creation or None
@@ -255,7 +275,7 @@ class Compat:
         return self._merged({OPENINFERENCE: {f"embedding.embeddings.{n}.embedding.text": text for n, text in places}})
 
     @aspect
-    def found(self, documents: Iterable[tuple[str, str, float]], capture: bool) -> Attributes:
+    def retrieved(self, documents: Iterable[tuple[str, str, float]], capture: bool) -> Attributes:
         """What a search found: (id, text, score)."""
         entries: Attributes = {}
         for number, (name, text, score) in enumerate(documents):

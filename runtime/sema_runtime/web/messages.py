@@ -10,7 +10,18 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map, json_map
 from sema_runtime.values.printer import display, to_text
 from sema_runtime.values.typenames import type_name
-from sema_runtime.web.responses import BODY, HEADERS, HTML_HEADERS, JSON_HEADERS, STATUS, TEXT_HEADERS
+from sema_runtime.web.responses import (
+    BODY,
+    FILE,
+    FILE_TYPE,
+    HEADERS,
+    HTML_HEADERS,
+    JSON_HEADERS,
+    STATUS,
+    STREAM,
+    TEXT_HEADERS,
+    WEBSOCKET,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,6 +174,9 @@ def text_response(status: int, text: str, *more: tuple[bytes, bytes]) -> tuple[i
     return status, [(b"content-type", TEXT), content_length(data), *more], data
 
 
+HANDLER_FAILED = text_response(500, "Handler did not respond")
+
+
 def header_list(given: Any) -> Headers:
     """The pairs of a :headers map; a list as value stands for several headers. The lengths of messages are ours."""
     shared = SHARED_HEADERS.get(id(given))
@@ -189,3 +203,23 @@ def _header_texts(given: Map) -> Iterator[tuple[str, str]]:
             if _bad_value(text):
                 raise SemaError(f"http/serve: header {name} must be one line, got {to_text(one)}")
             yield name, text
+
+
+def special_kind(value: Any) -> Keyword | None:
+    """The key that marks a map as something else than an ordinary response: a file, a stream, a WebSocket."""
+    if isinstance(value, Map):
+        d = value.d
+        if STREAM in d or FILE in d or WEBSOCKET in d:
+            return next((key for key in (STREAM, FILE, WEBSOCKET) if d.get(key)), None)
+    return None
+
+
+def special_headers(value: Map, kind: Keyword) -> Headers:
+    """The headers of what isn't an ordinary response: those of the map, and ours where it has none."""
+    given = header_list(value.d.get(HEADERS))
+    if kind is STREAM:
+        ours = {"content-type": "text/event-stream", "cache-control": "no-cache"}
+    else:
+        ours = {"content-type": value.d.get(FILE_TYPE, ""), "cache-control": "public, max-age=3600"}
+    names = {name for name, _ in given}
+    return [*given, *[one for one in header_list(Map(ours)) if one[0] not in names]]

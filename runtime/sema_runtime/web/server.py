@@ -21,6 +21,7 @@ from sema_runtime.web.app import Application
 from sema_runtime.web.listening import listening
 from sema_runtime.web.protocol import Connection, SocketConnection, Watch
 from sema_runtime.web.reports import say
+from sema_runtime.web.request_tasks import RequestTasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,9 +78,7 @@ class Server:
             max_body=max_body,
             read_timeout=read_timeout,
             origins=origins,
-            scheduler=self.tasks,
-            context=copy_context(),
-            on_exit=self.fail,
+            requests=RequestTasks(self.tasks, copy_context(), self.fail),
         )
         config = uvicorn.Config(
             self.app,
@@ -121,7 +120,7 @@ class Server:
 
     def _abort(self) -> None:
         """Closes what is still open and cancels what is still going on."""
-        self.app.cancel_all()
+        self.app.requests.cancel_all()
         for server in getattr(self.uvicorn, "servers", ()):
             server.close()
         self.listener.close()

@@ -9,14 +9,14 @@ from sema_runtime.values.errors import SemaTypeError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.typenames import type_name
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.forms.functions import make_function
 from semac.analyze.forms.patterns import bind_pattern, pattern
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
 
 
-def binding_pairs(a: Analyzer, form: Any, what: str) -> list[tuple[Any, Any]]:
+def binding_pairs(a: Context, form: Any, what: str) -> list[tuple[Any, Any]]:
     """(target, value form) of a list of two-element bindings."""
     if type(form) is not List and (type(form) is not tuple or what not in ("let", "named let")):
         raise a.error(f"{what}: expected a list")
@@ -31,8 +31,7 @@ def binding_pairs(a: Analyzer, form: Any, what: str) -> list[tuple[Any, Any]]:
     return pairs
 
 
-@special("let")
-def let(a: Analyzer, form: List, scope: Scope) -> Any:
+def let(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
     if type(parts[0]) is Symbol:
         return named_let(a, form, scope)
@@ -64,7 +63,7 @@ def values_first(targets: list[Any], values: list[Any], scope: Scope) -> list[tu
     return early
 
 
-def note_siblings(a: Analyzer, pairs: list[tuple[Any, Any]], known: int) -> None:
+def note_siblings(a: Context, pairs: list[tuple[Any, Any]], known: int) -> None:
     """Warns of values that use a name of the same let, unless it turns out to be a global. known: globals before."""
     from semac.analyze.suspects import sibling_binding
 
@@ -74,7 +73,7 @@ def note_siblings(a: Analyzer, pairs: list[tuple[Any, Any]], known: int) -> None
             a.doubts.append(sibling_binding(a.span, target.name))
 
 
-def let_target(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:
+def let_target(a: Context, target: Any, scope: Scope, what: str) -> Any:
     if type(target) is Symbol:
         return ("var", scope.declare(target.name))
     if type(target) is tuple or type(target) is Map:
@@ -82,7 +81,7 @@ def let_target(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:
     raise a.error(f"{what}: binding name must be a symbol, vector, or map pattern")
 
 
-def nest(a: Analyzer, targets: list[Any], values: list[Any], body: Any) -> Any:
+def nest(a: Context, targets: list[Any], values: list[Any], body: Any) -> Any:
     """Bindings in order around a body; neighbouring plain variables share one Let."""
     made = body()
     index = len(targets) - 1
@@ -115,8 +114,7 @@ def note_function(var: Any, value: Any) -> None:
         value.function.var = value.function.var or var
 
 
-@special("let*")
-def let_star(a: Analyzer, form: List, scope: Scope) -> Any:
+def let_star(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
     pairs = binding_pairs(a, parts[0], "let*")
     targets, values = [], []
@@ -128,8 +126,7 @@ def let_star(a: Analyzer, form: List, scope: Scope) -> Any:
     return nest(a, targets, values, lambda: a.body(parts[1:], inner))
 
 
-@special("letrec")
-def letrec(a: Analyzer, form: List, scope: Scope) -> Any:
+def letrec(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
     pairs = binding_pairs(a, parts[0], "letrec")
     inner = scope.child()
@@ -153,7 +150,7 @@ def letrec(a: Analyzer, form: List, scope: Scope) -> Any:
     return Define(fresh, body, span=a.span)
 
 
-def named_let(a: Analyzer, form: List, scope: Scope) -> Any:
+def named_let(a: Context, form: List, scope: Scope) -> Any:
     items = form.items
     if len(items) < 4:
         from sema_runtime.values.errors import ArityError
@@ -175,8 +172,7 @@ def named_let(a: Analyzer, form: List, scope: Scope) -> Any:
     return node
 
 
-@special("let-values", "let*-values")
-def let_values(a: Analyzer, form: List, scope: Scope) -> Any:
+def let_values(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
     what = form.items[0].name
     pairs = binding_pairs(a, parts[0], what)
@@ -193,7 +189,7 @@ def let_values(a: Analyzer, form: List, scope: Scope) -> Any:
     return body
 
 
-def formals(a: Analyzer, target: Any, scope: Scope, what: str) -> Any:
+def formals(a: Context, target: Any, scope: Scope, what: str) -> Any:
     """The pattern of `(a b . rest)` or of a symbol that takes all values as a list."""
     if type(target) is Symbol:
         return ("sequence", [], ("var", scope.declare(target.name)))
@@ -212,8 +208,7 @@ def values_items(node: Any, shape: Any) -> Any:
     return Runtime("sema_runtime.values.multiple:values_tuple", [node, Const(low), Const(shape[2] is not None)])
 
 
-@special("parameterize")
-def parameterize(a: Analyzer, form: List, scope: Scope) -> Any:
+def parameterize(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 1)
     bindings = parts[0]
     if type(bindings) not in (List, tuple):
@@ -227,3 +222,13 @@ def parameterize(a: Analyzer, form: List, scope: Scope) -> Any:
     body = a.body(parts[1:], scope.child()) if len(parts) > 1 else Const(None)
     context = Runtime("sema_runtime.values.parameters:parameterized", flat)
     return With(context, None, body, span=a.span)
+
+
+FORMS: dict[str, Handler] = {
+    "let": let,
+    "let*": let_star,
+    "letrec": letrec,
+    "let-values": let_values,
+    "let*-values": let_values,
+    "parameterize": parameterize,
+}

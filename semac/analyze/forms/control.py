@@ -6,13 +6,12 @@ from typing import Any
 
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
 from semac.ir.nodes import And, Call, CallBuiltin, Const, Define, If, Let, Or, Ref, Var
 
 
-@special("if")
-def if_(a: Analyzer, form: List, scope: Scope) -> Any:
+def if_(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 3)
     test = a.node(parts[0], scope)
     live = constant_truth(test)
@@ -41,8 +40,7 @@ def folded_if(test: Any, then: Any, otherwise: Any, span: Any) -> Any:
     return If(test, then, otherwise, span=span)
 
 
-@special("cond")
-def cond(a: Analyzer, form: List, scope: Scope) -> Any:
+def cond(a: Context, form: List, scope: Scope) -> Any:
     clauses = a.expect(form, 0)
     made: list[tuple[Any, Any]] = []
     result: Any = Const(None)
@@ -63,8 +61,7 @@ def cond(a: Analyzer, form: List, scope: Scope) -> Any:
     return result
 
 
-@special("case")
-def case(a: Analyzer, form: List, scope: Scope) -> Any:
+def case(a: Context, form: List, scope: Scope) -> Any:
     subject, *clauses = a.expect(form, 2)
     inner = scope.child()
     var = inner.declare("subject")
@@ -95,7 +92,7 @@ def case(a: Analyzer, form: List, scope: Scope) -> Any:
     return Let([(var, value)], result, span=a.span)
 
 
-def equals(a: Analyzer, var: Var, key: Any, scope: Scope) -> Any:
+def equals(a: Context, var: Var, key: Any, scope: Scope) -> Any:
     """`(= subject key)` with whatever `=` means here, as the reference expands it."""
     head = a.reference("=", scope)
     if type(head) is Ref:
@@ -103,33 +100,29 @@ def equals(a: Analyzer, var: Var, key: Any, scope: Scope) -> Any:
     return CallBuiltin("=", [Ref(var), key], False, span=a.span)
 
 
-@special("when")
-def when(a: Analyzer, form: List, scope: Scope) -> Any:
+def when(a: Context, form: List, scope: Scope) -> Any:
     test, *body = a.expect(form, 2)
     node = a.node(test, scope)
     inner = scope.child() if constant_truth(node) is False else scope
     return folded_if(node, a.sequence(body, inner), Const(None), a.span)
 
 
-@special("unless")
-def unless(a: Analyzer, form: List, scope: Scope) -> Any:
+def unless(a: Context, form: List, scope: Scope) -> Any:
     test, *body = a.expect(form, 2)
     node = a.node(test, scope)
     inner = scope.child() if constant_truth(node) is True else scope
     return folded_if(node, Const(None), a.sequence(body, inner), a.span)
 
 
-@special("and")
-def and_(a: Analyzer, form: List, scope: Scope) -> Any:
+def and_(a: Context, form: List, scope: Scope) -> Any:
     return connective(a, form, scope, And, True)
 
 
-@special("or")
-def or_(a: Analyzer, form: List, scope: Scope) -> Any:
+def or_(a: Context, form: List, scope: Scope) -> Any:
     return connective(a, form, scope, Or, False)
 
 
-def connective(a: Analyzer, form: List, scope: Scope, kind: type[And] | type[Or], neutral: bool) -> Any:
+def connective(a: Context, form: List, scope: Scope, kind: type[And] | type[Or], neutral: bool) -> Any:
     """`and` or `or`; neutral: its value without parts. What stands behind a constant that decides is not compiled."""
     parts = a.expect(form, 0)
     if not parts:
@@ -142,13 +135,25 @@ def connective(a: Analyzer, form: List, scope: Scope, kind: type[And] | type[Or]
     return kind(nodes, span=a.span) if len(nodes) > 1 else nodes[0]
 
 
-@special("begin", "progn")
-def begin(a: Analyzer, form: List, scope: Scope) -> Any:
+def begin(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 0)
     return a.sequence(parts, scope) if parts else Const(None)
 
 
-@special("quote")
-def quote(a: Analyzer, form: List, scope: Scope) -> Any:
+def quote(a: Context, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
     return a.quote(value)
+
+
+FORMS: dict[str, Handler] = {
+    "if": if_,
+    "cond": cond,
+    "case": case,
+    "when": when,
+    "unless": unless,
+    "and": and_,
+    "or": or_,
+    "begin": begin,
+    "progn": begin,
+    "quote": quote,
+}

@@ -10,25 +10,26 @@ from sema_runtime.values.errors import ArityError, SemaTypeError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.typenames import type_name
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.forms.binding import formals, note_function, values_items
 from semac.analyze.forms.functions import make_function
 from semac.analyze.forms.patterns import bind_pattern, pattern
+from semac.analyze.python_calls import set_attribute, set_dotted
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Const, Lambda, Let, Ref, Runtime, Seq, Set
 
 EMPTY_SIGNATURE = "define: empty function signature"
 
 
-def target_var(a: Analyzer, name: str, scope: Scope) -> tuple[Any, str]:
+def target_var(a: Context, name: str, scope: Scope) -> tuple[Any, str]:
     """(variable, "global" or "local") that a define of that name sets here."""
     if scope.parent is None and scope.function is a.unit.main and not scope.vars:
-        return define_global(a, name), "global"
+        return a.define_global(name), "global"
     var = scope.find_in_function(name)
     if var is not None:
         return var, "local"
     if scope.function is a.unit.main and not in_local_scope(scope):
-        return define_global(a, name), "global"
+        return a.define_global(name), "global"
     return scope.declare(name), "local"
 
 
@@ -36,14 +37,7 @@ def in_local_scope(scope: Scope) -> bool:
     return scope.parent is not None
 
 
-def define_global(a: Analyzer, name: str) -> Any:
-    a.defined.add(name)
-    a.unit.python_names.discard(name)
-    return a.global_var(name)
-
-
-@special("define", "def")
-def define(a: Analyzer, form: List, scope: Scope) -> Any:
+def define(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, name="define") if len(form.items) != 2 else check_define(a, form)
     target = parts[0]
     if type(target) is List:
@@ -63,7 +57,7 @@ def define(a: Analyzer, form: List, scope: Scope) -> Any:
     raise SemaTypeError("symbol, list, vector, or map", type_name(target))
 
 
-def check_define(a: Analyzer, form: List) -> Any:
+def check_define(a: Context, form: List) -> Any:
     target = form.items[1]
     if type(target) in (Symbol, tuple, Map):
         raise ArityError("define", "2", 1)
@@ -74,12 +68,12 @@ def check_define(a: Analyzer, form: List) -> Any:
     raise SemaTypeError("symbol, list, vector, or map", type_name(target))
 
 
-def definition(a: Analyzer, var: Any, value: Any, where: str) -> Any:
+def definition(a: Context, var: Any, value: Any, where: str) -> Any:
     note_function(var, value)
     return Set(var, value, where, span=a.span)
 
 
-def define_function(a: Analyzer, target: List, body: Any, scope: Scope, what: str) -> Any:
+def define_function(a: Context, target: List, body: Any, scope: Scope, what: str) -> Any:
     if not target.items:
         raise a.error(EMPTY_SIGNATURE)
     name = a.name_of(target.items[0], what)
@@ -88,8 +82,7 @@ def define_function(a: Analyzer, target: List, body: Any, scope: Scope, what: st
     return definition(a, var, Lambda(function, span=a.span), where)
 
 
-@special("defn", "defun")
-def defun(a: Analyzer, form: List, scope: Scope) -> Any:
+def defun(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 3, name="defun")
     name = a.name_of(parts[0], "defun")
     if type(parts[1]) is not List:
@@ -99,7 +92,7 @@ def defun(a: Analyzer, form: List, scope: Scope) -> Any:
     return definition(a, var, Lambda(function, span=a.span), where)
 
 
-def define_pattern(a: Analyzer, target: Any, value_form: Any, scope: Scope) -> Any:
+def define_pattern(a: Context, target: Any, value_form: Any, scope: Scope) -> Any:
     """(define [a b] v): binds temporaries by the pattern, then sets each name."""
     value = a.node(value_form, scope)
     inner = scope.child()
@@ -112,8 +105,7 @@ def define_pattern(a: Analyzer, target: Any, value_form: Any, scope: Scope) -> A
     return bind_pattern(a, made, value, lambda: Seq([*sets, Const(None)], span=a.span))
 
 
-@special("define-values")
-def define_values(a: Analyzer, form: List, scope: Scope) -> Any:
+def define_values(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 2)
     value = a.node(parts[1], scope)
     inner = scope.child()
@@ -126,19 +118,14 @@ def define_values(a: Analyzer, form: List, scope: Scope) -> Any:
     return bind_pattern(a, shape, values_items(value, shape), lambda: Seq([*sets, Const(None)], span=a.span))
 
 
-@special("set!")
-def set_(a: Analyzer, form: List, scope: Scope) -> Any:
+def set_(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 2)
     if type(parts[0]) is List and parts[0].items and type(parts[0].items[0]) is Symbol:
-        from semac.analyze.forms.python import set_attribute
-
         if parts[0].items[0].name.startswith(".-"):
             return set_attribute(a, parts[0], parts[1], scope)
     name = a.name_of(parts[0], "set!")
     var = scope.find(name)
     if var is None and "." in name and name not in a.defined:
-        from semac.analyze.forms.python import set_dotted
-
         made = set_dotted(a, name, parts[1], scope)
         if made is not None:
             return made
@@ -152,8 +139,7 @@ def set_(a: Analyzer, form: List, scope: Scope) -> Any:
     return Set(var, a.node(parts[1], scope), None, span=a.span)
 
 
-@special("define-record-type")
-def define_record_type(a: Analyzer, form: List, scope: Scope) -> Any:
+def define_record_type(a: Context, form: List, scope: Scope) -> Any:
     parts = form.items[1:]
     if len(parts) < 3:
         raise a.error("define-record-type: requires at least type name, constructor, and predicate")
@@ -191,14 +177,13 @@ def define_record_type(a: Analyzer, form: List, scope: Scope) -> Any:
     return Let([(kind, type_node)], Seq([*sets, Const(None)], span=a.span), span=a.span)
 
 
-def record_set(a: Analyzer, name: str, value: Any, scope: Scope) -> Any:
+def record_set(a: Context, name: str, value: Any, scope: Scope) -> Any:
     var, where = target_var(a, name, scope)
     var.defined += 1
     return Set(var, value, where, span=a.span)
 
 
-@special("defmulti")
-def defmulti(a: Analyzer, form: List, scope: Scope) -> Any:
+def defmulti(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2, 2)
     name = a.name_of(parts[0], "defmulti")
     value = Runtime(
@@ -207,9 +192,21 @@ def defmulti(a: Analyzer, form: List, scope: Scope) -> Any:
     return record_set(a, name, value, scope)
 
 
-@special("defmethod")
-def defmethod(a: Analyzer, form: List, scope: Scope) -> Any:
+def defmethod(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 3, 3)
     a.name_of(parts[0], "defmethod")
     nodes = [a.node(part, scope) for part in parts]
     return Runtime("sema_runtime.lib.language.multimethods:add_method", nodes, span=a.span)
+
+
+FORMS: dict[str, Handler] = {
+    "define": define,
+    "def": define,
+    "defn": defun,
+    "defun": defun,
+    "define-values": define_values,
+    "set!": set_,
+    "define-record-type": define_record_type,
+    "defmulti": defmulti,
+    "defmethod": defmethod,
+}

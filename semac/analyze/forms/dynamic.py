@@ -7,24 +7,21 @@ from typing import Any
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
-from semac.analyze.analyzer import Analyzer, special
-from semac.analyze.forms.definitions import define_global
+from semac.analyze.context import Context, Handler
 from semac.analyze.forms.functions import note_marks
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Const, Runtime, Set
 
 
-@special("defmacro")
-def defmacro(a: Analyzer, form: List, scope: Scope) -> Any:
+def defmacro(a: Context, form: List, scope: Scope) -> Any:
     from semac.expand.expander import make_macro
 
-    macro = make_macro(form, a.evaluate)
+    macro = make_macro(form, a.environment.evaluate)
     note_marks(a, macro.name, form.items[2].items, "defmacro")
     return define_macro(a, macro, scope)
 
 
-@special("define-syntax")
-def define_syntax(a: Analyzer, form: List, scope: Scope) -> Any:
+def define_syntax(a: Context, form: List, scope: Scope) -> Any:
     from semac.expand.syntax_rules import make_syntax_rules
 
     try:
@@ -36,7 +33,7 @@ def define_syntax(a: Analyzer, form: List, scope: Scope) -> Any:
     return define_macro(a, macro, scope)
 
 
-def define_macro(a: Analyzer, macro: Macro, scope: Scope) -> Any:
+def define_macro(a: Context, macro: Macro, scope: Scope) -> Any:
     """At top level the macro serves the forms below. Forms above that use its name as that of a variable see a value
     that can't be called, as the program is expanded before it runs; elsewhere the name becomes such a value there."""
     is_served = serves_below(a, scope)
@@ -45,7 +42,7 @@ def define_macro(a: Analyzer, macro: Macro, scope: Scope) -> Any:
             a.macros[macro.name] = macro
         if macro.name not in a.unit.globals or macro.name in a.own:
             return Const(None)
-    var = define_global(a, macro.name)
+    var = a.define_global(macro.name)
     var.defined += 2
     binding = Set(var, Const(macro), "global", span=a.span)
     if not is_served:
@@ -54,13 +51,12 @@ def define_macro(a: Analyzer, macro: Macro, scope: Scope) -> Any:
     return Const(None)
 
 
-def serves_below(a: Analyzer, scope: Scope) -> bool:
+def serves_below(a: Context, scope: Scope) -> bool:
     """Whether a macro that is defined here serves the forms below."""
     return scope.parent is None and scope.function is a.unit.main and a.top_level
 
 
-@special("quasiquote")
-def quasiquote(a: Analyzer, form: List, scope: Scope) -> Any:
+def quasiquote(a: Context, form: List, scope: Scope) -> Any:
     from sema_runtime.values.macros import gensym
     from semac.expand.quasiquote import expand_quasiquote
 
@@ -68,8 +64,7 @@ def quasiquote(a: Analyzer, form: List, scope: Scope) -> Any:
     return a.node(expand_quasiquote(template, gensym), scope)
 
 
-@special("macroexpand")
-def macroexpand(a: Analyzer, form: List, scope: Scope) -> Any:
+def macroexpand(a: Context, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
     a.unit.lists_globals = True
     return Runtime(
@@ -77,8 +72,7 @@ def macroexpand(a: Analyzer, form: List, scope: Scope) -> Any:
     )
 
 
-@special("eval")
-def eval_(a: Analyzer, form: List, scope: Scope) -> Any:
+def eval_(a: Context, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
     a.unit.is_open = a.unit.lists_globals = True
     return Runtime(
@@ -86,14 +80,23 @@ def eval_(a: Analyzer, form: List, scope: Scope) -> Any:
     )
 
 
-@special("delay")
-def delay(a: Analyzer, form: List, scope: Scope) -> Any:
+def delay(a: Context, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
     return Runtime("sema_runtime.values.promises:Promise", [a.thunk([value], scope)], span=a.span)
 
 
-@special("force")
-def force(a: Analyzer, form: List, scope: Scope) -> Any:
+def force(a: Context, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
     path = "sema_runtime.tasks.callbacks:force_promise" if a.task_names else "sema_runtime.values.promises:force"
     return Runtime(path, [a.node(value, scope)], span=a.span)
+
+
+FORMS: dict[str, Handler] = {
+    "defmacro": defmacro,
+    "define-syntax": define_syntax,
+    "quasiquote": quasiquote,
+    "macroexpand": macroexpand,
+    "eval": eval_,
+    "delay": delay,
+    "force": force,
+}

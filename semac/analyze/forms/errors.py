@@ -6,13 +6,12 @@ from typing import Any
 
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Throw, Try
 
 
-@special("try")
-def try_(a: Analyzer, form: List, scope: Scope) -> Any:
+def try_(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 1)
     clause = parts[-1]
     if type(clause) is not List:
@@ -37,7 +36,12 @@ def try_(a: Analyzer, form: List, scope: Scope) -> Any:
     return Try(body, var, handler, span=a.span)
 
 
-@special("throw")
-def throw(a: Analyzer, form: List, scope: Scope) -> Any:
+def throw(a: Context, form: List, scope: Scope) -> Any:
     (value,) = a.expect(form, 1, 1)
     return Throw(a.node(value, scope), span=a.span)
+
+
+FORMS: dict[str, Handler] = {
+    "try": try_,
+    "throw": throw,
+}

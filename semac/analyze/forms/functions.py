@@ -7,14 +7,13 @@ from typing import Any
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.forms.patterns import bind_pattern, pattern
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Function, Lambda, Ref
 
 
-@special("lambda", "fn")
-def lambda_(a: Analyzer, form: List, scope: Scope) -> Any:
+def lambda_(a: Context, form: List, scope: Scope) -> Any:
     items = form.items
     if len(items) < 3:
         from sema_runtime.values.errors import ArityError
@@ -34,7 +33,7 @@ def lambda_(a: Analyzer, form: List, scope: Scope) -> Any:
 
 
 def make_function(
-    a: Analyzer, name: str, params: list[Any], body: Any, scope: Scope, patterns: bool = False, what: str = "lambda"
+    a: Context, name: str, params: list[Any], body: Any, scope: Scope, patterns: bool = False, what: str = "lambda"
 ) -> Function:
     """The Function of a parameter list and body forms. patterns: whether parameters may destructure."""
     function, inner = a.function(name, scope)
@@ -63,7 +62,7 @@ def make_function(
     return function
 
 
-def note_marks(a: Analyzer, name: str, params: list[Any], what: str) -> None:
+def note_marks(a: Context, name: str, params: list[Any], what: str) -> None:
     """Warns of `&` and its like among parameters."""
     if any(type(param) is Symbol and param.name.startswith("&") for param in params):
         from semac.analyze.suspects import marked_parameters
@@ -71,7 +70,7 @@ def note_marks(a: Analyzer, name: str, params: list[Any], what: str) -> None:
         a.warn(marked_parameters(a.span, name, params, what))
 
 
-def nested_patterns(a: Analyzer, destructured: list[tuple[Any, Any]], body: Any, scope: Scope) -> Any:
+def nested_patterns(a: Context, destructured: list[tuple[Any, Any]], body: Any, scope: Scope) -> Any:
     """The body inside the bindings of all destructuring parameters."""
     if not destructured:
         return a.body(body, scope.child())
@@ -79,7 +78,7 @@ def nested_patterns(a: Analyzer, destructured: list[tuple[Any, Any]], body: Any,
     return bind_pattern(a, pattern(a, form, scope), Ref(var), lambda: nested_patterns(a, rest, body, scope))
 
 
-def split_rest(a: Analyzer, params: list[Any], what: str) -> tuple[list[Any], str | None]:
+def split_rest(a: Context, params: list[Any], what: str) -> tuple[list[Any], str | None]:
     """(parameters, name of the rest parameter or None) of `(a b . rest)`."""
     for index, param in enumerate(params):
         if type(param) is Symbol and param.name == ".":
@@ -89,3 +88,9 @@ def split_rest(a: Analyzer, params: list[Any], what: str) -> tuple[list[Any], st
                 raise a.error(f"{what}: expected exactly one parameter after `.`")
             return params[:index], a.name_of(params[-1], what)
     return params, None
+
+
+FORMS: dict[str, Handler] = {
+    "lambda": lambda_,
+    "fn": lambda_,
+}

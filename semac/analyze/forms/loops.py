@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from sema_runtime.values.lists import List
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Call, CallBuiltin, Const, Let, Ref, Seq, Set, While
 
 
-@special("while")
-def while_(a: Analyzer, form: List, scope: Scope) -> Any:
+def while_(a: Context, form: List, scope: Scope) -> Any:
     test, *body = a.expect(form, 2)
     condition = a.node(test, scope)
     if type(a.reference("not", scope)) is Ref:  # the reference loops until `(not test)`, whatever `not` means
@@ -19,8 +18,7 @@ def while_(a: Analyzer, form: List, scope: Scope) -> Any:
     return While(condition, a.body(body, scope.child()), span=a.span)
 
 
-@special("do")
-def do(a: Analyzer, form: List, scope: Scope) -> Any:
+def do(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
     if type(parts[0]) is not List or type(parts[1]) is not List:
         raise a.error("do: expected a list")
@@ -49,7 +47,7 @@ def do(a: Analyzer, form: List, scope: Scope) -> Any:
     return Let(bindings, Seq([loop, result], span=a.span), span=a.span)
 
 
-def parallel_sets(a: Analyzer, steps: list[tuple[Any, Any]], scope: Scope) -> list[Any]:
+def parallel_sets(a: Context, steps: list[tuple[Any, Any]], scope: Scope) -> list[Any]:
     """Assignments that all read the old values."""
     nodes = [(var, a.node(form, scope)) for var, form in steps]
     for var, _ in nodes:
@@ -64,3 +62,9 @@ def parallel_sets(a: Analyzer, steps: list[tuple[Any, Any]], scope: Scope) -> li
         temporary.defined = 1
     sets = [Set(var, Ref(temporary), None) for (var, _), (temporary, _) in zip(nodes, temporaries, strict=True)]
     return [Let(temporaries, Seq(sets), span=a.span)]
+
+
+FORMS: dict[str, Handler] = {
+    "while": while_,
+    "do": do,
+}

@@ -8,14 +8,12 @@ from typing import Any
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, SemaError
 from sema_runtime.values.lists import List
-from semac.analyze.analyzer import Analyzer, special
-from semac.analyze.forms.definitions import define_global
+from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Const, Import, Runtime, Seq
 
 
-@special("module")
-def module(a: Analyzer, form: List, scope: Scope) -> Any:
+def module(a: Context, form: List, scope: Scope) -> Any:
     parts = a.expect(form, 2)
     a.unit.module_name = a.name_of(parts[0], "module")
     exports = parts[1]
@@ -32,8 +30,7 @@ def is_export(form: List) -> bool:
     return type(head) is Symbol and head.name == "export"
 
 
-@special("import")
-def import_(a: Analyzer, form: List, scope: Scope) -> Any:
+def import_(a: Context, form: List, scope: Scope) -> Any:
     items = form.items
     if len(items) < 2:
         raise ArityError("import", "1+", 0)
@@ -45,19 +42,17 @@ def import_(a: Analyzer, form: List, scope: Scope) -> Any:
         names.append(item.name)
     imported = import_macros(a, items[1], names) if type(items[1]) is str else None
     for name in names:
-        define_global(a, name).defined += 2
+        a.define_global(name).defined += 2
     if not names and imported is not None:
         for name in imported:
-            define_global(a, name).defined += 2
+            a.define_global(name).defined += 2
     a.unit.is_open = True
     return Import(path, names, None, span=a.span)
 
 
-def import_macros(a: Analyzer, spec: str, names: list[str]) -> list[str] | None:
+def import_macros(a: Context, spec: str, names: list[str]) -> list[str] | None:
     """Takes over the macros of a module known at compile time; gives the names it exports (None: not found)."""
-    from semac.imports.interface import find_interface
-
-    interface = find_interface(spec, a.unit.filename, a.evaluate)
+    interface = a.environment.interface(spec, a.unit.filename)
     if interface is None:
         a.unit.macro_files.append(expected_file(spec, a.unit.filename))
         return None
@@ -78,12 +73,18 @@ def expected_file(spec: str, importer: str) -> str:
         return os.path.join(packages_dir(), spec)
 
 
-@special("load")
-def load(a: Analyzer, form: List, scope: Scope) -> Any:
+def load(a: Context, form: List, scope: Scope) -> Any:
     (path,) = a.expect(form, 1, 1)
     a.unit.is_open = a.unit.lists_globals = True
     if type(path) is str:
         for name in import_macros(a, path, []) or []:
-            define_global(a, name).defined += 2
+            a.define_global(name).defined += 2
     node = a.node(path, scope)
     return Runtime("sema_runtime.compiler_bridge:load_file", [node, Runtime("builtins:globals", [])], span=a.span)
+
+
+FORMS: dict[str, Handler] = {
+    "module": module,
+    "import": import_,
+    "load": load,
+}

@@ -14,7 +14,7 @@ from sema_runtime.values.atoms import Symbol, keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.typenames import type_name
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
 from semac.ir.nodes import Bind, Const, Let, Match
 
@@ -22,7 +22,7 @@ Pattern = tuple[Any, ...]
 KEYS = keyword("keys")
 
 
-def pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
+def pattern(a: Context, form: Any, scope: Scope) -> Pattern:
     """A destructuring pattern; its symbols are declared in scope."""
     if type(form) is Symbol:
         return ("any",) if form.name == "_" else ("var", scope.declare(form.name))
@@ -35,7 +35,7 @@ def pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
     return ("malformed", f"{expected}, got {type_name(form)}", hint)
 
 
-def match_pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
+def match_pattern(a: Context, form: Any, scope: Scope) -> Pattern:
     """A pattern of `match`: like `pattern`, with literals, quoted data and required keys."""
     if type(form) is Symbol:
         return ("any",) if form.name == "_" else ("var", scope.declare(form.name))
@@ -50,7 +50,7 @@ def match_pattern(a: Analyzer, form: Any, scope: Scope) -> Pattern:
     return ("literal", form)
 
 
-def sequence_pattern(a: Analyzer, items: list[Any], scope: Scope, sub: Callable[..., Pattern]) -> Pattern:
+def sequence_pattern(a: Context, items: list[Any], scope: Scope, sub: Callable[..., Pattern]) -> Pattern:
     rest = None
     for index, item in enumerate(items):
         if type(item) is Symbol and item.name == "&":
@@ -72,7 +72,7 @@ def form_name(sub: Callable[..., Pattern]) -> str:
     return "destructure" if sub is pattern else "match"
 
 
-def map_pattern(a: Analyzer, form: Map, scope: Scope, sub: Callable[..., Pattern], required: bool) -> Pattern:
+def map_pattern(a: Context, form: Map, scope: Scope, sub: Callable[..., Pattern], required: bool) -> Pattern:
     entries: list[tuple[Any, Pattern, bool]] = []
     for key, value in form.pairs():
         if key is KEYS:
@@ -91,15 +91,14 @@ def map_pattern(a: Analyzer, form: Map, scope: Scope, sub: Callable[..., Pattern
     return ("map", entries)
 
 
-def bind_pattern(a: Analyzer, made: Pattern, value: Any, body: Callable[[], Any]) -> Any:
+def bind_pattern(a: Context, made: Pattern, value: Any, body: Callable[[], Any]) -> Any:
     """Binds value to a pattern around the body, which is analyzed when called (its names are declared by then)."""
     if made[0] == "var":
         return Let([(made[1], value)], body(), span=a.span)
     return Bind(made, value, body(), span=a.span)
 
 
-@special("match", "match*")
-def match(a: Analyzer, form: List, scope: Scope) -> Any:
+def match(a: Context, form: List, scope: Scope) -> Any:
     subject, *clauses = a.expect(form, 2)
     what = form.items[0].name
     value = a.node(subject, scope)
@@ -136,3 +135,9 @@ def match(a: Analyzer, form: List, scope: Scope) -> Any:
 
         a.unit.match_advice[node] = pattern_advice(bare)
     return node
+
+
+FORMS: dict[str, Handler] = {
+    "match": match,
+    "match*": match,
+}

@@ -179,7 +179,7 @@ def _print_value(answer: int, source: str, path: str, limits: Limits) -> None:
     from sema_runtime.support.visible import at_terminal
     from sema_runtime.values.errors import SemaError
     from semac.cli.eval.worker import is_out_of_memory
-    from semac.cli.running import guarded
+    from semac.cli.exits import guarded
 
     def run() -> None:
         try:

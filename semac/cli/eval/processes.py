@@ -83,7 +83,7 @@ def _supervise(action: Callable[[], int], parent: int) -> NoReturn:
             signal.signal(stopped.number, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.number)
     except BrokenPipeError:
-        from semac.cli.running import pipe_closed
+        from semac.cli.exits import pipe_closed
 
         status = pipe_closed()
     except BaseException:

@@ -34,7 +34,7 @@ class Overrun(Exception):
 def load_compiler() -> None:
     """Loads what each worker needs, once for all of them."""
     import_module("semac.cli.eval.worker")
-    import_module("semac.expand.environment").prelude()
+    import_module("semac.pipeline").prelude()
     gc.freeze()
 
 

@@ -18,10 +18,10 @@ from typing import Any
 from sema_runtime.conditions.describe import describe
 from sema_runtime.lib.language import output
 from sema_runtime.values.printer import pretty
-from semac.analyze.forms import python
+from semac.analyze import python_calls
 from semac.cli.eval.limits import Limits
 from semac.cli.eval.processes import data_size
-from semac.limits import grow_stack
+from semac.process import grow_stack
 from semac.session import Session
 
 Answer = dict[str, Any]
@@ -182,7 +182,7 @@ class Workplace:
         self.programs += 1
         seam = sys.modules.get("sema_runtime.compiler_bridge")
         imported = seam is not None and seam.forget()
-        self.python = imported or python.used or "sema_runtime.lib.python.python" in sys.modules
+        self.python = imported or python_calls.used or "sema_runtime.lib.python.python" in sys.modules
         os.umask(self.umask)
         return not self._is_spent() and self._emptied()
 

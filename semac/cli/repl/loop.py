@@ -46,7 +46,7 @@ class Repl:
         try:
             return self.loop()
         except SystemExit as exit_:
-            from semac.cli.running import exit_status
+            from semac.cli.exits import exit_status
 
             return exit_status(exit_.code)
         finally:

@@ -6,7 +6,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.llm.agents import ALL, DEFAULT_TURNS, Agent
 from sema_runtime.llm.jsonable import is_sequence
 from sema_runtime.llm.messages import Message
-from sema_runtime.llm.tools.tool import checked_tool, tool_from
+from sema_runtime.llm.tools.conversion import checked_tool, tool_from
 from sema_runtime.support import options as opt
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import type_error

@@ -75,7 +75,7 @@ def llm_chat(messages: Any, options: Any = None) -> str:
     from sema_runtime.llm.agents import DEFAULT_TURNS, ToolLoop
     from sema_runtime.llm.complete import complete
     from sema_runtime.llm.requests import chat_messages, request
-    from sema_runtime.llm.tools.tool import tools_in
+    from sema_runtime.llm.tools.conversion import tools_in
     from sema_runtime.support import options as opt
 
     settings = opt.options_map(options)

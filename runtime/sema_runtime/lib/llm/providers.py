@@ -31,7 +31,7 @@ def llm_configure(name: Any, options: Any) -> None:
     (llm/configure :local {:api-key "none" :base-url "http://localhost:8000/v1" :default-model "my-model"})
     (llm/current-provider) => {:model "my-model" :name :local}
     """
-    from sema_runtime.llm.embeddings.providers import CHATLESS, CONFIGURED_MODELS
+    from sema_runtime.llm.embedders import CHATLESS, CONFIGURED_MODELS
     from sema_runtime.llm.providers import configure_embeddings, configured, registry
     from sema_runtime.support import options as opt
 

@@ -118,9 +118,9 @@ def llm_last_call() -> Map | None:
     (map :provider (:attempts (llm/last-call))) => (:down :up)
     (:error (first (:attempts (llm/last-call)))) => "API error: 0 - no"
     """
-    from sema_runtime.llm import calls
+    from sema_runtime.llm import observers
 
-    call = calls.last()
+    call = observers.last()
     if call is None:
         return None
     fields = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from sema_runtime import telemetry
 from sema_runtime.catalogue import builtin
+from sema_runtime.llm import spans
 from sema_runtime.support.file_access import FAILURES, checked, failed, opened_regular
 from sema_runtime.support.replacing import Replacement
 from sema_runtime.support.text_arguments import is_int, text_of
@@ -89,7 +89,7 @@ def vector_store_search(name: Any, query: Any, k: Any) -> List:
         type_error("integer", k)
     if k < 0:
         raise SemaError(f"vector-store/search: expected a non-negative number of results, got {k}")
-    with telemetry.retrieval(len(wanted) // 8, k) as span:
+    with spans.retrieval(len(wanted) // 8, k) as span:
         matches = _store(name).search(wanted, k)
         span.returned(matches)
     names = keyword("id"), keyword("score"), keyword("metadata")

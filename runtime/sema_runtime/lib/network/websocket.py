@@ -170,7 +170,7 @@ class _Attempt:
                 parts.hostname or "", parts.port or (443 if parts.scheme == "wss" else 80)
             )
         if url.startswith("wss:"):
-            from sema_runtime.net.client import tls_context
+            from sema_runtime.net.tls import tls_context
 
             self.settings["ssl"] = tls_context()
 

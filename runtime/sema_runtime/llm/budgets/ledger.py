@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.llm.calls import Attempt, Call
+    from sema_runtime.llm.calls import Call
 
 OFF = frozenset(("off", "0", "false", "no"))
 
@@ -36,9 +36,6 @@ class Ledger:
         self._file = -1
 
     def started(self, call: Call) -> None:
-        pass
-
-    def retrying(self, call: Call, attempt: Attempt) -> None:
         pass
 
     def ended(self, call: Call) -> None:

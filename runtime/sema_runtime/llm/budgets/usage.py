@@ -11,7 +11,7 @@ from sema_runtime.llm.messages import Reply, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sema_runtime.llm.budgets.reservations import Hold
+    from sema_runtime.llm.budgets.reservations import Reservation
 
 
 @dataclass(slots=True)
@@ -108,21 +108,21 @@ def charge(call: Call, check: bool = True) -> None:
     """Charges a measured call to the budget, with our guess if nobody said what it used. Raises LlmError when that is
     now overspent, unless check is False."""
     used, cost = call.usage or Usage(), call.cost_usd
-    if call.unsaid is not None:
-        used = call.unsaid
+    if call.guessed_usage is not None:
+        used = call.guessed_usage
         cost = pricing.cost(call.model, call.provider, used.prompt, used.completion)
-    hold, call.hold = call.hold, None
-    budget.charge(used.total, cost, call.model, hold, check)
+    reservation, call.reservation = call.reservation, None
+    budget.charge(used.total, cost, call.model, reservation, check)
 
 
-def forfeit(call: Call, hold: Hold) -> None:
+def charge_in_full(call: Call, reservation: Reservation) -> None:
     """Charges all that was held for a measured call that broke off: the server may bill it. An ordinary frame, for
     which nothing was held, is charged what is known."""
     frame = budget.current()
     if not frame.reserve:
         with budget.lock:
             frame.charge((call.usage or Usage()).total, call.cost_usd)
-    hold.forfeit()
+    reservation.charge_in_full()
 
 
 def track(call: Call) -> None:

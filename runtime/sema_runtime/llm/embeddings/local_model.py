@@ -12,8 +12,8 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from sema_runtime.llm.embedders import Embedder
 from sema_runtime.llm.embeddings.bert import Bert, Settings
-from sema_runtime.llm.embeddings.providers import Embedder
 from sema_runtime.llm.embeddings.vectors import packed
 from sema_runtime.llm.embeddings.wordpiece import Tokenizer
 from sema_runtime.llm.errors import config_error

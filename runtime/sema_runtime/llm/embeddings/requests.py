@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm.budgets import usage
-from sema_runtime.llm.calls import Call, observed
-from sema_runtime.llm.embeddings.attempt import EndpointTrial, Told
-from sema_runtime.llm.embeddings.providers import Embedder
+from sema_runtime.llm.calls import Call
+from sema_runtime.llm.embedders import Embedder
+from sema_runtime.llm.embeddings.attempt import EndpointAttempt, ReportedUsage
 from sema_runtime.llm.embeddings.vectors import packed, unpacked
 from sema_runtime.llm.messages import Reply, Usage
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import registry
 from sema_runtime.llm.recordings import cassette
 from sema_runtime.values.errors import LlmError
@@ -43,12 +44,12 @@ class Answers:
     """What has come so far. embeddings: by the place of their text. model: as the provider calls it."""
 
     embeddings: list[bytes]
-    told: Told = field(default_factory=Told)
+    reported: ReportedUsage = field(default_factory=ReportedUsage)
     model: str = ""
 
     def add(self, start: int, embeddings: list[bytes], used: Usage, model: str) -> None:
         self.embeddings[start : start + len(embeddings)] = embeddings
-        self.told.add(used)
+        self.reported.add(used)
         self.model = model
 
 
@@ -110,9 +111,9 @@ def _asked(call: Call, request: EmbedRequest) -> list[bytes]:
     embedder = registry().require_embedder()
     model = request.model or embedder.model
     answers = Answers([b""] * len(request.texts))
-    with EndpointTrial(call, embedder, model, request.texts, answers.told):
+    with EndpointAttempt(call, embedder, model, request.texts, answers.reported):
         _fill(embedder, request, model, answers)
-    usage.measure(call, Reply("", answers.model or model, answers.told.usage, provider=embedder.provider))
+    usage.measure(call, Reply("", answers.model or model, answers.reported.usage, provider=embedder.provider))
     if embedder.wire == "local":
         call.cost_usd = 0.0
     return answers.embeddings
@@ -121,9 +122,9 @@ def _asked(call: Call, request: EmbedRequest) -> list[bytes]:
 def _fill(embedder: Embedder, request: EmbedRequest, model: str, answers: Answers) -> None:
     """Asks for all embeddings. Raises ProviderError; answers holds what came before that."""
     if embedder.wire == "sema":
-        from sema_runtime.llm.embeddings import sema_functions as lisp_embeddings
+        from sema_runtime.llm.embeddings import sema_functions
 
-        answers.add(0, *lisp_embeddings.embed(embedder, request.texts, model))
+        answers.add(0, *sema_functions.embed(embedder, request.texts, model))
     elif embedder.wire == "local":
         from sema_runtime.llm.embeddings import local_model
 
@@ -133,13 +134,13 @@ def _fill(embedder: Embedder, request: EmbedRequest, model: str, answers: Answer
 
 
 async def _fill_from_server(embedder: Embedder, request: EmbedRequest, model: str, answers: Answers) -> None:
-    from sema_runtime.llm.wires import embeddings as wire_embeddings
+    from sema_runtime.llm.embeddings import transport
 
     turns = asyncio.Semaphore(AT_ONCE)
 
     async def ask(start: int, texts: list[str]) -> None:
         async with turns:
-            answers.add(start, *await wire_embeddings.embed(embedder, texts, model, request.timeout_ms))
+            answers.add(start, *await transport.embed(embedder, texts, model, request.timeout_ms))
 
     asked = [asyncio.ensure_future(ask(start, texts)) for start, texts in parts(embedder, request.texts)]
     try:
@@ -149,8 +150,8 @@ async def _fill_from_server(embedder: Embedder, request: EmbedRequest, model: st
             one.cancel()
         for error in await asyncio.gather(*asked, return_exceptions=True):
             if error is not None:
-                answers.told.failed(error)
-    wire_embeddings.check_lengths(answers.embeddings)
+                answers.reported.failed(error)
+    transport.check_lengths(answers.embeddings)
 
 
 def parts(embedder: Embedder, texts: list[str]) -> Iterator[tuple[int, list[str]]]:

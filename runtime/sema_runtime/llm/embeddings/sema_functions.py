@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sema_runtime.llm.embeddings.providers import Embedder, Ranker
+from sema_runtime.llm.embedders import Embedder, Ranker
 from sema_runtime.llm.embeddings.vectors import SIZE, packed
 from sema_runtime.llm.errors import parse_error
 from sema_runtime.llm.jsonable import is_map, is_sequence

@@ -151,7 +151,7 @@ def _custom(name: str, spec: Any, predicate: Any, value: Any) -> list[str]:
         if _is_true(predicate(value)):
             return []
     except Exception as error:
-        from sema_runtime.llm.sema_provider import error_text
+        from sema_runtime.llm.errors import error_text
 
         return [f"key {name}: validation error: {error_text(error)}"]
     message = spec.get("message")

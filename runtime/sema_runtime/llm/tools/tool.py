@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from sema_runtime.llm.jsonable import compact, is_map, is_sequence, to_sema
 from sema_runtime.llm.messages import ToolCall, ToolSchema
 from sema_runtime.llm.tools import schema
-from sema_runtime.values.atoms import Keyword, keyword
-from sema_runtime.values.errors import LlmError, SemaTypeError
+from sema_runtime.values.atoms import keyword
+from sema_runtime.values.errors import LlmError
 from sema_runtime.values.maps import Map
-from sema_runtime.values.typenames import type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,34 +120,6 @@ def result_text(value: Any) -> str:
     from sema_runtime.values.printer import to_text
 
     return to_text(value)
-
-
-def tools_in(value: Any) -> tuple[Tool, ...]:
-    """The tools of a list or vector, Python functions made into tools; none for any other value.
-
-    Raises a type error for an item that is no tool.
-    """
-    return tuple(map(checked_tool, value)) if is_sequence(value) else ()
-
-
-def checked_tool(value: Any) -> Tool:
-    """A tool itself or the tool of a Python function. Raises a type error for anything else."""
-    found = tool_from(value)
-    if found is None:
-        hint = ":tools holds the tools themselves: {:tools [read-file]}, without a quote"
-        raise SemaTypeError("tool", type_name(value), hint=hint)
-    return found
-
-
-def tool_from(value: Any) -> Tool | None:
-    """A tool itself or the tool of a Python function; None for anything else."""
-    if isinstance(value, Tool):
-        return value
-    if not callable(value) or isinstance(value, Keyword):
-        return None
-    from sema_runtime.llm.tools.python_functions import PythonTool
-
-    return PythonTool(value)
 
 
 def arguments_map(call: ToolCall) -> Any:
