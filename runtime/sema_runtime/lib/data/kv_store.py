@@ -24,7 +24,7 @@ stores: dict[str, Store] = {}
 
 
 class Store(KeyValueFile):
-    """An open store. lane: runs its changes one after another, while other tasks go on."""
+    """An open store. lane: runs its changes one after another, while other tasks run."""
 
     def __init__(self, path: str, target: str) -> None:
         super().__init__(path, target)
@@ -33,10 +33,10 @@ class Store(KeyValueFile):
 
 def store_of(name: Any) -> Store:
     """The open store called name. Raises a condition when there is none."""
-    found = stores.get(text_of(name))
-    if found is None:
+    opened = stores.get(text_of(name))
+    if opened is None:
         raise SemaError(f"kv store '{name}' not open")
-    return found
+    return opened
 
 
 @builtin("kv/open", returns="string", cap="fs-write")
@@ -51,7 +51,7 @@ def kv_open(store: Any, path: Any) -> str:
     """
     name = text_of(store)
     target = os.path.realpath(path_of("kv/open", path))
-    opened = next((one for one in stores.values() if one.target == target), None) or Store(path, target)
+    opened = next((other for other in stores.values() if other.target == target), None) or Store(path, target)
 
     def load(_: Any) -> None:
         remove_leftovers(os.path.dirname(target))
@@ -88,10 +88,10 @@ def kv_set(store: Any, key: Any, value: Any) -> Any:
     (kv/set "settings" "retries" 3) => 3
     (file/read "settings.json") => "{\\n  \\"retries\\": 3\\n}"
     """
-    found, name = store_of(store), text_of(key)
+    opened, name = store_of(store), text_of(key)
     text = _encoded(name, value)
     check_size("kv/set", f"value for key '{name}' on kv store '{store}'", len(text.encode()))
-    found.lane.run(lambda work: found.change("kv/set", name, text, work.check))
+    opened.lane.run(lambda work: opened.change("kv/set", name, text, work.check))
     return value
 
 
@@ -123,8 +123,8 @@ def kv_delete(store: Any, key: Any) -> bool:
     (kv/delete "settings" "retries") => #t
     (kv/delete "settings" "retries") => #f
     """
-    found, name = store_of(store), text_of(key)
-    return found.lane.run(lambda work: found.change("kv/delete", name, None, work.check))
+    opened, name = store_of(store), text_of(key)
+    return opened.lane.run(lambda work: opened.change("kv/delete", name, None, work.check))
 
 
 @builtin("kv/keys", returns="list[string]")
@@ -147,10 +147,10 @@ def kv_close(store: Any) -> None:
     (kv/close "settings") => nil
     (kv/get "settings" "a") ! kv store 'settings' not open
     """
-    found = stores.get(text_of(store))
-    if found is None:
+    opened = stores.get(text_of(store))
+    if opened is None:
         return
-    if found.lane.waiting:
+    if opened.lane.waiting:
         raise SemaError(
             f"kv/close: kv store '{store}' is busy — another kv/* call is in flight on it",
             "wait for the in-flight kv/* call on this store to resolve before calling another",
