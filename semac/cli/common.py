@@ -17,10 +17,10 @@ WITH_VALUE = {
 }
 SANDBOX_HELP = (
     "strict (no shell, processes, network, LLM calls, serial ports, Python, and no writing of files or the environment;"
-    " reading both is allowed), all, none, or a comma list of denied capabilities. No security boundary."
+    " reading both is allowed), all, none, or denied capabilities, comma-separated. Not a security boundary."
 )
 PATHS_HELP = "Directories that file operations may touch; also denies shell, process and Python."
-ALLOW_HELP = "What --allowed-paths alone would deny: shell, process or both, comma-separated."
+ALLOW_HELP = "Capabilities to allow in spite of --allowed-paths: shell, process or both, comma-separated."
 
 
 def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +31,7 @@ def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def set_up(options: dict[str, Any]) -> str | None:
-    """Applies the sandbox and the settings for LLM calls to this process; the problem, if there is one."""
+    """Applies the sandbox and the settings for LLM calls to this process. Returns a message if they are wrong."""
     if any(options[option] is not None for option in ("sandbox", "allowed_paths", "allow")):
         from sema_runtime import capabilities, telemetry
 
