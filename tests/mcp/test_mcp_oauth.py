@@ -20,7 +20,8 @@ from mcp_logins import authority as authority
 from mcp_logins import browser as browser
 from mcp_logins import guarded as guarded
 from mcp_logins import server_url as server_url
-from mcp_support import Told, environment, literal, mcp, run
+from mcp_support import Told, environment, literal, run
+from mcp_support import mcp as mcp
 
 from sema_runtime.conditions.describe import describe
 from sema_runtime.mcp.discovery import Challenge, challenge_of, check_url, metadata_places
@@ -32,7 +33,6 @@ from sema_runtime.tasks import suspend
 
 pytestmark = pytest.mark.usefixtures("mcp")
 WHO = '(define s (mcp/connect {:url url})) (mcp/call s "whoami" {})'
-__all__ = ["mcp"]
 
 
 def error(source: str, **names: Any) -> Any:
