@@ -16,6 +16,7 @@ from llm_support import Answer, Received, aimock, closed_port, run, serving
 from llm_support import llm as llm
 
 from sema_runtime import tasks
+from sema_runtime.llm import observers
 from sema_runtime.llm.budgets import usage
 from sema_runtime.values.errors import SemaError
 from semac.session import Session
