@@ -18,7 +18,7 @@ from otel_support import Sink, read
 from otel_support import otel as otel
 from otel_support import sink as sink
 
-from sema_runtime import capabilities, telemetry
+from sema_runtime import capabilities, sandbox, telemetry
 from sema_runtime.values.errors import PermissionDenied, SemaError
 
 pytestmark = pytest.mark.usefixtures("llm", "otel")
@@ -73,7 +73,7 @@ def restricted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    capabilities.restrict(["network"], [str(inside)])
+    sandbox.enter(["network"], [str(inside)])
     with pytest.raises(PermissionDenied):
         run(f"(otel/configure {{:file {json.dumps(str(tmp_path / 'out.jsonl'))}}})")
     with pytest.raises(PermissionDenied):
