@@ -173,7 +173,7 @@ def parallel(peers: str) -> None:
 
 
 def viewer(events: int) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support" / "workflow"))
     from workflow_journals import wide, written
 
     for tools in (0, 1, 10):

@@ -2,10 +2,10 @@
 
     python scripts/compare_http.py [--clients ours,httpx,aiohttp,httpx-aiohttp] [--cases WORDS] [--timeout 1.5]
 
-Plays the cases of tests/hostile_replies.py, each on a raw socket of its own, and prints what came of them: the outcome,
-the memory that the client held at its peak, the time, and what is unsafe about it. Each client is a process of its own;
-it reads bodies piece by piece and stops at 1 MiB, as careful programs do, follows redirects, and keeps its connections
-for a second request. The other clients come with `pip install -e '.[bench]'`.
+Plays the cases of tests/support/hostile_replies.py, each on a raw socket of its own, and prints what came of them:
+the outcome, the memory that the client held at its peak, the time, and what is unsafe about it. Each client is a
+process of its own; it reads bodies piece by piece and stops at 1 MiB, as careful programs do, follows redirects,
+and keeps its connections for a second request. The other clients come with `pip install -e '.[bench]'`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 import hostile_replies as hostile
 

@@ -83,8 +83,8 @@ def parse_allowed(text: str) -> set[str]:
 def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None, allow: Iterable[str] = ()) -> None:
     """Denies groups and, when paths is given, all files outside of those directories, with shell and process.
 
-    allow: which of those two stay allowed. Python is denied with anything else. The command line then calls
-    `telemetry.tracer()`: traces go where the environment says before the program can change it.
+    allow: which of those two stay allowed. Python is denied with anything else. `sandbox.enter` calls this and
+    settles where traces go.
     """
     global allowed
     denied.update(groups)

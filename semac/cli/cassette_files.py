@@ -1,4 +1,4 @@
-"""Looking into tapes of `llm/with-cassette` and tidying them, for `sema cassette`."""
+"""Reading and pruning tapes of `llm/with-cassette`, for `sema cassette`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def _secret(text: str, hidden: list[str]) -> str:
-    """What of a text looks like a key, shortened; "" for none."""
+    """The part of a text that looks like a key, shortened; "" for none."""
     if any(secret in text for secret in hidden):
         return "holds the value of a key or token in the environment"
     for part, pattern in SECRETS:
@@ -84,12 +84,12 @@ def _secret(text: str, hidden: list[str]) -> str:
 
 
 class Choice(ValueError):
-    """No entry, or several, are meant; the message says which."""
+    """The choice names no entry or several; the message says which."""
 
 
 def chosen(path: str, which: str) -> int:
-    """The line of the entry that is meant: by its number, else by the beginning of its key (then the one that is
-    replayed). Raises Choice, OSError, SemaError."""
+    """The line of the chosen entry: by its number, or else by the beginning of its key (then the one that is replayed).
+    Raises Choice, OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
 
     matches: dict[str, int] = {}
@@ -114,8 +114,8 @@ def chosen(path: str, which: str) -> int:
 
 
 def doomed(path: str, keep_last: bool, unwanted: set[int]) -> dict[int, str]:
-    """What pruning takes out: lines and why. keep_last: of entries with the same key the last one stays, else the
-    first. unwanted: further lines. Lines of later versions stay. Raises OSError, SemaError."""
+    """The lines that pruning removes, each with the reason. keep_last: of entries with the same key the last one stays,
+    else the first. unwanted: further lines. Lines of later versions stay. Raises OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
 
     out: dict[int, str] = {}
@@ -139,8 +139,8 @@ def doomed(path: str, keep_last: bool, unwanted: set[int]) -> dict[int, str]:
 
 
 def prune(path: str, keep_last: bool, unwanted: set[int], backup: str | None) -> dict[int, str]:
-    """Takes lines out of a tape (see `doomed`), which is replaced as a whole; programs that are recording in it go on
-    in the new one. backup: the old file gets this name. Raises OSError, SemaError."""
+    """Removes lines from a tape (see `doomed`), which is replaced as a whole; programs that record to it continue in
+    the new one. backup: the new name of the old file. Raises OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import opened_tape
     from sema_runtime.support.appending import append_to, lock
     from sema_runtime.support.replacing import Replacement

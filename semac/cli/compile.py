@@ -14,15 +14,15 @@ DUMPS = ("expanded", "ir", "ast", "py")
 
 
 def main(args: list[str]) -> int:
-    """`sema compile ARGS`."""
+    """Runs `sema compile ARGS` and returns the exit status."""
     return standalone(compile_command, args)
 
 
 @click.command("sema compile", context_settings=SETTINGS)
 @click.argument("source", metavar="FILE|FOLDER")
 @click.option("-o", "--output", metavar="OUT", help="File or folder to write; - for stdout. [FILE with .py, beside it]")
-@click.option("--check", is_flag=True, help="Compile, write nothing, say whether it worked.")
-@click.option("--dump", type=click.Choice(DUMPS), help="Print what one pass of the compiler makes instead.")
+@click.option("--check", is_flag=True, help="Compile without writing; report whether it worked.")
+@click.option("--dump", type=click.Choice(DUMPS), help="Print the output of one compiler pass instead.")
 def compile_command(source: str, output: str | None, check: bool, dump: str | None) -> int:
     """Compile Sema files to Python modules that run wherever sema_runtime is installed.
 
@@ -61,13 +61,13 @@ def sema_files(folder: str) -> Iterator[str]:
 
 
 def python_path(path: str) -> str:
-    """Where the module of a source file is written."""
+    """The path to which the module of a source file is written."""
     folder, name = os.path.split(path)
     return os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
 
 
 def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -> int:
-    """Compiles one file to target, None for stdout; 0, or 1 with a message on stderr."""
+    """Compiles one file to target, None for stdout. Returns 0, or 1 with a message on stderr."""
     from semac.cli.running import read_source
     from semac.diagnostics.render import show_error
     from semac.sources import decode
@@ -116,7 +116,7 @@ def _first_line(error: Exception) -> str:
 
 
 def write_whole(path: str, text: str) -> int:
-    """Writes a file so that nobody ever sees half of it; what is no regular file, such as a device, is written to."""
+    """Replaces a file as a whole, so that readers never see half of it. A device or a pipe is written directly."""
     from sema_runtime.support.replacing import Replacement
 
     try:

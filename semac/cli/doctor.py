@@ -19,7 +19,7 @@ ANSWER_SHOWN = 60
 
 
 def main(args: list[str]) -> int:
-    """`sema doctor ARGS`."""
+    """Runs `sema doctor ARGS` and returns the exit status."""
     return standalone(doctor_command, args)
 
 
@@ -32,11 +32,11 @@ def main(args: list[str]) -> int:
     metavar="[PROVIDER]",
     help="Ask a provider one question (a few tokens): the default one, a named one, or all that have keys.",
 )
-@click.option("--timeout", default=30.0, type=click.FloatRange(0.1), metavar="SECONDS", help="For a call. [30]")
+@click.option("--timeout", default=30.0, type=click.FloatRange(0.1), metavar="SECONDS", help="Of a call. [30]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def doctor_command(provider: str | None, timeout: float, as_json: bool) -> int:
     """Show what is configured and what is missing: providers and their keys (never the value), defaults, proxies,
-    recordings, telemetry, extras. Exit status 1 if something is set up wrongly or a call fails.
+    recordings, telemetry, extras. The exit status is 1 if something is set up wrongly or a call fails.
 
     \b
     Examples:
@@ -74,7 +74,8 @@ def _asked(wanted: str, report: dict[str, Any]) -> list[str]:
 
 
 def call(name: str, timeout: float) -> dict[str, Any]:
-    """Asks a provider; what came of it. error and hint are None when it answered. cost_usd None: price unknown."""
+    """Asks a provider and returns the outcome. error and hint are None when it answered. cost_usd None: price
+    unknown."""
     from sema_runtime.llm import providers, transport
     from sema_runtime.llm.attempt import ChatAttempt
     from sema_runtime.llm.budgets import usage
@@ -119,7 +120,7 @@ def call(name: str, timeout: float) -> dict[str, Any]:
 
 
 def shown(report: dict[str, Any]) -> list[str]:
-    """The lines for people."""
+    """The report as lines for people."""
     home, openssl = report["home"], report["openssl"] or "no OpenSSL"
     lines = [
         f"Sema {report['sema']}, Python {report['python']} ({report['executable']}), {openssl}",

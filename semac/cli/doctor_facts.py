@@ -1,4 +1,4 @@
-"""What `sema doctor` finds out: versions, providers, settings, extras, and what is wrong with them. Never a key."""
+"""The facts that `sema doctor` reports: versions, providers, settings, extras, and problems with them. Never a key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OLDEST_PYTHON = (3, 11)
 
 
 def facts() -> dict[str, Any]:
-    """Everything, as it is shown with --json."""
+    """The whole report, as --json shows it."""
     report = {
         "sema": _version(),
         "python": sys.version.split()[0],
@@ -51,7 +51,7 @@ def facts() -> dict[str, Any]:
 
 
 def sandbox() -> dict[str, Any]:
-    """What --sandbox and --allowed-paths before the command deny, and what they leave open all the same."""
+    """What --sandbox and --allowed-paths before the command deny, and what they still leave open."""
     from sema_runtime.capabilities import BEYOND_PATHS, GROUPS, allowed, denied
 
     gaps = ["The flags are no security boundary: they are checked in the process that runs the program."]
@@ -86,7 +86,7 @@ def _version() -> str:
 
 
 def _openssl() -> str | None:
-    """The version of the library, None when Python was built without; `ssl` itself would be slow to load."""
+    """The version of OpenSSL, None when Python was built without it. Importing `ssl` itself would be slow."""
     try:
         from _ssl import OPENSSL_VERSION
     except ImportError:
@@ -104,7 +104,7 @@ def _home() -> dict[str, Any]:
 
 
 def _providers() -> dict[str, Any]:
-    """Those for chat and those for embeddings, and what is the default of each kind."""
+    """The providers for chat and for embeddings, and the default of each kind."""
     from sema_runtime.llm import embedders as embedding
     from sema_runtime.llm import providers
     from sema_runtime.values.errors import LlmError
@@ -162,7 +162,7 @@ def _proxies() -> dict[str, str]:
 
 
 def without_password(text: str) -> str:
-    """The text; of a URL with a name and a password, only the rest, and no values of parameters that are keys."""
+    """The text, without the name and password of a URL and the values of parameters that are keys."""
     from sema_runtime.support.redaction import shown_url
 
     start, slashes, rest = text.rpartition("://")
@@ -187,7 +187,7 @@ def _extras() -> list[dict[str, Any]]:
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module could be imported; it isn't, only the packages around it are."""
+    """Whether a module can be imported. Only the packages around it are imported."""
     from importlib.util import find_spec
 
     try:
@@ -200,7 +200,7 @@ def _is_there(module: str) -> bool:
 
 
 def problems(report: dict[str, Any]) -> list[str]:
-    """What will not work as it is set up, and what to do about it."""
+    """What won't work in this setup, and what to do about it."""
     said = []
     if sys.version_info < OLDEST_PYTHON:
         said.append(f"Python {report['python']} is too old, 3.11 is needed")
@@ -218,7 +218,7 @@ def problems(report: dict[str, Any]) -> list[str]:
 
 
 def _odd_keys(report: dict[str, Any]) -> list[str]:
-    """Variables of keys whose values can't be right."""
+    """Problems with variables of keys whose values can't be right."""
     said = []
     variables = {entry["variable"] for entry in (*report["providers"], *report["embedding_providers"]) if entry["set"]}
     for name in sorted(variables):

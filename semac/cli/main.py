@@ -15,7 +15,7 @@ from semac.cli.common import SETTINGS, WITH_VALUE, sandbox_options, set_up, stan
 
 # name: (module, one line of help); the module's `main` takes the arguments and returns the exit status
 COMMANDS: dict[str, tuple[str, str]] = {
-    "ast": ("semac.cli.ast", "Show what the reader makes of a program, as text or JSON."),
+    "ast": ("semac.cli.ast", "Show the forms of a program, as text or JSON."),
     "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
     "check": ("semac.cli.check", "Report errors of programs without running them."),
     "compile": ("semac.cli.compile", "Compile programs to Python modules."),
@@ -45,7 +45,7 @@ Examples:
 
 
 def main(args: Sequence[str]) -> int:
-    """Runs `sema ARGS`; the exit status."""
+    """Runs `sema ARGS` and returns the exit status."""
     before, script = split_script(list(args))
     if len(before) < len(args):
         from sema_runtime.support import command_line
@@ -69,7 +69,7 @@ def main(args: Sequence[str]) -> int:
 
 
 def split_script(args: list[str]) -> tuple[list[str], list[str]]:
-    """(our arguments, those behind `--`)."""
+    """(the arguments before `--`, those after it)."""
     if "--" not in args:
         return args, []
     at = args.index("--")
@@ -77,7 +77,7 @@ def split_script(args: list[str]) -> tuple[list[str], list[str]]:
 
 
 def word_at(args: list[str]) -> int | None:
-    """Where the first argument stands that is no option: a file, or the name of a command."""
+    """The index of the first argument that isn't an option: a file, or the name of a command."""
     index = 0
     while index < len(args):
         arg = args[index]
@@ -88,7 +88,7 @@ def word_at(args: list[str]) -> int | None:
 
 
 def _no_command(word: str) -> str | None:
-    """What is wrong with a word that was meant as a command; None for a file, and for what is neither."""
+    """The problem with a word that was meant as a command; None for a file, and for anything else."""
     from difflib import get_close_matches
 
     if os.path.lexists(word):
@@ -100,7 +100,7 @@ def _no_command(word: str) -> str | None:
 
 
 def run_command(name: str, args: list[str]) -> int:
-    """Runs one subcommand, imported now."""
+    """Imports and runs one subcommand."""
     module, _ = COMMANDS[name]
     action: Callable[[list[str]], int] = import_module(module).main
     from semac.cli.exits import guarded
@@ -119,7 +119,7 @@ def run_command(name: str, args: list[str]) -> int:
 
 
 def shows_only(name: str, args: list[str]) -> bool:
-    """Whether a command runs no program, so that all that it writes is ours or what we quote."""
+    """Whether a command runs no program, so that all its output can be escaped."""
     return name != "eval" and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
@@ -176,7 +176,7 @@ def top(context: click.Context, /, file: str | None, expression: str | None, sho
 def in_session(
     file: str | None, expression: str | None, shown: str | None, options: dict[str, Any], script: list[str]
 ) -> int:
-    """Loads files, evaluates the expression or file, and goes on with the REPL where that is wanted."""
+    """Loads files, evaluates the expression or file, and then starts the REPL if requested."""
     from sema_runtime.support.visible import at_terminal
     from sema_runtime.values.printer import pretty, to_text
     from semac.cli.exits import guarded

@@ -1,4 +1,4 @@
-"""`sema usage`: what calls to models have cost, by model, provider, script, day, from the local ledger."""
+"""`sema usage`: the cost of calls to models by model, provider, script and day, from the local ledger."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from semac.cli.usage_sums import GROUPS, LAST_MOMENT, Sums, Usage, end_of, start
 
 
 def main(args: list[str]) -> int:
-    """`sema usage ARGS`."""
+    """Runs `sema usage ARGS` and returns the exit status."""
     return standalone(usage_command, args)
 
 
@@ -30,9 +30,9 @@ def main(args: list[str]) -> int:
 def usage_command(by: tuple[str, ...], since: str, until: str | None, as_json: bool, as_csv: bool) -> int:
     """Sum up what calls to models used and cost.
 
-    Costs are those of calls whose price is known; the others are counted as unpriced. Replays of cassettes and answers
-    of the response cache cost nothing and are counted apart. Calls are noted in SEMA_HOME/usage as they end, with
-    counts only, no texts; SEMA_USAGE=off switches that off.
+    Costs include only calls whose price is known; other calls count as unpriced. Replays of cassettes and answers of
+    the response cache cost nothing and are counted separately. Calls are recorded in SEMA_HOME/usage as they end, as
+    counts without texts; SEMA_USAGE=off turns that off.
 
     \b
     Examples:
@@ -69,7 +69,7 @@ def usage_command(by: tuple[str, ...], since: str, until: str | None, as_json: b
 
 
 def report(usage: Usage, start: float, end: float) -> dict[str, Any]:
-    """What --json shows; since and until in seconds since 1970, null for open ends."""
+    """The JSON of --json; since and until in seconds since 1970, null for open ends."""
     rows = [{**dict(zip(usage.by, key, strict=True)), **sums.as_json()} for key, sums in usage.sorted_rows()]
     return {
         "since": start or None,
@@ -122,7 +122,7 @@ def _time(at: float) -> str:
 
 
 def _name(group: str, value: str) -> str:
-    """A value of a group as people know it: paths from the current or the home folder on."""
+    """A value of a group as it is shown: paths relative to the current or the home folder."""
     if group == "script":
         for folder, shown in ((_current_folder(), ""), (os.path.expanduser("~"), "~/")):
             if folder and value.startswith(folder + "/"):

@@ -1,4 +1,4 @@
-"""What is documented: builtins (from the docstrings in the runtime's source), special forms, values, macros.
+"""The documented names: builtins (from the docstrings in the runtime's source), special forms, values, macros.
 
 Nothing of the runtime is imported for this; its files are read with `ast`.
 """
@@ -92,7 +92,7 @@ class Entry:
 
 @lru_cache(1)
 def reference_names() -> frozenset[str]:
-    """What programs for the reference implementation may use."""
+    """The names that the reference implementation has."""
     with open(REFERENCE_NAMES, encoding="utf-8") as file:
         return frozenset(line for line in file.read().splitlines() if not line.startswith("; "))
 
@@ -124,7 +124,8 @@ def _form_entry(name: str) -> Entry:
 
 @lru_cache(1)
 def prelude_entries() -> dict[str, Entry]:
-    """The macros of the prelude that are no special forms in name; the docstring is the first form of the body."""
+    """The macros of the prelude whose names aren't those of special forms; the docstring is the first form of the
+    body."""
     entries = macro_entries(PRELUDE, "builtin", "macros")
     return {name: entry for name, entry in entries.items() if name not in FORMS}
 
@@ -185,7 +186,7 @@ def module_entries(module: str) -> dict[str, Entry]:
 
 
 def _declarations(node: ast.stmt, functions: dict[str, ast.FunctionDef]) -> list[tuple[ast.Call, Any]]:
-    """(the call of `builtin`, the function it declares if that stands in the file) for one statement of a module."""
+    """(the call of `builtin`, the function it declares if the file defines it) for one statement of a module."""
     if isinstance(node, ast.FunctionDef):
         return [(mark, node) for mark in node.decorator_list if _is_builtin(mark)]  # type: ignore[misc]
     value = getattr(node, "value", None)
@@ -214,7 +215,7 @@ def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef |
 
 
 def _parameters(args: ast.arguments) -> list[str]:
-    """Parameter names as Sema shows them: optional ones in brackets; any number of others behind a dot."""
+    """Parameter names as Sema shows them: optional ones in brackets, a rest parameter after a dot."""
     plain = [arg.arg.strip("_").replace("_", "-") for arg in [*args.posonlyargs, *args.args]]
     required = len(plain) - len(args.defaults)
     if args.vararg and not args.vararg.arg.startswith("_"):  # what is named so is ignored
@@ -223,7 +224,7 @@ def _parameters(args: ast.arguments) -> list[str]:
 
 
 def _numbered(least: int, most: int) -> list[str]:
-    """Placeholders for a function whose Python signature is not in sight."""
+    """Placeholders for a function whose Python signature isn't in the file."""
     shown = [f"arg{index + 1}" for index in range(least)]
     if most < 0:
         return [*shown, ".", "args"]

@@ -22,12 +22,12 @@ HELP = f"""{USAGE}
 
   Show or search the documentation of functions, special forms and macros.
 
-  SYMBOL         One entry: arguments, what it does, examples.
-  search QUERY   The entries that say something about some words; -n N of them.
+  SYMBOL         One entry: arguments, description, examples.
+  search QUERY   The entries that match some words best; -n N of them.
   apropos PART   The names that contain a text.
-  guide          The language on one page, for people and for coding agents.
+  guide          The language on one page, for people and coding agents.
 
-  --pager and --no-pager: through `less` or not. Status: 0, 1 not found, 2 wrong usage."""
+  --pager and --no-pager: with or without `less`. Status: 0, 1 not found, 2 wrong usage."""
 GUIDE = "guide"
 WEIGHTS = (("name", 4), ("params", 1), ("summary", 2), ("body", 1))  # how often a word of each part counts
 VOWEL = re.compile("[aeiouy]")

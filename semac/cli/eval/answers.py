@@ -1,6 +1,6 @@
 """`sema eval`: one program from the command line or stdin, or with `--jsonl` a stream of programs.
 
-Programs run in a process of their own, which is ended when they pass a limit: see `eval_processes.py`.
+Programs run in a process of their own, which is ended when they pass a limit: see `processes.py`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _answer_line(worker: Worker, line: bytes) -> bytes:
 
 
 def report(source: str, path: str, limits: Limits) -> dict[str, Any]:
-    """What `sema eval --json` prints: elapsedMs, error, ok, stderr, stdout, value. For a supervisor."""
+    """The answer that `sema eval --json` prints: elapsedMs, error, ok, stderr, stdout, value. Runs in a supervisor."""
     load_compiler()
     started = time.monotonic()
     deadline = started + limits.seconds if limits.seconds else None
@@ -133,12 +133,13 @@ def _printed_value(source: str, path: str, width: int) -> str | None:
 
 
 def refusal(problem: str) -> dict[str, Any]:
-    """The same report for a program that was not run."""
+    """The same answer for a program that was not run."""
     return {"elapsedMs": 0, "error": {"message": problem}, "ok": False, "stderr": "", "stdout": "", "value": None}
 
 
 def plain(source: str, path: str, limits: Limits) -> int:
-    """Runs a program with our standard streams, prints its value; the exit status. For a supervisor."""
+    """Runs a program with the standard streams of this process, prints its value and returns the exit status. Runs in a
+    supervisor."""
     from semac.cli.eval.processes import Stopped
 
     load_compiler()
@@ -165,7 +166,7 @@ def plain(source: str, path: str, limits: Limits) -> int:
 
 
 def _interrupted(watched: Watched) -> bool:
-    """Lets the program clean up after Ctrl-C; whether it has ended by that."""
+    """Lets the program clean up after Ctrl-C. Returns whether that has ended it."""
     from signal import SIGINT
 
     os.kill(watched.process, SIGINT)
@@ -197,7 +198,7 @@ def _print_value(answer: int, source: str, path: str, limits: Limits) -> None:
 
 
 def error_entry(error: BaseException) -> dict[str, Any]:
-    """{message, hint?, line?, col?} for an error."""
+    """The JSON of an error: {message, hint?, line?, col?}."""
     from sema_runtime.conditions.describe import describe
 
     shown = describe(error)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @builtin("json/decode", pure=True)
 def json_decode(text: Any) -> Any:
-    """Parses a JSON text to values: objects are maps with keyword keys, arrays lists, null and floats out of range nil.
+    """Parses a JSON text. Objects become maps with keyword keys, arrays lists, null and floats out of range nil.
 
-    An integer may have 20000 digits; a longer one, whose conversion would take long, is an error.
+    An integer may have 20000 digits; a longer one raises an error, since its conversion would take long.
 
     (json/decode "{\\"a\\": [1, 2.5, null]}") => {:a (1 2.5 nil)}
     (json/decode "[1, 2") ! json/decode: parse error at line 1 column 5: EOF while parsing a list at line 1 column 5
@@ -37,7 +37,7 @@ def json_encode(value: Any) -> str:
 
 @builtin("json/encode-pretty", returns="string", pure=True)
 def json_encode_pretty(value: Any) -> str:
-    """Converts a value to JSON over several lines, indented by two spaces.
+    """Converts a value to JSON on several lines, indented by two spaces.
 
     (println (json/encode-pretty {:a [1 2]})) prints {\\n  "a": [\\n    1,\\n    2\\n  ]\\n}
     """

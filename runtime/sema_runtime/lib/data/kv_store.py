@@ -24,7 +24,7 @@ stores: dict[str, Store] = {}
 
 
 class Store(KeyValueFile):
-    """An open store. lane: runs its changes one after another, while other tasks go on."""
+    """An open store. lane: runs its changes one after another, while other tasks run."""
 
     def __init__(self, path: str, target: str) -> None:
         super().__init__(path, target)
@@ -32,25 +32,26 @@ class Store(KeyValueFile):
 
 
 def store_of(name: Any) -> Store:
-    """The open store of that name."""
-    found = stores.get(text_of(name))
-    if found is None:
+    """The open store called name. Raises a condition when there is none."""
+    opened = stores.get(text_of(name))
+    if opened is None:
         raise SemaError(f"kv store '{name}' not open")
-    return found
+    return opened
 
 
 @builtin("kv/open", returns="string", cap="fs-write")
 def kv_open(store: Any, path: Any) -> str:
-    """Opens a key-value store that is kept in a JSON file, and gives its name; the first change makes a missing file.
+    """Opens a key-value store, which is kept in a JSON file, and returns its name. The first change creates a missing
+    file.
 
-    Every change is in the file, and on the disk, before the call returns: a crash at any moment leaves the file as it
-    was before or after the change. A file that holds no JSON object is an error, and stays as it is.
+    Every change is on the disk before the call returns: a crash leaves the file as it was before or after the change. A
+    file that doesn't hold a JSON object raises an error and stays as it is.
 
     (kv/open "settings" "settings.json") => "settings"
     """
     name = text_of(store)
     target = os.path.realpath(path_of("kv/open", path))
-    opened = next((one for one in stores.values() if one.target == target), None) or Store(path, target)
+    opened = next((other for other in stores.values() if other.target == target), None) or Store(path, target)
 
     def load(_: Any) -> None:
         remove_leftovers(os.path.dirname(target))
@@ -63,7 +64,7 @@ def kv_open(store: Any, path: Any) -> str:
 
 @builtin("kv/get")
 def kv_get(store: Any, key: Any) -> Any:
-    """The value of a key in a key-value store, nil when it is missing. Maps come back with keyword keys.
+    """The value of a key in a key-value store; nil when the key is missing. Maps come back with keyword keys.
 
     (kv/open "settings" "settings.json")
     (kv/set "settings" "user" {:name "Ada" :tags ["a" 1.5 nil]})
@@ -78,19 +79,19 @@ def kv_get(store: Any, key: Any) -> Any:
 
 @builtin("kv/set", cap="fs-write")
 def kv_set(store: Any, key: Any, value: Any) -> Any:
-    """Gives a key of a key-value store a value, and gives that value.
+    """Sets the value of a key in a key-value store and returns the value.
 
-    What JSON hasn't comes back as something else: vectors as lists, keywords, symbols and other values as strings, NaN
+    Values without a JSON form come back as others: vectors as lists, keywords, symbols and other values as strings, NaN
     and infinities as nil.
 
     (kv/open "settings" "settings.json")
     (kv/set "settings" "retries" 3) => 3
     (file/read "settings.json") => "{\\n  \\"retries\\": 3\\n}"
     """
-    found, name = store_of(store), text_of(key)
+    opened, name = store_of(store), text_of(key)
     text = _encoded(name, value)
     check_size("kv/set", f"value for key '{name}' on kv store '{store}'", len(text.encode()))
-    found.lane.run(lambda work: found.change("kv/set", name, text, work.check))
+    opened.lane.run(lambda work: opened.change("kv/set", name, text, work.check))
     return value
 
 
@@ -115,15 +116,15 @@ def _encoded(key: str, value: Any) -> str:
 
 @builtin("kv/delete", returns="bool", cap="fs-write")
 def kv_delete(store: Any, key: Any) -> bool:
-    """Deletes a key of a key-value store; whether it was there.
+    """Deletes a key of a key-value store and returns whether it was there.
 
     (kv/open "settings" "settings.json")
     (kv/set "settings" "retries" 3)
     (kv/delete "settings" "retries") => #t
     (kv/delete "settings" "retries") => #f
     """
-    found, name = store_of(store), text_of(key)
-    return found.lane.run(lambda work: found.change("kv/delete", name, None, work.check))
+    opened, name = store_of(store), text_of(key)
+    return opened.lane.run(lambda work: opened.change("kv/delete", name, None, work.check))
 
 
 @builtin("kv/keys", returns="list[string]")
@@ -140,16 +141,16 @@ def kv_keys(store: Any) -> List:
 
 @builtin("kv/close", returns="nil")
 def kv_close(store: Any) -> None:
-    """Closes a key-value store; nothing happens when it isn't open. All that was set is in the file already.
+    """Closes a key-value store. Does nothing when it isn't open. Every change is in the file already.
 
     (kv/open "settings" "settings.json")
     (kv/close "settings") => nil
     (kv/get "settings" "a") ! kv store 'settings' not open
     """
-    found = stores.get(text_of(store))
-    if found is None:
+    opened = stores.get(text_of(store))
+    if opened is None:
         return
-    if found.lane.waiting:
+    if opened.lane.waiting:
         raise SemaError(
             f"kv/close: kv store '{store}' is busy — another kv/* call is in flight on it",
             "wait for the in-flight kv/* call on this store to resolve before calling another",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.files.files import checked
+from sema_runtime.support.file_access import checked
 from sema_runtime.support.handles import Handles
 from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import keyword

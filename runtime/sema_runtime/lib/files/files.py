@@ -10,16 +10,15 @@ from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.file_access import (
     FAILURES,
+    checked,
     contents,
+    failed,
     opened,
     opened_regular,
     readable_name,
     refuse_special,
     write_all,
 )
-from sema_runtime.support.file_access import checked as checked  # other families take these from here
-from sema_runtime.support.file_access import failed as failed
-from sema_runtime.support.file_access import reason as reason
 from sema_runtime.support.replacing import Replacement, destination, opened_through
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.errors import IoError, type_error

@@ -6,8 +6,9 @@ Each function suspends only its own task; cancelling the task abandons the reque
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.support.options import header_list, options_or_empty, positive
 from sema_runtime.support.redaction import hidden, shown_url
-from sema_runtime.support.text_arguments import INT_LIMIT, text_of
+from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -121,7 +122,7 @@ def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
         options, handler = None, options
     if not callable(handler):
         type_error("function", handler)
-    settings = options_map(options)
+    settings = options_or_empty(options)
     method = _method(settings.lookup(keyword("method"), "GET"))
     request = _request(method, url, settings, settings.lookup(keyword("body")))
     if not any(name.lower() == "accept" for name, _ in request.headers):
@@ -146,7 +147,7 @@ def _reply_to(method: str, url: Any, options: Any, body: Any = None) -> Map:
     from sema_runtime.net.http import fetch
     from sema_runtime.tasks import suspend
 
-    settings = options_map(options)
+    settings = options_or_empty(options)
     request = _request(method, url, settings, body)
     as_bytes = _wants_bytes(settings)
     try:
@@ -229,33 +230,6 @@ def _part(part: Any) -> Part:
 
 
 # Options
-
-
-def options_map(options: Any) -> Map:
-    """The options of a function. Anything that isn't a map counts as no options, as in the reference."""
-    from sema_runtime.values.sequences import mapping
-
-    return mapping(options) if isinstance(options, (Map, dict)) else Map()
-
-
-def header_list(headers: Any) -> list[tuple[str, str]]:
-    """Names and values of a map of headers; values that aren't strings as they print."""
-    pairs = options_map(headers).pairs()
-    return [(_name(key), value if isinstance(value, str) else to_text(value)) for key, value in pairs]
-
-
-def _name(key: Any) -> str:
-    return key.name if isinstance(key, Keyword) else key if isinstance(key, str) else to_text(key)
-
-
-def positive(where: str, options: Map, name: str) -> float | None:
-    """A number among the options, None without it."""
-    value = options.lookup(keyword(name))
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not 0 < value < INT_LIMIT:
-        raise SemaError(f"{where}: :{name} must be a positive number, got {to_text(value)}")
-    return float(value)
 
 
 def _wants_bytes(options: Map) -> bool:

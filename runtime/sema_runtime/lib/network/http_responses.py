@@ -110,12 +110,12 @@ def http_file(path: Any, content_type: Any = None) -> Map:
     (:__file_content_type (http/file "a.css")) => "text/css"
     (http/file "missing.html") ! I/O error: http/file missing.html: No such file
     """
-    given = checked("http/file", path)
+    checked_path = checked("http/file", path)
     kind = None if content_type is None else text_of(content_type)
     try:
-        real = os.path.realpath(given, strict=True)
+        real = os.path.realpath(checked_path, strict=True)
     except (OSError, ValueError) as error:
-        raise failed("http/file", given, error) from None
+        raise failed("http/file", checked_path, error) from None
     return file_response(real, kind)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.files.files import checked, reason
+from sema_runtime.support.file_access import checked, reason
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error

@@ -11,8 +11,8 @@ from functools import cache
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.files.streams import Stream, stream_close
-from sema_runtime.lib.network.http_client import header_list, options_map, positive
 from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.options import header_list, options_or_empty, positive
 from sema_runtime.support.redaction import hidden, shown_url
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword, keyword
@@ -123,7 +123,7 @@ def ws_connect(url: Any, options: Any = None) -> WebSocket:
         raise SemaError(
             f"ws/connect: not a websocket URL: {shown_url(target)}", "the URL must start with ws:// or wss://"
         )
-    settings = options_map(options)
+    settings = options_or_empty(options)
     attempt = _Attempt(target, settings)
     for number in range(_count(attempt.where, settings, "retries", 0) + 1):
         if number:
@@ -298,7 +298,7 @@ def _frame(message: Any) -> str | bytes:
         type_error("string, bytevector, or map", message, SEND_HINT)
     from sema_runtime.web.responses import json_text
 
-    tagged = options_map(message)
+    tagged = options_or_empty(message)
     inner = tagged.lookup(keyword("json"), MISSING)
     if inner is not MISSING:
         return json_text(inner)

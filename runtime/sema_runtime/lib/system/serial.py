@@ -233,10 +233,10 @@ def serial_send(handle: Any, command: Any) -> Any:
 
 
 def _parsed(answer: str) -> Any:
-    from sema_runtime.lib.data.json import json_decode
+    from sema_runtime.support.json import decode
 
     try:
-        return json_decode(answer)
+        return decode(answer)
     except SemaError as error:
         reason = error.message.removeprefix("json/decode: ").removeprefix("parse error ")
         raise SemaError(f"serial/send parse: {reason}: {answer}") from None

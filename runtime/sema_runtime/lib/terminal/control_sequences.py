@@ -10,7 +10,7 @@ from sema_runtime.support.terminal_state import Held, hold
 
 
 def emit(sequence: str) -> None:
-    """Writes a control sequence, behind what was printed so far."""
+    """Writes a control sequence after the text printed so far."""
     if output.sink is not None:
         output.sink.append(sequence)
         return
@@ -19,7 +19,7 @@ def emit(sequence: str) -> None:
 
 
 def hold_sequence(sequence: str) -> Held:
-    """As `hold`: has a control sequence written to where the output goes."""
+    """Like `hold`, with a control sequence that is written to the output."""
     data = sequence.encode()
     try:
         descriptor = sys.stdout.fileno()

@@ -96,7 +96,7 @@ class SpinnerLine:
                     self._draw()
 
     def _draw(self) -> None:
-        from sema_runtime.lib.text.padding import columns
+        from sema_runtime.support.terminal_text import columns
 
         if self.occupied:
             return

@@ -11,6 +11,7 @@ import sys
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.language import output
+from sema_runtime.support.terminal_text import without_escapes
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -37,13 +38,6 @@ CODES = {
     "gray": "90",
 }
 
-ESCAPE = (  # a control sequence, an operating system command, any other escape; each may be cut off by the end
-    "\x1b(?:"
-    r"\[[^@-~]*[@-~]?"
-    "|\\][^\x07\x1b]*(?:\x07|\x1b\\\\?)?"
-    "|.?)"
-)
-
 
 def shows_styles(stream: TextIO) -> bool:
     """Whether styles belong on a stream."""
@@ -63,15 +57,6 @@ def _styled(text: Any, codes: str) -> str:
     if type(text) is not str:
         type_error("string", text)
     return f"\x1b[{codes}m{text}\x1b[0m" if codes and _on_terminal() else text
-
-
-def without_escapes(text: str) -> str:
-    """The text without escape sequences."""
-    if "\x1b" not in text:
-        return text
-    import re
-
-    return re.sub(ESCAPE, "", text, flags=re.DOTALL)
 
 
 @builtin("term/strip", returns="string", pure=True)

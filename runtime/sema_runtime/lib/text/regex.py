@@ -41,7 +41,8 @@ def regex_is_match(pattern: Any, text: Any) -> bool:
 
 @builtin("regex/match", returns="map|nil", pure=True)
 def regex_match(pattern: Any, text: Any) -> Map | None:
-    """The first match as a map: :match, :groups (nil for one that took no part), :start and :end in bytes; or nil.
+    """The first match as a map of :match, :groups (nil for a group that took no part), :start and :end in bytes; nil
+    when there is no match.
 
     (regex/match #"(\\d+)-(\\d+)" "tel 12-34") => {:end 9 :groups ("12" "34") :match "12-34" :start 4}
     (regex/match #"x" "abc") => nil
@@ -55,7 +56,7 @@ def regex_match(pattern: Any, text: Any) -> Map | None:
 
 @builtin("regex/find-all", returns="list[string]", pure=True)
 def regex_find_all(pattern: Any, text: Any) -> List:
-    """Finds all matches of a pattern, as strings.
+    """Finds all matches of a pattern and returns them as a list of strings.
 
     (regex/find-all #"\\d+" "a1b22") => ("1" "22")
     (regex/find-all #"(\\w)=(\\w)" "a=1 b=2") => ("a=1" "b=2")
