@@ -1,11 +1,11 @@
-"""Appends lines to a file that several processes append to."""
+"""Files that several processes use: locks, and lines that are appended. A file that can't be locked is an error."""
 
 from __future__ import annotations
 
+import errno
 import os
 
 from sema_runtime.support.file_access import opened_regular, write_all
-from sema_runtime.support.locks import locked
 from sema_runtime.support.private_files import FILE_MODE, make_folders
 
 TYPE_CHECKING = False
@@ -58,6 +58,22 @@ def append_line(descriptor: int, line: bytes, is_locked: bool) -> None:
         if is_locked:  # so no other process has written after it
             os.ftruncate(descriptor, size)
         raise
+
+
+def locked(descriptor: int) -> bool:
+    """Locks an open file or folder until it is closed or the process dies. False when another process has locked it.
+
+    Raises OSError where the operating system or the file system has no locks (ENOLCK, ENOTSUP).
+    """
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:
+        raise OSError(errno.ENOLCK, "this system has no file locks") from None
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def lock(descriptor: int, seconds: float = LOCK_SECONDS, check: Callable[[], None] | None = None) -> bool:
