@@ -23,8 +23,8 @@ FUSED = ("_LOAD_FAST", "_LOAD_FAST_BORROW")
 def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     """(whether it was found, the value) for the call at instruction offset lasti.
 
-    Follows the depth of the stack through the code: the function was pushed by the last instruction that filled its
-    slot, which must be a plain load of a variable or a constant; the result of another expression is gone by now.
+    Follows the stack depth through the code: the last instruction that filled the function's slot pushed it. That must
+    be a plain load of a variable or a constant; the result of another expression is gone by now.
     """
     pushed = _pushed(frame.f_code, lasti)
     return NOTHING if pushed is None else _loaded(pushed[0], frame, pushed[1])
@@ -39,7 +39,7 @@ def called_name(code: CodeType, lasti: int) -> tuple[str, int]:
 
 
 def _pushed(code: CodeType, lasti: int) -> tuple[dis.Instruction, int, int] | None:
-    """The instruction that pushed what the call at lasti calls, which of its two values that is, and the number of
+    """The instruction that pushed the callee of the call at lasti, which of its two values that is, and the number of
     arguments (1 for `*args`)."""
     bytecode: Any = dis.Bytecode(code)  # the stubs know nothing of exception_entries
     instructions = list(bytecode)
@@ -66,7 +66,7 @@ def _pushed(code: CodeType, lasti: int) -> tuple[dis.Instruction, int, int] | No
             return instruction, slot - before, arguments
         leaving = instruction.opname.startswith(LEAVING) and "_LOAD" not in instruction.opname
         if before > slot and after == slot + 1 and not leaving:
-            return instruction, -1, arguments  # made of what stood there before
+            return instruction, -1, arguments  # computed from the values below
     return None
 
 
