@@ -1,4 +1,4 @@
-"""Where a text stops being JSON, with the messages and positions of the reference's parser (serde_json).
+"""Finds where a text stops being JSON, with the messages and positions of the reference's parser (serde_json).
 
 Runs only when decoding failed or might have accepted too much: a plain recursive reader. Positions count bytes.
 """
@@ -32,7 +32,7 @@ def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
 
 
 class _Stop(Exception):
-    """The message, and how many bytes had been read."""
+    """A parse error: its message and the number of bytes read before it."""
 
 
 def first_error(text: str) -> tuple[str, str] | None:
@@ -56,7 +56,7 @@ class _Reader:
         self.depth = 0
 
     def fail_here(self, message: str) -> _Stop:
-        """An error behind what has been read."""
+        """An error after the bytes read so far."""
         return _Stop(message, self.at)
 
     def fail_next(self, message: str) -> _Stop:
@@ -64,7 +64,7 @@ class _Reader:
         return _Stop(message, self.at + 1)
 
     def blank(self) -> int:
-        """Skips white space; the next byte, -1 at the end."""
+        """Skips white space and returns the next byte, -1 at the end."""
         data, at = self.data, self.at
         if at < len(data) and data[at] in BLANK:
             at = self.at = _end(BLANKS, data, at)
@@ -165,7 +165,7 @@ class _Reader:
         self.at += 1
 
     def number(self) -> None:
-        """Behind the sign."""
+        """Parses a number after its sign."""
         whole = SHORT.match(self.data, self.at)
         if whole is not None:
             self.at = whole.end()
@@ -197,7 +197,7 @@ class _Reader:
         return self.at > start
 
     def string(self) -> None:
-        """Behind the opening quote."""
+        """Parses a string after its opening quote."""
         while True:
             self.at = _end(PLAIN, self.data, self.at)
             mark = self.take()

@@ -76,7 +76,7 @@ def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def negated(ranges: Ranges, limit: int) -> Ranges:
-    """What is not in a sorted set."""
+    """The code points outside of a sorted set."""
     out: Ranges = []
     start = 0
     for first, last in ranges:
@@ -94,7 +94,7 @@ def within(ranges: Ranges, limit: int) -> Ranges:
 
 
 def intersection(left: Ranges, right: Ranges, limit: int) -> Ranges:
-    """What is in both sets."""
+    """The code points in both sets."""
     return negated(union(negated(left, limit), negated(right, limit)), limit)
 
 
@@ -134,7 +134,7 @@ def _category(prefix: str, limit: int) -> Ranges:
 
 @lru_cache(64)
 def word(limit: int) -> Ranges:
-    """What `\\w` matches: letters, marks, decimal digits, connectors, joiners."""
+    """The code points that `\\w` matches: letters, marks, decimal digits, connectors, joiners."""
     if limit == ASCII:
         return ranges_of("0-9A-Z_-_a-z")
     kinds = [_category(kind, limit) for kind in ("L", "M", "Nd", "Nl", "Pc")]
@@ -142,12 +142,12 @@ def word(limit: int) -> Ranges:
 
 
 def digit(limit: int) -> Ranges:
-    """What `\\d` matches."""
+    """The code points that `\\d` matches."""
     return _category("Nd", limit)
 
 
 def space(limit: int) -> Ranges:
-    """What `\\s` matches."""
+    """The code points that `\\s` matches."""
     return within(ranges_of(SPACE), limit)
 
 
@@ -193,7 +193,7 @@ def _binary_property(plain: str, limit: int) -> Ranges | None:
 
 
 def literal(char: str) -> str:
-    """One character, for `re`."""
+    """The piece of a pattern of `re` that matches one character."""
     return (
         char
         if char.isalnum() or char == "_"
@@ -210,7 +210,7 @@ def _spelled(code: int) -> str:
 
 
 def rendered(ranges: Ranges, limit: int, negative: bool = False) -> str:
-    """A class for `re`."""
+    """The character class of `re` for ranges."""
     ranges = within(ranges, limit)
     if not ranges:
         return "(?s:.)" if negative else "(?!)"

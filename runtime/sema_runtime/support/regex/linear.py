@@ -49,7 +49,7 @@ class Steps(dict[str, "Steps"]):
         return steps
 
     def choice(self, point: int, left: str) -> Path | None:
-        """The best way from a point that can lead to a match; None when there is none."""
+        """The best path from a point that can lead to a match; None without one."""
         key = (point, left)
         try:
             return self.chosen[key]
@@ -61,7 +61,7 @@ class Steps(dict[str, "Steps"]):
 
 
 class Linear:
-    """A compiled pattern with the part of the interface of `re.Pattern` that is needed here."""
+    """A compiled pattern with the methods of `re.Pattern` that are needed here."""
 
     def __init__(self, tree: Node, groups: int, flags: int) -> None:
         self.program = Program(tree)
@@ -75,7 +75,7 @@ class Linear:
         self.sets: dict[tuple[int, str], Steps] = {}
 
     def context(self, left: str, right: str) -> int:
-        """Which places match between two characters: a bit each."""
+        """The places that match between two characters, as bits."""
         if not self.places:
             return 0
         matching = self.contexts.get((left, right))
@@ -116,7 +116,7 @@ class Linear:
         return next(self.matches(text), None)
 
     def matches(self, text: str) -> Iterator[Found]:
-        """All matches from left to right; none is empty right behind another one."""
+        """All matches from left to right; no empty match directly follows another one."""
         positions = Positions(self, text)
         at, last = 0, -1
         while at <= len(text):
@@ -149,7 +149,7 @@ class Positions:
         self.ends.reverse()
 
     def enter(self, position: int) -> list[Steps]:
-        """The window of a position."""
+        """The window that holds a position."""
         base = position - position % WINDOW
         if base != self.base:
             found = self.ends[base // WINDOW]
@@ -162,7 +162,7 @@ class Positions:
         return self.window
 
     def next_start(self, position: int) -> int:
-        """The first position from that one on where a match begins; -1 when there is none."""
+        """The first position at or after that one where a match begins; -1 without one."""
         start = self.machine.program.start
         looks = bool(self.machine.places)
         before = self.text[position - 1 : position] if position and looks else ""
@@ -177,7 +177,7 @@ class Positions:
         return -1
 
     def match(self, start: int) -> Found:
-        """The match that begins there."""
+        """The match that begins at a position."""
         text = self.text
         after = self.machine.program.after
         looks = bool(self.machine.places)
@@ -199,7 +199,7 @@ class Positions:
 
 
 class Found:
-    """A match with the part of the interface of `re.Match` that is needed here."""
+    """A match with the methods of `re.Match` that are needed here."""
 
     __slots__ = ("slots", "text")
 

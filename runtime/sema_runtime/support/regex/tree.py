@@ -115,7 +115,7 @@ def is_empty(node: Node) -> bool:
 
 
 def depth(node: Node) -> int:
-    """How many nodes with others in them stand in one another."""
+    """The depth of nested nodes."""
     deepest = 0
     waiting = [(node, 1)]
     while waiting:
@@ -132,7 +132,7 @@ def depth(node: Node) -> int:
 
 
 def repeats(node: Node) -> bool:
-    """Whether something in it is repeated or optional."""
+    """Whether a part of the node is repeated or optional."""
     if isinstance(node, (One, Place)):
         return False
     if isinstance(node, (Group, Repeat)):
@@ -141,7 +141,7 @@ def repeats(node: Node) -> bool:
 
 
 def loops(tree: Node) -> int | None:
-    """How many loops there are; others, and choices, in a loop count twice. None when `re` isn't to be trusted."""
+    """The number of loops; nested ones, and choices in a loop, count twice. None when `re` is never safe."""
     count = options = 0
     waiting: list[tuple[Node, bool]] = [(tree, False)]
     while waiting:
