@@ -16,7 +16,8 @@ USAGE = "usage: python -m semac [--pdb] (FILE | -m MODULE) [ARG...]"
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status; errors of the program are raised on, for debuggers and for the excepthook to show."""
+    """Runs the command and returns the exit status. Errors of the program are raised, for debuggers and the
+    excepthook."""
     debug = arguments[:1] == ["--pdb"]
     rest = arguments[1:] if debug else arguments
     if not rest or (rest[0] == "-m" and (debug or len(rest) < 2)) or (rest[0].startswith("-") and rest[0] != "-m"):

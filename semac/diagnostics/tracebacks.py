@@ -9,9 +9,10 @@ import _thread
 import os
 import sys
 
-from sema_runtime.conditions.tracebacks import is_ours, sema_names, shown_name
+from sema_runtime.conditions.tracebacks import is_ours, shown_name
 from sema_runtime.support.visible import at_error_terminal
 from sema_runtime.values.errors import SemaError
+from sema_runtime.values.naming import sema_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from functools import cache
 
+from sema_runtime.support.secrets import REDACTED, known
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable
 
-REDACTED = "[redacted]"
 SHORTEST_KEY = 8  # characters; a shorter one could be any word
 NAMES = frozenset((
     "key", "apikey", "accesskey", "accesskeyid", "secretkey", "secretaccesskey", "privatekey", "subscriptionkey",
@@ -52,8 +53,6 @@ KEPT_BEHIND = ":.,;)]}"  # punctuation of a sentence around a URL
 
 def hidden(text: str, secrets: Iterable[str] = ()) -> str:
     """The text without keys: those of this process, the secrets given, and all that its place or its form betrays."""
-    from sema_runtime.llm.secrets import known
-
     for secret in (*secrets, *known()):
         if len(secret) >= SHORTEST_KEY and secret in text:
             text = text.replace(secret, REDACTED)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry import context, metrics, trace
 
-from sema_runtime.telemetry.spans import CLIENT, NO_SPAN, Span
+from sema_runtime.telemetry.spans import CLIENT, NO_SPAN_ID, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,36 +51,38 @@ class Bridge:
 
     def begin(self, span: Span, parent: Span | None) -> None:
         """Starts the span there. Its ids, and whose child it is, are decided there too."""
-        above = trace.set_span_in_context(parent.theirs) if parent is not None and parent.theirs is not None else None
-        theirs = self.tracer.start_span(
+        above = (
+            trace.set_span_in_context(parent.otel_span) if parent is not None and parent.otel_span is not None else None
+        )
+        otel_span = self.tracer.start_span(
             span.name, above, KINDS.get(span.kind, trace.SpanKind.INTERNAL), span.attributes, start_time=span.start
         )
-        span.theirs = theirs
-        ids = theirs.get_span_context()
+        span.otel_span = otel_span
+        ids = otel_span.get_span_context()
         if ids.is_valid:
             span.trace_id = trace.format_trace_id(ids.trace_id)
             span.span_id = trace.format_span_id(ids.span_id)
-            outer = getattr(theirs, "parent", None)
-            span.parent_id = trace.format_span_id(outer.span_id) if outer is not None else NO_SPAN
+            outer = getattr(otel_span, "parent", None)
+            span.parent_id = trace.format_span_id(outer.span_id) if outer is not None else NO_SPAN_ID
         if parent is None:
-            span.before = context.get_current()
-            context.attach(trace.set_span_in_context(theirs))
+            span.otel_context = context.get_current()
+            context.attach(trace.set_span_in_context(otel_span))
 
     def end(self, span: Span) -> None:
-        theirs = span.theirs
-        if theirs is None:
+        otel_span = span.otel_span
+        if otel_span is None:
             return
-        if span.before is not None and trace.get_current_span() is theirs:
-            context.attach(span.before)
-        theirs.update_name(span.name)
-        theirs.set_attributes(span.attributes)
+        if span.otel_context is not None and trace.get_current_span() is otel_span:
+            context.attach(span.otel_context)
+        otel_span.update_name(span.name)
+        otel_span.set_attributes(span.attributes)
         for name, time, attributes in span.events:
-            theirs.add_event(name, attributes, time)
+            otel_span.add_event(name, attributes, time)
         if span.status == "ok":
-            theirs.set_status(trace.StatusCode.OK)
+            otel_span.set_status(trace.StatusCode.OK)
         elif span.status is not None:
-            theirs.set_status(trace.StatusCode.ERROR, span.status.removeprefix("error: "))
-        theirs.end(span.end)
+            otel_span.set_status(trace.StatusCode.ERROR, span.status.removeprefix("error: "))
+        otel_span.end(span.end)
 
     def measure_tokens(self, count: int, attributes: dict[str, Any]) -> None:
         if self.tokens is not None:

@@ -11,12 +11,32 @@ import json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, Concatenate, ParamSpec
-
-    from sema_runtime.llm.messages import ToolSchema, Usage
+    from typing import Any, Concatenate, ParamSpec, Protocol
 
     Attributes = dict[str, Any]
     P = ParamSpec("P")
+
+    class OfferedTool(Protocol):
+        """A tool that a model is offered. parameters: a JSON Schema object."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def description(self) -> str: ...
+        @property
+        def parameters(self) -> dict[str, Any]: ...
+
+    class TokenCounts(Protocol):
+        """The tokens of one call."""
+
+        prompt: int
+        completion: int
+        cache_read: int
+        cache_creation: int
+
+        @property
+        def total(self) -> int: ...
+
 
 OPENINFERENCE, TRACELOOP, LANGSMITH = "openinference", "traceloop", "langsmith"
 LANGFUSE, BRAINTRUST = "langfuse", "braintrust"
@@ -119,8 +139,8 @@ class Compat:
         )
 
     @aspect
-    def parameters(self, given: Mapping[str, Any]) -> Attributes:
-        kept = {name: value for name, value in given.items() if value is not None}
+    def parameters(self, parameters: Mapping[str, Any]) -> Attributes:
+        kept = {name: value for name, value in parameters.items() if value is not None}
         text = _json(kept) if kept else None
         return self._merged(
             {
@@ -130,14 +150,14 @@ class Compat:
         )
 
     @aspect
-    def tools(self, tools: Sequence[ToolSchema]) -> Attributes:
+    def tools(self, tools: Sequence[OfferedTool]) -> Attributes:
         """The tools that a model was offered."""
         if not tools or not self.active & {OPENINFERENCE, TRACELOOP}:
             return {}
-        found: Attributes = {}
+        attributes: Attributes = {}
         for number, tool in enumerate(tools):
             schema, function = _json(tool.parameters), f"llm.request.functions.{number}"
-            found |= self._merged(
+            attributes |= self._merged(
                 {
                     OPENINFERENCE: {f"llm.tools.{number}.tool.json_schema": schema},
                     TRACELOOP: {
@@ -147,10 +167,10 @@ class Compat:
                     },
                 }
             )
-        return found
+        return attributes
 
     @aspect
-    def usage(self, used: Usage, cost: float | None, split: tuple[float, float] | None) -> Attributes:
+    def usage(self, used: TokenCounts, cost: float | None, split: tuple[float, float] | None) -> Attributes:
         """Tokens and USD; split: of the prompt and of the reply."""
         prompt_cost, reply_cost = split or (None, None)
         read, written = used.cache_read or None, used.cache_creation or None
@@ -255,7 +275,7 @@ class Compat:
         return self._merged({OPENINFERENCE: {f"embedding.embeddings.{n}.embedding.text": text for n, text in places}})
 
     @aspect
-    def found(self, documents: Iterable[tuple[str, str, float]], capture: bool) -> Attributes:
+    def retrieved(self, documents: Iterable[tuple[str, str, float]], capture: bool) -> Attributes:
         """What a search found: (id, text, score)."""
         entries: Attributes = {}
         for number, (name, text, score) in enumerate(documents):
@@ -280,11 +300,11 @@ class Compat:
         return self._merged({OPENINFERENCE: entries})
 
 
-def _values(given: str, result: str, result_type: str) -> Attributes:
+def _values(input_value: str, output_value: str, result_type: str) -> Attributes:
     return {
-        "input.value": given,
+        "input.value": input_value,
         "input.mime_type": "application/json",
-        "output.value": result,
+        "output.value": output_value,
         "output.mime_type": result_type,
     }
 

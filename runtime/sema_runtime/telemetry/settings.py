@@ -1,21 +1,15 @@
-"""What is recorded and where it goes: from the environment, from a program, from the Python program around us."""
+"""What telemetry records and where it goes, as the environment or a program says."""
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sema_runtime.telemetry.compat import Compat, modes
-from sema_runtime.telemetry.spans import Tracer
+from sema_runtime.telemetry.compat import modes
 from sema_runtime.values.digits import small
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from sema_runtime.telemetry.bridge import Bridge
 
 LARGEST_QUEUE = 1 << 30
 QUEUE = 4096  # spans that may wait for the file
@@ -24,8 +18,8 @@ PROTOCOL = "http/protobuf"
 
 @dataclass(slots=True)
 class Settings:
-    """file: path of the file sink. otlp: whether to send over the network. endpoint, headers: as the program gave them;
-    without, OpenTelemetry's exporters read their own variables. service, environment, release: of what runs. capture:
+    """file: path of the file sink. otlp: whether to send over the network. endpoint, headers: from the program; without
+    them, OpenTelemetry's exporters read their own variables. service, environment, release: of the program. capture:
     record prompts, replies, arguments and results. compat: modes of compat.py. queue: spans waiting for the file."""
 
     file: str = ""
@@ -42,7 +36,7 @@ class Settings:
 
 
 def read(environment: Mapping[str, str]) -> Settings:
-    """The settings that environment variables give; an empty variable counts as absent."""
+    """Returns the settings in environment variables; an empty variable counts as absent."""
     get = environment.get
     endpoints = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     capture = get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT") or get("SEMA_OTEL_CAPTURE_CONTENT") or ""
@@ -58,51 +52,3 @@ def read(environment: Mapping[str, str]) -> Settings:
         compat=modes(get("SEMA_OTEL_COMPAT") or ""),
         queue=max(1, small(queue, LARGEST_QUEUE)) if queue.isdecimal() else QUEUE,
     )
-
-
-def is_disabled() -> bool:
-    """Whether the user has switched all of OpenTelemetry off."""
-    return os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-
-
-def from_environment() -> Tracer | None:
-    """As the environment says. A host's OpenTelemetry goes before an endpoint: it has one of its own."""
-    return opened(read(os.environ))
-
-
-def from_host() -> Tracer | None:
-    """The spans go to the OpenTelemetry that the Python program around us has configured; None when it hasn't."""
-    bridge = _hosts()
-    if bridge is None:
-        return None
-    settings = read(os.environ)
-    return Tracer(settings, Compat(settings.compat, settings.release), None, bridge)
-
-
-def _hosts() -> Bridge | None:
-    if "opentelemetry.trace" not in sys.modules:
-        return None
-    from sema_runtime.telemetry import bridge
-
-    return bridge.of_host()
-
-
-def opened(settings: Settings) -> Tracer | None:
-    """A tracer for these settings; None when they name no place, or none that works (a warning says why)."""
-    if is_disabled():
-        return None
-    file = None
-    if settings.file:
-        from sema_runtime.telemetry import file_sink
-
-        file = file_sink.opened(settings.file, settings.queue)
-    bridge = _hosts()
-    if bridge is None and settings.otlp:
-        from sema_runtime.telemetry import otlp
-
-        bridge = otlp.opened(settings)
-    if file is None and bridge is None:
-        return None
-    tracer = Tracer(settings, Compat(settings.compat, settings.release), file, bridge)
-    atexit.register(tracer.finish)
-    return tracer

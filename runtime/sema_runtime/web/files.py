@@ -8,12 +8,14 @@ import stat
 
 from sema_runtime import capabilities
 from sema_runtime.values.errors import PermissionDenied
+from sema_runtime.web.asgi import send_parts
+from sema_runtime.web.messages import text_response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, Any
 
-    from sema_runtime.web.app import Send
+    from sema_runtime.web.asgi import Send
     from sema_runtime.web.messages import Headers
 
 PIECE = 1 << 18  # bytes read at a time
@@ -21,9 +23,6 @@ PIECE = 1 << 18  # bytes read at a time
 
 async def send_file(path: str, headers: Headers, send: Send) -> None:
     """Sends a file, or 404 where it can't be read."""
-    from sema_runtime.web.app import send_parts
-    from sema_runtime.web.messages import text_response
-
     try:
         file, size, piece = await asyncio.to_thread(_opened, path)
     except (OSError, ValueError, PermissionDenied):

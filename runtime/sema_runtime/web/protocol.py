@@ -9,8 +9,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from sema_runtime.values.errors import SemaError
-from sema_runtime.web.app import LINK, Gone, cancel, special
-from sema_runtime.web.messages import Refused, request_map, response_parts
+from sema_runtime.web.messages import Refused, request_map, response_parts, special_kind
+from sema_runtime.web.request_tasks import LINK, ClientGone, cancel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ class Exchange:
                 self.connection.proceed(self.cycle, app)
                 return
             handler = app.handler
-            task = self.task = app.start(lambda: handler(request))
+            task = self.task = app.requests.start(lambda: handler(request))
         except Refused:
             self.connection.proceed(self.cycle, app)  # which finds it out again
             return
-        except Gone:
+        except ClientGone:
             return  # the server is stopping
         if task.promise.open:
-            app.waiting.add(task)
+            app.requests.waiting.add(task)
             self.connection.lost = self._lost
             task.promise.watchers.append(self._ended)
         else:
@@ -67,29 +67,29 @@ class Exchange:
 
     def _ended(self, _: Any) -> None:
         """Called by the task itself, whose greenlet is no place to go on."""
-        self.app.waiting.discard(self.task)
+        self.app.requests.waiting.discard(self.task)
         self.connection.lost = None
         self.connection.loop.call_soon(self._respond)
 
     def _respond(self) -> None:
         promise = self.task.promise
-        if promise.error is None and special(promise.value) is None:
+        if promise.error is None and special_kind(promise.value) is None:
             try:
                 if self.connection.answer(self.cycle, *response_parts(promise.value)):
                     return
             except SemaError:
                 pass  # no response; said by the coroutine, as other errors are
-        self.connection.proceed(self.cycle, self.app.go_on(self.task))
+        self.connection.proceed(self.cycle, self.app.responding(self.task))
 
 
-class Trailers(list[tuple[bytes, bytes]]):
+class IgnoredTrailers(list[tuple[bytes, bytes]]):
     """Where the headers behind a body in chunks go: nowhere. Without end they would fill the memory."""
 
     def append(self, _: tuple[bytes, bytes]) -> None:
         pass
 
 
-NO_TRAILERS = Trailers()
+NO_TRAILERS = IgnoredTrailers()
 
 
 class Connection(HttpToolsProtocol):
@@ -183,7 +183,7 @@ class SocketConnection(WebSocketsSansIOProtocol):
         self.handle_parser_exception()
 
 
-class Watch:
+class StallWatch:
     """Finds the connections on which nothing moves although something should: a head that doesn't become complete, a
     response that isn't read. `look` is called every INTERVAL seconds; what stands still for `limit` seconds is closed.
     """

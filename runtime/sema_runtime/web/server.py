@@ -19,8 +19,9 @@ from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
 from sema_runtime.web.listening import listening
-from sema_runtime.web.protocol import Connection, SocketConnection, Watch
+from sema_runtime.web.protocol import Connection, SocketConnection, StallWatch
 from sema_runtime.web.reports import say
+from sema_runtime.web.request_tasks import RequestTasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, read_timeout: float) -> None:
         super().__init__(config)
         self.stopping = asyncio.Event()
-        self.watch = Watch(read_timeout)
+        self.watch = StallWatch(read_timeout)
 
     def stop(self) -> None:
         self.should_exit = True
@@ -52,7 +53,7 @@ class Uvicorn(uvicorn.Server):
         while not await self.on_tick(0):  # sets the date header
             self.watch.look(self.server_state.connections)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.stopping.wait(), Watch.INTERVAL)
+                await asyncio.wait_for(self.stopping.wait(), StallWatch.INTERVAL)
 
 
 class Server:
@@ -77,9 +78,7 @@ class Server:
             max_body=max_body,
             read_timeout=read_timeout,
             origins=origins,
-            scheduler=self.tasks,
-            context=copy_context(),
-            on_exit=self.fail,
+            requests=RequestTasks(self.tasks, copy_context(), self.fail),
         )
         config = uvicorn.Config(
             self.app,
@@ -121,7 +120,7 @@ class Server:
 
     def _abort(self) -> None:
         """Closes what is still open and cancels what is still going on."""
-        self.app.cancel_all()
+        self.app.requests.cancel_all()
         for server in getattr(self.uvicorn, "servers", ()):
             server.close()
         self.listener.close()

@@ -9,10 +9,10 @@ from sema_runtime.tasks.promises import CANCELLED
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import Map
-from sema_runtime.web.app import BROKEN, Gone, special
-from sema_runtime.web.messages import Refused, request_map, response_parts, text_response
+from sema_runtime.web.messages import HANDLER_FAILED, Refused, request_map, response_parts, special_kind, text_response
 from sema_runtime.web.origins import origin_allowed
 from sema_runtime.web.reports import report_request
+from sema_runtime.web.request_tasks import ClientGone
 from sema_runtime.web.responses import WEBSOCKET, WS_HANDLER, WS_REQUEST
 from sema_runtime.web.streams import LIMIT, Closed, Outbox
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from sema_runtime.tasks.scheduler import Scheduler
     from sema_runtime.tasks.waiting import Waiter
-    from sema_runtime.web.app import Application, Receive, Scope, Send
+    from sema_runtime.web.asgi import Receive, Scope, Send
     from sema_runtime.web.messages import Headers
+    from sema_runtime.web.request_tasks import RequestTasks
 
 SEND, RECV, CLOSE, REQUEST = keyword("send"), keyword("recv"), keyword("close"), keyword("request")
 MOST_HELD = 16 << 20  # characters and bytes that wait to be received before the client has to wait
@@ -137,41 +138,48 @@ class Socket:
             self.outbox.abandon()
 
 
-async def serve_socket(app: Application, scope: Scope, receive: Receive, send: Send) -> None:
+async def serve_socket(
+    handler: Callable[[Any], Any],
+    origins: frozenset[str],
+    requests: RequestTasks,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+) -> None:
     """Answers a WebSocket request: accepts it when the application's handler gives a WebSocket, else refuses it."""
     await receive()  # websocket.connect
     try:
-        if not origin_allowed(scope["headers"], app.origins):
+        if not origin_allowed(scope["headers"], origins):
             raise Refused(403, "Origin not allowed")
         request, _ = request_map(scope)
-        value = await app.result(app.start(lambda: app.handler(request)), None, scope)
-        if special(value) is not WEBSOCKET:
-            parts = text_response(404, "Not Found") if special(value) else response_parts(value)
+        value = await requests.result(requests.start(lambda: handler(request)), None, scope)
+        if special_kind(value) is not WEBSOCKET:
+            parts = text_response(404, "Not Found") if special_kind(value) else response_parts(value)
             await _refuse(scope, send, *parts)
             return
-    except Gone:
+    except ClientGone:
         raise
     except Refused as refused:
         await _refuse(scope, send, *text_response(refused.status, refused.text))
         return
     except Exception as error:
         report_request(scope, error)
-        await _refuse(scope, send, *BROKEN)
+        await _refuse(scope, send, *HANDLER_FAILED)
         return
     await send({"type": "websocket.accept"})
-    connection = Socket(app.tasks(), receive, send)
-    await _converse(app, scope, connection, value.d[WS_HANDLER], value.d.get(WS_REQUEST, request))
+    connection = Socket(requests.scheduler(), receive, send)
+    await _converse(requests, scope, connection, value.d[WS_HANDLER], value.d.get(WS_REQUEST, request))
 
 
 async def _converse(
-    app: Application, scope: Scope, connection: Socket, handler: Callable[[Any], Any], request: Map
+    requests: RequestTasks, scope: Scope, connection: Socket, handler: Callable[[Any], Any], request: Map
 ) -> None:
     reading = asyncio.ensure_future(connection.read())
     writing = asyncio.ensure_future(connection.write())
     await asyncio.sleep(0)  # both are ready before the first message
     try:
-        task = app.start(lambda: handler(connection.as_map(request)))
-        await app.finish(task, None, scope)
+        task = requests.start(lambda: handler(connection.as_map(request)))
+        await requests.finish(task, None, scope)
         error = task.promise.error
         if error is not None and task.promise.state is not CANCELLED and not isinstance(error, Closed):
             report_request(scope, error)
@@ -187,6 +195,6 @@ async def _refuse(scope: Scope, send: Send, status: int, headers: Headers, data:
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close"})
         return
-    headers = [one for one in headers if one[0] != b"content-length"]  # servers add it, some a second time
+    headers = [header for header in headers if header[0] != b"content-length"]  # servers add it, some a second time
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": data})

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from sema_runtime.tasks.scheduler import Scheduler
     from sema_runtime.tasks.waiting import Waiter
-    from sema_runtime.web.app import Application, Receive, Scope, Send
+    from sema_runtime.web.asgi import Receive, Scope, Send
     from sema_runtime.web.messages import Headers
+    from sema_runtime.web.request_tasks import RequestTasks
 
 LIMIT = 256  # messages that wait for a client before whoever sends more must wait too
 
@@ -88,11 +89,16 @@ class Outbox:
 
 
 async def send_events(
-    app: Application, handler: Callable[[Any], Any], headers: Headers, scope: Scope, receive: Receive, send: Send
+    requests: RequestTasks,
+    handler: Callable[[Any], Any],
+    headers: Headers,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
     """Sends what the handler sends, each text as one event, until it returns."""
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    outbox = Outbox(app.tasks(), "SSE stream closed")
+    outbox = Outbox(requests.scheduler(), "SSE stream closed")
 
     async def send_event(text: str) -> None:
         await send({"type": "http.response.body", "body": event(text), "more_body": True})
@@ -103,8 +109,8 @@ async def send_events(
     pouring = asyncio.ensure_future(outbox.pour(send_event))
     await asyncio.sleep(0)  # it is ready before the first message
     try:
-        task = app.start(lambda: handler(send_text))
-        await app.finish(task, receive, scope)
+        task = requests.start(lambda: handler(send_text))
+        await requests.finish(task, receive, scope)
         error = task.promise.error
         if task.promise.state is CANCELLED or isinstance(error, Closed):
             return

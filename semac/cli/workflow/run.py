@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from sema_runtime.support.visible import tell
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.workflow.next_steps import PAUSES, Again
 from semac.cli.workflow.resume import Refused, taken_up, told, unlike
 
@@ -185,7 +184,7 @@ def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> N
 
 def _restrict(source: bytes, file: str) -> None:
     """Takes away from this process what the file's workflows forbid themselves."""
-    from sema_runtime import capabilities
+    from sema_runtime import sandbox
     from sema_runtime.values.errors import SemaError
     from semac.cli.workflow.permissions import denied
     from semac.sources import decode
@@ -198,7 +197,7 @@ def _restrict(source: bytes, file: str) -> None:
     except ValueError as error:
         raise Refused(str(error)) from None
     if names:
-        capabilities.restrict(names)
+        sandbox.enter(names)
 
 
 def _check_args(text: str) -> None:

@@ -1,15 +1,15 @@
-"""Holds: what `:reserve #t` budgets set aside for calls under way, so that they can't be overspent.
+"""Reservations: what `:reserve #t` budgets set aside for calls under way, so that they are never overspent.
 
-Before a call is sent, the most it may use (estimate.py) is held in every reserving frame around it. When that doesn't
-fit, the call waits for others to end, for less than was held for them; when nothing is left to wait for, it is refused
-and costs nothing. The rules:
+Before a call is sent, the most it may use (estimate.py) is reserved in every reserving frame around it. If that does
+not fit, the call waits for other calls to end for less than was reserved; when no call is left to wait for, it is
+refused and costs nothing. The rules:
 
-- Calls that wait get room in the order they came, and behind those of the same frame; but never one that others wait
-  for: a provider written in Sema whose function calls models itself, a stream whose callback or reader does.
-- A call that failed without an answer may have been billed (`maybe_billed` of its error): its hold is charged. Of an
-  answer that doesn't say all that it used, the rest is charged as it was held (`least`).
-- Frames are changed under `budget.lock`. Calls of other threads and loops may wait in the same queue, so whoever gives
-  up takes back by itself what it had: perhaps nobody runs its loop any more.
+- Waiting calls get room in the order they came. A call never waits behind one that waits for it: the nested calls of a
+  provider written in Sema, or of a stream's callback or reader, go first.
+- A call that failed without an answer may have been billed (`maybe_billed` of its error): its reservation is charged in
+  full. If an answer does not report all of its usage, the rest is charged as reserved (`set_minimum`).
+- Frames change under `budget.lock`. Calls of other threads and loops may wait in the same queue, so a call that gives
+  up takes back its own reservation: its loop may have stopped.
 """
 
 from __future__ import annotations
@@ -33,292 +33,296 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class Hold:
-    """What one call may use, held in frames. waiting: how many calls made on its behalf wait for room themselves;
-    going_on: it gets on meanwhile, for all that."""
+class Reservation:
+    """What one call may use at most, reserved in frames. nested_waiting: how many of its nested calls wait for room.
+    runs_ahead: it makes progress all the same, as a stream that is read ahead."""
 
     frames: tuple[Frame, ...]
     tokens: int
     units: int
-    waiting: int = 0
-    going_on: bool = False
-    live: bool = True
-    least_tokens: int = 0
-    least_usd: float | None = None
+    nested_waiting: int = 0
+    runs_ahead: bool = False
+    active: bool = True
+    minimum_tokens: int = 0
+    minimum_usd: float | None = None
 
-    def least(self, need: Need, used: Usage) -> None:
-        """Tells what the call is charged with at least, at the price of the model that was asked for: the one that
-        answered may have another name, and no price."""
-        self.least_tokens = used.total
-        self.least_usd = pricing.cost(need.model, need.provider, used.prompt, used.completion)
+    def set_minimum(self, need: Need, used: Usage) -> None:
+        """Sets the least that the call is charged, at the price of the requested model: the one that answered may have
+        another name, and no price."""
+        self.minimum_tokens = used.total
+        self.minimum_usd = pricing.cost(need.model, need.provider, used.prompt, used.completion)
 
-    def at_least(self, tokens: int, cost_usd: float | None) -> tuple[int, float | None]:
-        least = self.least_usd
-        usd = cost_usd if least is None else max(cost_usd or 0.0, least)
-        return max(tokens, self.least_tokens), usd
+    def with_minimum(self, tokens: int, cost_usd: float | None) -> tuple[int, float | None]:
+        """Returns the tokens and cost to charge, raised to the minimum."""
+        minimum = self.minimum_usd
+        usd = cost_usd if minimum is None else max(cost_usd or 0.0, minimum)
+        return max(tokens, self.minimum_tokens), usd
 
     def release(self) -> None:
-        """Gives back what is held; others that wait for it go on."""
+        """Gives back what is reserved; calls that wait for it proceed."""
         with budget.lock:
             self._release()
 
     def _release(self) -> None:
-        if self.live:
-            self.live = False
+        if self.active:
+            self.active = False
             for frame in self.frames:
                 frame.held_tokens -= self.tokens
                 frame.held_units -= self.units
                 if frame.log is not None:
                     frame.log.free(self)
             queue = _queue_of(self.frames)
-            queue.holds.discard(self)
+            queue.active.discard(self)
             queue.serve()
 
     def failed(self, error: BaseException) -> None:
-        """The call ended without an answer: gives back what is held, unless it may have been billed."""
-        self.release() if is_free(error) else self.forfeit()
+        """Settles a call that ended without an answer: gives back the reservation, unless the call may be billed."""
+        self.release() if is_free(error) else self.charge_in_full()
 
-    def gets_on(self, going_on: bool) -> None:
-        """Tells whether the call gets on without those that serve it: a stream that is read ahead."""
+    def set_runs_ahead(self, runs_ahead: bool) -> None:
+        """Sets whether the call makes progress without its nested calls: a stream that is read ahead."""
         with budget.lock:
-            self.going_on = going_on
-            if self.live and not going_on:
+            self.runs_ahead = runs_ahead
+            if self.active and not runs_ahead:
                 _queue_of(self.frames).serve()
 
-    def forfeit(self) -> None:
-        """Charges what is held: the call was sent, and nobody said what it cost."""
+    def charge_in_full(self) -> None:
+        """Charges all that is reserved: the call was sent, and its cost is unknown."""
         with budget.lock:
-            if self.live:
+            if self.active:
                 for frame in self.frames:
-                    frame.charge(*self.at_least(self.tokens, self.units / UNITS), self)
+                    frame.charge(*self.with_minimum(self.tokens, self.units / UNITS), self)
                 self._release()
 
 
 def is_free(error: BaseException) -> bool:
-    """Whether a request that ended with this error costs nothing for sure."""
+    """Whether a request that ended with this error certainly costs nothing."""
     return isinstance(error, LlmError) and not (isinstance(error, ProviderError) and error.maybe_billed)
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
-    """room: done when there is some. hold: what it got, perhaps before whoever waits has heard of it."""
+class PendingReservation:
+    """A call that waits for room. enclosing: reservations of the calls it is nested in. granted: done once there is
+    room. reservation: what it got, possibly before the waiting task has resumed."""
 
     need: Need
     frames: tuple[Frame, ...]
-    behalf: tuple[Hold, ...]
-    room: asyncio.Future[Hold]
-    hold: Hold | None = None
+    enclosing: tuple[Reservation, ...]
+    granted: asyncio.Future[Reservation]
+    reservation: Reservation | None = None
 
-    def give_up(self) -> None:
-        """Nobody waits any more. (Not left to the loop, which perhaps nobody runs any more.)"""
+    def abandon(self) -> None:
+        """Stops waiting, at once: the loop may have stopped, so nothing is left for it to do."""
         with budget.lock:
             queue = _queue_of(self.frames)
-            if self.hold is not None:
-                self.hold.release()
-            elif self in queue.waiting:
-                queue.leave(self)
+            if self.reservation is not None:
+                self.reservation.release()
+            elif self in queue.pending:
+                queue.remove(self)
                 queue.serve()
 
 
 @dataclass(slots=True, eq=False)
-class Queue:
+class ReservationQueue:
     """The calls under way and waiting below one outermost frame."""
 
-    holds: set[Hold] = field(default_factory=set)
-    waiting: list[Waiting] = field(default_factory=list)
-    serving: bool = False
-    again: bool = False
+    active: set[Reservation] = field(default_factory=set)
+    pending: list[PendingReservation] = field(default_factory=list)
+    is_serving: bool = False
+    must_repeat: bool = False
 
     def serve(self) -> None:
-        """Gives room to those that wait, as far as there is some, and refuses those that wait for nothing."""
-        self.again = True
-        if self.serving:  # and something was collected meanwhile that had held something
+        """Gives room to waiting calls, as far as there is some, and refuses those that would wait for nothing."""
+        self.must_repeat = True
+        if self.is_serving:  # garbage collection released another reservation meanwhile
             return
-        self.serving = True
+        self.is_serving = True
         try:
-            while self.again:
-                self.again = False
+            while self.must_repeat:
+                self.must_repeat = False
                 self._serve()
         finally:
-            self.serving = False
+            self.is_serving = False
 
     def _serve(self) -> None:
         full: set[Frame] = set()
-        for one in list(self.waiting):
-            innermost = one.frames[0]
-            if one.room.done() or (innermost in full and not one.behalf):
+        for waiting in list(self.pending):
+            innermost = waiting.frames[0]
+            if waiting.granted.done() or (innermost in full and not waiting.enclosing):
                 continue
-            if _fits(one.need, one.frames):
+            if _fits(waiting.need, waiting.frames):
                 try:
-                    hold = _held(one.need, one.frames, self)
+                    reservation = _reserve_in(waiting.need, waiting.frames, self)
                 except LlmError as unwritten:
-                    self._answer(one, None, unwritten)
+                    self._settle(waiting, None, unwritten)
                 else:
-                    self._answer(one, hold, None)
-            elif error := _hopeless(one.need, one.frames):
-                self._answer(one, None, error)
+                    self._settle(waiting, reservation, None)
+            elif error := _impossible(waiting.need, waiting.frames):
+                self._settle(waiting, None, error)
             else:
                 full.add(innermost)
-        if self.waiting and not self.moving():
-            stuck = next((one for one in self.waiting if one.behalf), self.waiting[0])  # whose end sets others going
-            self._answer(stuck, None, _refusal(stuck.need, stuck.frames))
+        if self.pending and not self.can_progress():
+            nested = (waiting for waiting in self.pending if waiting.enclosing)  # its end lets others proceed
+            stuck = next(nested, self.pending[0])
+            self._settle(stuck, None, _refusal(stuck.need, stuck.frames))
 
-    def moving(self) -> bool:
-        """Whether some call will end by itself, without another one getting room first."""
-        return any(hold.going_on or not hold.waiting for hold in self.holds)
+    def can_progress(self) -> bool:
+        """Whether some call will end without another one getting room first."""
+        return any(reservation.runs_ahead or not reservation.nested_waiting for reservation in self.active)
 
-    def leave(self, one: Waiting) -> None:
-        self.waiting.remove(one)
-        for other in one.behalf:
-            other.waiting -= 1
+    def remove(self, waiting: PendingReservation) -> None:
+        self.pending.remove(waiting)
+        for reservation in waiting.enclosing:
+            reservation.nested_waiting -= 1
 
-    def _answer(self, one: Waiting, hold: Hold | None, error: LlmError | None) -> None:
-        self.leave(one)
-        one.hold = hold
+    def _settle(self, waiting: PendingReservation, reservation: Reservation | None, error: LlmError | None) -> None:
+        self.remove(waiting)
+        waiting.reservation = reservation
 
         def settle() -> None:
-            if one.room.done():
-                if hold is not None:
-                    hold.release()
+            if waiting.granted.done():
+                if reservation is not None:
+                    reservation.release()
             elif error is not None:
-                one.room.set_exception(error)
+                waiting.granted.set_exception(error)
             else:
-                assert hold is not None
-                one.room.set_result(hold)
+                assert reservation is not None
+                waiting.granted.set_result(reservation)
 
         try:
-            one.room.get_loop().call_soon_threadsafe(settle)
-        except RuntimeError:  # it was closed, of all things, while somebody waited in it
-            if hold is not None:
-                hold.release()
+            waiting.granted.get_loop().call_soon_threadsafe(settle)
+        except RuntimeError:  # the loop was closed while a call waited in it
+            if reservation is not None:
+                reservation.release()
 
 
-_waits: ContextVar[Waiting | None] = ContextVar("waits_for_room", default=None)
-_behalf: ContextVar[tuple[Hold, ...]] = ContextVar("on_behalf_of", default=())
+_pending: ContextVar[PendingReservation | None] = ContextVar("waits_for_room", default=None)
+_enclosing: ContextVar[tuple[Reservation, ...]] = ContextVar("on_behalf_of", default=())
 
 
-def take(need: Need) -> Hold | None:
-    """Holds what a call needs, waiting for room if there is none (the current task only). None without a reserving
-    frame. Raises LlmError when it can't ever fit."""
-    hold, wanted = _at_once(need)
-    if wanted is None:
-        return hold
+def reserve(need: Need) -> Reservation | None:
+    """Reserves what a call needs; the current task waits while there is no room. Returns None without a reserving
+    frame. Raises LlmError when it can never fit."""
+    reservation, frames = _reserve_now(need)
+    if frames is None:
+        return reservation
     from sema_runtime import tasks
     from sema_runtime.tasks.scheduler import scheduler
 
-    one = _queued(wanted, need, scheduler().loop())
-    token = _waits.set(one)
+    waiting = _enqueue(frames, need, scheduler().loop())
+    token = _pending.set(waiting)
     try:
-        return tasks.suspend(one.room)  # type: ignore[no-any-return]
+        return tasks.suspend(waiting.granted)  # type: ignore[no-any-return]
     except BaseException:
-        one.give_up()
+        waiting.abandon()
         raise
     finally:
-        _waits.reset(token)
+        _pending.reset(token)
 
 
-async def take_async(need: Need) -> Hold | None:
-    """As `take`, in a coroutine."""
-    hold, wanted = _at_once(need)
-    if wanted is None:
-        return hold
+async def reserve_async(need: Need) -> Reservation | None:
+    """As `reserve`, in a coroutine."""
+    reservation, frames = _reserve_now(need)
+    if frames is None:
+        return reservation
     from asyncio import get_running_loop
 
-    one = _queued(wanted, need, get_running_loop())
+    waiting = _enqueue(frames, need, get_running_loop())
     try:
-        return await one.room
+        return await waiting.granted
     except BaseException:
-        one.give_up()
+        waiting.abandon()
         raise
 
 
-def needed() -> bool:
-    """Whether a call made here must be held."""
+def is_required() -> bool:
+    """Whether a call made here needs a reservation."""
     frame = budget.scope.get()
     return frame is not None and (frame.reserve or bool(frame.outer))
 
 
-def _at_once(need: Need) -> tuple[Hold | None, tuple[Frame, ...] | None]:
-    """(the hold, None), or (None, the frames that it has to wait for)."""
+def _reserve_now(need: Need) -> tuple[Reservation | None, tuple[Frame, ...] | None]:
+    """Returns (the reservation, None), or (None, the frames in which the call must wait for room)."""
     frames = budget.current().around()
     if not frames:
         return None, None
     with budget.lock:
         queue = _queue_of(frames)
-        error = _hopeless(need, frames)
+        error = _impossible(need, frames)
         if error is not None:
             raise error
-        crowded = not _served() and any(one.frames[0] is frames[0] for one in queue.waiting)
-        if not crowded and _fits(need, frames):
-            return _held(need, frames, queue), None
+        must_queue = not _active_enclosing() and any(waiting.frames[0] is frames[0] for waiting in queue.pending)
+        if not must_queue and _fits(need, frames):
+            return _reserve_in(need, frames, queue), None
     return None, frames
 
 
-def _queued(frames: tuple[Frame, ...], need: Need, loop: asyncio.AbstractEventLoop) -> Waiting:
-    one = Waiting(need, frames, _served(), loop.create_future())
+def _enqueue(frames: tuple[Frame, ...], need: Need, loop: asyncio.AbstractEventLoop) -> PendingReservation:
+    waiting = PendingReservation(need, frames, _active_enclosing(), loop.create_future())
     with budget.lock:
         queue = _queue_of(frames)
-        queue.waiting.append(one)
-        for hold in one.behalf:
-            hold.waiting += 1
+        queue.pending.append(waiting)
+        for reservation in waiting.enclosing:
+            reservation.nested_waiting += 1
         queue.serve()
-    return one
+    return waiting
 
 
-def act_on_behalf_of(hold: Hold) -> Token[tuple[Hold, ...]]:
-    """What is called now serves the call of that hold, until `stop_acting`: its own calls can't wait for that one."""
-    return _behalf.set((*_behalf.get(), hold))
+def begin_nested(reservation: Reservation) -> Token[tuple[Reservation, ...]]:
+    """Marks the calls made until `end_nested` as nested in the call of that reservation: it can't end before they
+    do."""
+    return _enclosing.set((*_enclosing.get(), reservation))
 
 
-def stop_acting(token: Token[tuple[Hold, ...]]) -> None:
-    _behalf.reset(token)
+def end_nested(token: Token[tuple[Reservation, ...]]) -> None:
+    _enclosing.reset(token)
 
 
-def _served() -> tuple[Hold, ...]:
-    return tuple(hold for hold in _behalf.get() if hold.live)
+def _active_enclosing() -> tuple[Reservation, ...]:
+    return tuple(reservation for reservation in _enclosing.get() if reservation.active)
 
 
-def served_in(context: Context) -> tuple[Hold, ...]:
-    """On whose behalf calls are made that have this context, the call around them first."""
-    return context.get(_behalf) or ()
+def enclosing_in(context: Context) -> tuple[Reservation, ...]:
+    """Returns the reservations of the calls that calls in this context are nested in, the outermost first."""
+    return context.get(_enclosing) or ()
 
 
-def waits_in(context: Context) -> Waiting | None:
-    """The call that waits for room with that context."""
-    return context.get(_waits)
+def pending_in(context: Context) -> PendingReservation | None:
+    """Returns the call of that context that waits for room."""
+    return context.get(_pending)
 
 
-def serve_too(holds: tuple[Hold, ...]) -> None:
-    """The calls made here serve those of the holds, from now on."""
-    _behalf.set(holds)
+def set_enclosing(reservations: tuple[Reservation, ...]) -> None:
+    """Marks the calls made from now on as nested in the calls of those reservations."""
+    _enclosing.set(reservations)
 
 
-def _queue_of(frames: tuple[Frame, ...]) -> Queue:
-    root = frames[-1]
-    if root.queue is None:
-        root.queue = Queue()
-    return root.queue  # type: ignore[no-any-return]
+def _queue_of(frames: tuple[Frame, ...]) -> ReservationQueue:
+    outermost = frames[-1]
+    if outermost.queue is None:
+        outermost.queue = ReservationQueue()
+    return outermost.queue  # type: ignore[no-any-return]
 
 
-def _held(need: Need, frames: tuple[Frame, ...], queue: Queue) -> Hold:
-    """Raises LlmError when a frame can't write it down."""
-    hold = Hold(frames, need.tokens, units(need.cost_usd or 0.0))
+def _reserve_in(need: Need, frames: tuple[Frame, ...], queue: ReservationQueue) -> Reservation:
+    """Reserves in all frames. Raises LlmError when a frame's log can't be written."""
+    reservation = Reservation(frames, need.tokens, units(need.cost_usd or 0.0))
     logs = [frame.log for frame in frames if frame.log is not None]
     try:
         for log in logs:
-            log.hold(hold, hold.tokens, hold.units)
+            log.hold(reservation, reservation.tokens, reservation.units)
     except OSError as error:
         for log in logs:
-            log.free(hold)
+            log.free(reservation)
         why = f"{log.folder}: {error.strerror or error}"
         raise LlmError(
             f"the budget of the whole run can't be written down: {why} — not sent", "make room, and resume the run"
         ) from None
     for frame in frames:
-        frame.held_tokens += hold.tokens
-        frame.held_units += hold.units
-    queue.holds.add(hold)
-    return hold
+        frame.held_tokens += reservation.tokens
+        frame.held_units += reservation.units
+    queue.active.add(reservation)
+    return reservation
 
 
 def _fits(need: Need, frames: tuple[Frame, ...]) -> bool:
@@ -332,8 +336,8 @@ def _fits(need: Need, frames: tuple[Frame, ...]) -> bool:
     return True
 
 
-def _hopeless(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
-    """Why a call can't be made even when nothing else is under way; None when it can."""
+def _impossible(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
+    """Returns why a call can't be made even when nothing else is under way; None when it can."""
     cost = units(need.cost_usd or 0.0)
     if need.reply_tokens < 0:
         return BudgetError(
@@ -352,42 +356,42 @@ def _hopeless(need: Need, frames: tuple[Frame, ...]) -> LlmError | None:
                 "set one with (llm/set-pricing model in out), 0 0 for a model of your own, or limit :max-tokens",
             )
         if limit is not None and frame.spent_units + cost > limit:
-            return _too_dear(need, frame, frame.spent_units)
+            return _too_expensive(need, frame, frame.spent_units)
         if frame.max_tokens is not None and frame.spent_tokens + need.tokens > frame.max_tokens:
             return _too_large(need, frame, frame.spent_tokens)
     return None
 
 
 def _refusal(need: Need, frames: tuple[Frame, ...]) -> LlmError:
-    """The error for the first frame that has no room, what is held counted as used."""
+    """Returns the error for the first frame without room; what is reserved counts as used."""
     cost = units(need.cost_usd or 0.0)
     for frame in frames:
         limit, used = frame.limit_units(), frame.spent_units + frame.held_units
         if limit is not None and used + cost > limit:
-            return _too_dear(need, frame, used)
-    frame = next(one for one in frames if one.max_tokens is not None)
+            return _too_expensive(need, frame, used)
+    frame = next(frame for frame in frames if frame.max_tokens is not None)
     return _too_large(need, frame, frame.spent_tokens + frame.held_tokens)
 
 
-def _too_dear(need: Need, frame: Frame, used: int) -> BudgetError:
+def _too_expensive(need: Need, frame: Frame, used: int) -> BudgetError:
     limit = frame.max_cost_usd or 0.0
     left = max(0.0, limit - used / UNITS)
     cost = need.cost_usd or 0.0
     message = (
         f"budget exceeded: the call may cost {dollars(cost)}, {dollars(left)} of {dollars(limit)} are left — not sent"
     )
-    return BudgetError(message, frame, "usd", _advice(need, need.tokens_for(left)))
+    return BudgetError(message, frame, "usd", _hint(need, need.tokens_for(left)))
 
 
 def _too_large(need: Need, frame: Frame, used: int) -> BudgetError:
     limit = frame.max_tokens or 0
     left = max(0, limit - used)
     message = f"token budget exceeded: the call may use {need.tokens} tokens, {left} of {limit} are left — not sent"
-    return BudgetError(message, frame, "tokens", _advice(need, left))
+    return BudgetError(message, frame, "tokens", _hint(need, left))
 
 
-def _advice(need: Need, tokens: int) -> str:
-    """tokens: those that are left, of either kind."""
+def _hint(need: Need, tokens: int) -> str:
+    """Returns what to do. tokens: how many the budget has left or its money buys."""
     room = tokens - need.prompt_tokens
     if room > 0:
         return f"a :max-tokens of up to {room} would fit (this call's is {need.reply_tokens}); or raise the limit"

@@ -1,4 +1,4 @@
-"""Documents ordered by their relevance to a query: one request to one provider, no retries, no cassette."""
+"""Ranking documents by their relevance to a query: one request to one provider, no retries, no cassette."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from sema_runtime import tasks
 from sema_runtime.llm import guard as guards
 from sema_runtime.llm.budgets import usage
-from sema_runtime.llm.calls import Call, observed
-from sema_runtime.llm.embeddings.attempt import EndpointTrial, Told
-from sema_runtime.llm.embeddings.providers import Ranker
+from sema_runtime.llm.calls import Call
+from sema_runtime.llm.embedders import Ranker
+from sema_runtime.llm.embeddings.attempt import EndpointAttempt, ReportedUsage
 from sema_runtime.llm.messages import Reply, Usage
+from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import registry
 
 Ranked = list[tuple[int, float]]  # index of a document and its score, best first
@@ -19,7 +20,7 @@ Ranked = list[tuple[int, float]]  # index of a document and its score, best firs
 @dataclass(slots=True)
 class RerankRequest:
     """model: "" for the provider's default. top: how many results, None for all. provider: None for the default one.
-    timeout_ms: None for 120 s. results: once there are some."""
+    timeout_ms: None for 120 s. results: set when they come."""
 
     query: str
     documents: list[str]
@@ -31,8 +32,8 @@ class RerankRequest:
 
 
 def rerank(request: RerankRequest) -> Ranked:
-    """The results in the order of the reply. Raises LlmError: from the provider, or when the budget is overspent (some
-    providers report tokens); PolicyDenied: for what a workflow's policy forbids."""
+    """Returns the results in the order of the reply. Raises LlmError: from the provider, or when the budget is
+    overspent (some providers report tokens); PolicyDenied: for what a workflow's policy forbids."""
     if not request.documents:
         return []
     guard = guards.current.get()
@@ -43,30 +44,30 @@ def rerank(request: RerankRequest) -> Ranked:
     with observed(Call("rerank", model=request.model, payload=request)) as call:
         ranker = registry().require_ranker(request.provider)
         model = request.model or ranker.model
-        queries = [request.query] * len(request.documents)  # each is read beside it
-        told = Told()
-        with EndpointTrial(call, ranker, model, request.documents + queries, told):
+        queries = [request.query] * len(request.documents)  # the model reads each document with the query
+        reported = ReportedUsage()
+        with EndpointAttempt(call, ranker, model, request.documents + queries, reported):
             try:
                 request.results, used = _asked(ranker, request, model)
             except BaseException as error:
-                told.failed(error)
+                reported.failed(error)
                 raise
-            told.add(used)
+            reported.add(used)
         usage.measure(call, Reply("", model, used, provider=ranker.provider))
         if used.prompt:
             usage.track(call)
-        elif call.hold is not None:
+        elif call.reservation is not None:
             usage.charge(call)
     return request.results
 
 
 def _asked(ranker: Ranker, request: RerankRequest, model: str) -> tuple[Ranked, Usage]:
     if ranker.function is not None:
-        from sema_runtime.llm.embeddings import sema_functions as lisp_embeddings
+        from sema_runtime.llm.embeddings import sema_functions
 
-        return lisp_embeddings.rank(ranker, request.query, request.documents, model, request.top)
-    from sema_runtime.llm.wires import embeddings as wire_embeddings
+        return sema_functions.rank(ranker, request.query, request.documents, model, request.top)
+    from sema_runtime.llm.embeddings import transport
 
     return tasks.suspend(  # type: ignore[no-any-return]
-        wire_embeddings.rank(ranker, request.query, request.documents, model, request.top, request.timeout_ms)
+        transport.rank(ranker, request.query, request.documents, model, request.top, request.timeout_ms)
     )

@@ -1,27 +1,23 @@
-"""Requests for embeddings and rankings: OpenAI's shape, which most providers speak, Cohere's and Nomic's.
+"""The wires of embeddings and rankings: OpenAI's shape, which most providers speak, Cohere's and Nomic's.
 
     OpenAI   POST base/embeddings        {input, model}                                → data[].embedding
     Cohere   POST base/embed             {model, texts, input_type, embedding_types}   → embeddings.float
     Nomic    POST base/embedding/text    {model, texts, task_type}                     → embeddings
     all      POST base/rerank            {model, query, documents, top_n}              → [{index, relevance_score}]
 
-It is also the wire of providers that don't chat: asked for a completion, it says so.
+Pure functions from texts to body and from reply to numbers. It is also the wire of providers that don't chat: asked for
+a completion, it says so.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from math import isfinite
 
-from sema_runtime.llm import http
-from sema_runtime.llm.embeddings.providers import Embedder, Ranker
-from sema_runtime.llm.embeddings.vectors import packed
-from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error
+from sema_runtime.llm.errors import config_error, parse_error
 from sema_runtime.llm.messages import Request, Usage
 from sema_runtime.llm.providers import Provider
-from sema_runtime.llm.wires.common import count, decode, error_text
+from sema_runtime.llm.wires import common
+from sema_runtime.llm.wires.common import count
 from sema_runtime.support.json_input import loads
 
 TYPE_CHECKING = False
@@ -29,48 +25,19 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 PATHS = {"openai": "/embeddings", "cohere": "/embed", "nomic": "/embedding/text"}
+RERANK_PATH = "/rerank"
 
 
 def url(provider: Provider, request: Request, stream: bool) -> NoReturn:
-    """Where completions would be asked for. Raises ProviderError: there are none."""
+    """Raises ProviderError: there is no URL for completions."""
     raise config_error(
         f"{provider.name} does not support chat completions (embedding-only provider)",
         "choose a provider for chat: (llm/set-default :name) or llm/configure",
     )
 
 
-async def embed(
-    embedder: Embedder, texts: list[str], model: str, timeout_ms: int | None
-) -> tuple[list[bytes], Usage, str]:
-    """(one embedding for each text, tokens, the model's name as the provider gives it). Raises ProviderError."""
-    body = _body(embedder.wire, texts, model)
-    reply = await _ask(embedder, PATHS[embedder.wire], body, timeout_ms)
-    with _told(reply):
-        found = _embeddings(embedder.wire, reply)
-        if len(found) != len(texts):
-            raise parse_error(f"{len(found)} embeddings came for {len(texts)} texts")
-        embeddings = [_packed(index, numbers) for index, numbers in enumerate(found)]
-        check_lengths(embeddings)
-    name = reply.get("model")
-    return embeddings, _usage(reply), name if isinstance(name, str) and name else model
-
-
-async def rank(
-    ranker: Ranker, query: str, documents: list[str], model: str, top: int | None, timeout_ms: int | None
-) -> tuple[list[tuple[int, float]], Usage]:
-    """(index and score of documents in the order of the reply, tokens). Raises ProviderError."""
-    body: dict[str, Any] = {"model": model, "query": query, "documents": documents}
-    if top is not None:
-        body[ranker.top_field] = top
-    reply = await _ask(ranker, "/rerank", body, timeout_ms)
-    with _told(reply):
-        results = reply.get(ranker.results_field)
-        if not isinstance(results, list):
-            raise parse_error(f"missing {ranker.results_field} in rerank response")
-        return [_ranked(one, len(documents)) for one in results], _usage(reply)
-
-
-def _body(wire: str, texts: list[str], model: str) -> dict[str, Any]:
+def body(wire: str, texts: list[str], model: str) -> dict[str, Any]:
+    """Returns the JSON body of a request for embeddings. wire: a key of PATHS."""
     if wire == "cohere":
         return {"model": model, "texts": texts, "input_type": "search_document", "embedding_types": ["float"]}
     if wire == "nomic":
@@ -78,79 +45,36 @@ def _body(wire: str, texts: list[str], model: str) -> dict[str, Any]:
     return {"input": texts, "model": model}
 
 
-async def _ask(endpoint: Embedder | Ranker, path: str, body: dict[str, Any], timeout_ms: int | None) -> dict[str, Any]:
-    """The reply's JSON. A 429 is an error like any other here; nothing is tried again."""
-    headers = {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
-    answer = await http.post(endpoint.base_url + path, headers, body, timeout_ms)
-    if not 200 <= answer.status < 300:
-        error = api_error(answer.status, _error_text(answer.text))
-        with suppress(ProviderError):
-            error.used = _usage(decode(answer.text))
-        raise error
-    return decode(answer.text)
-
-
-@contextmanager
-def _told(reply: dict[str, Any]) -> Iterator[None]:
-    """Around the reading of a reply: an error says what the provider said that it used."""
-    try:
-        yield
-    except ProviderError as error:
-        error.used = _usage(reply)
-        raise
-
-
-def _error_text(body: str) -> str:
-    """As `error_text`, and `detail`, where some of these providers put it."""
-    try:
-        detail = loads(body)["detail"]
-    except (ValueError, TypeError, KeyError):
-        return error_text(body)
-    return detail if isinstance(detail, str) and detail else error_text(body)
-
-
-def _embeddings(wire: str, reply: dict[str, Any]) -> list[Any]:
+def embeddings_in(wire: str, reply: dict[str, Any]) -> list[Any]:
+    """Returns what a reply has for each text, unchecked. Raises a parse error for a reply of another shape."""
     if wire == "openai":
         data = reply.get("data")
         if not isinstance(data, list):
             raise parse_error("missing data in embedding response")
-        return [one.get("embedding") if isinstance(one, dict) else None for one in _in_order(data)]
-    found = reply.get("embeddings")
+        return [entry.get("embedding") if isinstance(entry, dict) else None for entry in _in_order(data)]
+    embeddings = reply.get("embeddings")
     if wire == "cohere":
-        found = found.get("float") if isinstance(found, dict) else None
-    if not isinstance(found, list):
+        embeddings = embeddings.get("float") if isinstance(embeddings, dict) else None
+    if not isinstance(embeddings, list):
         name = "embeddings.float in Cohere" if wire == "cohere" else "embeddings in embedding"
         raise parse_error(f"missing {name} response")
-    return found
+    return embeddings
 
 
 def _in_order(data: list[Any]) -> list[Any]:
-    """The entries by their `index`, where all have one of their own."""
-    placed = {one.get("index"): one for one in data if isinstance(one, dict)}
+    """Returns the entries by their `index`, if each has one of its own."""
+    by_index = {entry.get("index"): entry for entry in data if isinstance(entry, dict)}
     order = range(len(data))
-    return [placed[place] for place in order] if placed.keys() == {*order} else data
+    return [by_index[index] for index in order] if by_index.keys() == {*order} else data
 
 
-def _packed(index: int, numbers: Any) -> bytes:
-    if not isinstance(numbers, list) or not numbers:
-        raise parse_error(f"embedding {index} is no list of numbers: {json.dumps(numbers)[:60]}")
-    try:
-        made = packed(numbers)
-        if isfinite(sum(numbers)) or all(map(isfinite, numbers)):
-            return made
-    except (TypeError, OverflowError):
-        pass
-    wrong = next((one for one in numbers if type(one) not in (int, float) or not isfinite(one)), "")
-    raise parse_error(f"embedding {index} holds {json.dumps(wrong)[:60]}, which is no finite number")
-
-
-def check_lengths(embeddings: list[bytes]) -> None:
-    """Raises ProviderError when embeddings of one call differ in their dimensions."""
-    for index, one in enumerate(embeddings):
-        if len(one) != len(embeddings[0]):
-            raise parse_error(
-                f"embedding {index} has {len(one) // 8} dimensions, the first one {len(embeddings[0]) // 8}"
-            )
+def ranking_in(reply: dict[str, Any], results_field: str, documents: int) -> list[tuple[int, float]]:
+    """Returns (index, score) of the ranked documents, as the reply orders them. documents: how many were sent. Raises a
+    parse error for a reply of another shape."""
+    results = reply.get(results_field)
+    if not isinstance(results, list):
+        raise parse_error(f"missing {results_field} in rerank response")
+    return [_ranked(result, documents) for result in results]
 
 
 def _ranked(result: Any, documents: int) -> tuple[int, float]:
@@ -163,7 +87,17 @@ def _ranked(result: Any, documents: int) -> tuple[int, float]:
     return index, float(score)
 
 
-def _usage(reply: dict[str, Any]) -> Usage:
-    """Cohere counts under `meta`, OpenAI and most others under `usage`."""
-    usage = max(count(reply, "usage", "prompt_tokens"), count(reply, "usage", "total_tokens"))
-    return Usage(prompt=usage or count(reply, "meta", "billed_units", "input_tokens"))
+def usage_in(reply: dict[str, Any]) -> Usage:
+    """Returns the usage in a reply. Cohere counts under `meta`, OpenAI and most others under `usage`."""
+    prompt = max(count(reply, "usage", "prompt_tokens"), count(reply, "usage", "total_tokens"))
+    return Usage(prompt=prompt or count(reply, "meta", "billed_units", "input_tokens"))
+
+
+def error_text(text: str) -> str:
+    """Returns the message in an error body: as `common.error_text`, or `detail`, where some of these providers put
+    it."""
+    try:
+        detail = loads(text)["detail"]
+    except (ValueError, TypeError, KeyError):
+        return common.error_text(text)
+    return detail if isinstance(detail, str) and detail else common.error_text(text)

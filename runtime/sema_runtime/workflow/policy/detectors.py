@@ -68,7 +68,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
 def spans(name: str, texts: Iterable[str]) -> list[list[Span]]:
     """Where a detector finds something in each text: (start, end) in characters, in order, none overlapping."""
     if name == "secret":
-        from sema_runtime.llm import secrets
+        from sema_runtime.support import secrets
 
         known = secrets.known()
         return [_merged(_secrets(text, known)) for text in texts]

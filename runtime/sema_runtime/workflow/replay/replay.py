@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-    from sema_runtime.llm.calls import Attempt, Call
+    from sema_runtime.llm.calls import Call
     from sema_runtime.tasks.waiting import Strand
     from sema_runtime.workflow.replay.recording import Leaf, Recording
     from sema_runtime.workflow.run.run import Thunk
@@ -114,16 +114,16 @@ class ReplayedRun(Run):
             self._stop(Over())
 
     def whole(self, body: Thunk) -> Any:
-        from sema_runtime.llm import calls
+        from sema_runtime.llm.observers import observers
         from sema_runtime.tasks.scheduler import scheduler
 
         self.strand = scheduler().current()
         watch = NoModel(self)
-        calls.observers.insert(0, watch)
+        observers.insert(0, watch)
         try:
             envelope = super().whole(body)
         finally:
-            calls.observers.remove(watch)
+            observers.remove(watch)
         said = "" if self.top.stopped else self._difference_at_end(envelope)
         if said and self.outer is not None:
             self.differs(said)
@@ -266,9 +266,6 @@ class NoModel:
 
     def started(self, call: Call) -> None:
         self.run.differs("the program asks a model outside of a step: what it said is in no journal")
-
-    def retrying(self, call: Call, attempt: Attempt) -> None:
-        """Nothing was begun."""
 
     def ended(self, call: Call) -> None:
         """Nothing was begun."""
