@@ -54,7 +54,7 @@ def test_everything_is_in_the_bundle() -> None:
 def test_events_are_those_of_the_schema() -> None:
     """With those of an approval that was denied."""
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((Path(events.__file__).parent / "events.schema.json").read_text())
+    schema = json.loads((Path(events.__file__).parents[1] / "events.schema.json").read_text())
     lines = Path("runs/r/events.jsonl").read_text().splitlines()
     os.environ["SEMA_WORKFLOW_RUN_ID"] = "denied"  # the fixture takes it back
     before = approvals.settings.set(approvals.Settings("deny"))

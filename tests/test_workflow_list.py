@@ -376,7 +376,9 @@ def test_a_real_run_is_read(real: Path) -> None:
 
 
 def test_real_journals_fit_the_schema_and_the_index(real: Path) -> None:
-    schema = Draft202012Validator(json.loads(Path(reading.__file__).with_name("events.schema.json").read_text()))
+    schema = Draft202012Validator(
+        json.loads(Path(reading.__file__).parents[1].joinpath("events.schema.json").read_text())
+    )
     for run_id in ("first", "edited"):
         events = [*reading.open_run(str(real), run_id).events()]
         assert len(events) > 10

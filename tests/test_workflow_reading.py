@@ -16,7 +16,7 @@ from sema_runtime.workflow.journal import events, segments
 from sema_runtime.workflow.read import recorded_run as reading
 from sema_runtime.workflow.read.recorded_run import Run, RunNotFound, open_run, run_ids
 
-SCHEMA = json.loads(Path(reading.__file__).with_name("events.schema.json").read_text())
+SCHEMA = json.loads(Path(reading.__file__).parents[1].joinpath("events.schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 

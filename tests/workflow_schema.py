@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from sema_runtime.workflow.read import recorded_run as reading
 
-SCHEMA = json.loads(Path(reading.__file__).with_name("events.schema.json").read_text())
+SCHEMA = json.loads(Path(reading.__file__).parents[1].joinpath("events.schema.json").read_text())
 BY_HAND = ("damage", "index", "list", "page", "reading", "view")
 """Tests whose journals are written by hand: damaged ones, too."""
 FIRST = 300

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sema_runtime.mcp.access import Access
+    from sema_runtime.workflow.policy import Attached
     from sema_runtime.workflow.run.run import Run
 
 START_HINT = 'start a run: (defworkflow name "what it does" {} ...)'
@@ -21,7 +23,7 @@ def running(what: str) -> Run:
     """The run that this task belongs to. Raises SemaError when there is none."""
     from sema_runtime.workflow.run import scope
 
-    run = scope.current()
+    run: Run | None = scope.current()
     if run is None:
         raise SemaError(f"{what} outside a workflow/run", START_HINT)
     return run
@@ -44,9 +46,29 @@ def workflow_run(name: Any, doc: Any, meta: Any, body: Any) -> Any:
     """
     if not isinstance(name, str):
         type_error("string", name)
+    from sema_runtime.workflow.run.services import Services
     from sema_runtime.workflow.run.start import start
 
-    return start(name, doc if isinstance(doc, str) else "", meta, function_of(body))
+    services = Services(_policies, _connect, _disconnect)
+    return start(name, doc if isinstance(doc, str) else "", meta, function_of(body), services)
+
+
+def _policies(rules: Any, step: bool) -> Attached:
+    from sema_runtime.workflow import policy
+
+    return policy.attached(rules, step)
+
+
+def _connect(config: Map, access: Access | None) -> str:
+    from sema_runtime.lib.llm import mcp
+
+    return mcp.connect(config, access)
+
+
+def _disconnect(handle: str) -> None:
+    from sema_runtime.lib.llm import mcp
+
+    mcp.mcp_close(handle)
 
 
 @builtin("workflow/phase", returns="nil")
@@ -78,13 +100,13 @@ def workflow_step(options: Any, thunk: Any) -> Any:
     if run is None:
         return thunk()
     if not isinstance(options, Map | HashMap):
-        return run.leaf(name_of(options) or "step", "", "", thunk)
+        return run.step(name_of(options) or "step", "", "", thunk)
     name = name_of(options.lookup(keyword("name")))
     asked = _text(options, "__prompt")  # of the macro: all that the answer depends on
     prompt = asked or _text(options, "prompt")
     rules = options.lookup(keyword("policy"))
     schema = _text(options, "__schema-repr")
-    return run.leaf("step" if name is None else name, prompt, schema, thunk, rules, by_prompt=bool(asked))
+    return run.step("step" if name is None else name, prompt, schema, thunk, rules, by_prompt=bool(asked))
 
 
 def _text(options: Map, name: str) -> str:
@@ -108,7 +130,7 @@ def workflow_checkpoint(key: Any, thunk: Any = MISSING) -> Any:
         type_error("keyword or string", key)
     run = running("checkpoint")
     if thunk is MISSING:
-        return run.state.get(name)
+        return run.steps.values.get(name)
     return run.checkpoint(name, function_of(thunk))
 
 
@@ -185,12 +207,12 @@ def workflow_mcp_handle(alias: Any) -> str:
     if not isinstance(alias, Symbol | Keyword):
         type_error("symbol or keyword", alias)
     run = running("workflow/mcp-handle")
-    if alias.name not in run.servers:
+    if alias.name not in run.servers.handles:
         raise SemaError(
             f"workflow/mcp-handle: `{alias.name}` is not declared in this workflow's :mcp meta",
             f'add it to the meta map: {{:mcp {{{alias.name} {{:command "..."}}}}}}',
         )
-    handle = run.servers[alias.name]
+    handle = run.servers.handles[alias.name]
     if handle is None:
         raise SemaError(f"workflow/mcp-handle: `{alias.name}` is declared under :mcp, but not connected")
     return handle
