@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.llm import guard as guards
-from sema_runtime.llm.tools.tool import Tool
+from sema_runtime.llm.tools.tool import SUBJECT_KEYS, Tool
 from sema_runtime.support.text_arguments import argument_error
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -17,14 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SUBJECT_KEYS = {  # by kind, the one that must be there first
-    "file-read": ("path-arg",),
-    "file-write": ("path-arg",),
-    "file-delete": ("path-arg",),
-    "network-request": ("url-arg", "method"),
-    "command": ("command-arg",),
-    "external-action": ("action", "target-arg"),
-}
 POLICY_SUBJECTS = keyword("policy-subjects")
 
 

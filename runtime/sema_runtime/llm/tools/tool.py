@@ -17,6 +17,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+SUBJECT_KEYS = {  # of what a tool declares to touch, by kind; the first one is required
+    "file-read": ("path-arg",),
+    "file-write": ("path-arg",),
+    "file-delete": ("path-arg",),
+    "network-request": ("url-arg", "method"),
+    "command": ("command-arg",),
+    "external-action": ("action", "target-arg"),
+}
 VARARGS = 0x04  # of code.co_flags
 
 

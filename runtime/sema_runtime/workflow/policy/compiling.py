@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sema_runtime.lib.llm.tools import SUBJECT_KEYS
 from sema_runtime.llm.jsonable import is_map, is_sequence, pairs
+from sema_runtime.llm.tools.tool import SUBJECT_KEYS
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.typenames import type_name
 from sema_runtime.workflow.policy.detectors import NAMES as DETECTORS
