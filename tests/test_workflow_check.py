@@ -349,7 +349,7 @@ def test_a_folder_and_a_binary_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_the_command_loads_the_reader_alone(tmp_path: Path) -> None:
     code = (
-        "import sys; from semac import entry\n"
+        "import sys; from semac.cli import entry\n"
         "sys.argv = ['sema', 'workflow', 'check', sys.argv[1]]; status = entry.main()\n"
         "print(status, *sorted(name for name in sys.modules if name.startswith(('semac.', 'sema_runtime.', 'click'))))"
     )

@@ -396,7 +396,7 @@ def test_a_child_of_the_process(ends: str, tmp_path: Path) -> None:
 FORKING = """
 import os, sys
 from dataclasses import replace
-from sema_runtime.workflow import scope
+from sema_runtime.workflow.run import scope
 from semac.session import Session
 
 def fork():
