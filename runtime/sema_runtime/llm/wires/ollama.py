@@ -38,7 +38,7 @@ def headers(provider: Provider) -> dict[str, str]:
 
 
 def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
-    """The JSON body of a request whose model is resolved. Effort and JSON mode are ignored."""
+    """Returns the JSON body of a request whose model is resolved. Effort and JSON mode are ignored."""
     messages = [_message(message) for message in request.messages]
     if request.system is not None:
         messages.insert(0, {"role": "system", "content": request.system})
@@ -79,12 +79,12 @@ def _picture(image: Image) -> str:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """This wire has nothing to learn from a 400."""
+    """Returns False: this wire learns nothing from a 400."""
     return False
 
 
 def parse(text: str, request: Request) -> Reply:
-    """A whole reply. Raises a parse error when it has no message."""
+    """Returns a whole reply. Raises a parse error for a reply without message, an API error for an error."""
     value = decode(text)
     message = value.get("message")
     if value.get("error"):
@@ -118,7 +118,7 @@ def usage_in(value: dict[str, Any]) -> Usage:
 
 
 class StreamReader:
-    """Lines in, text pieces out; `reply()` is what they add up to."""
+    """Turns lines into pieces of text, and into the whole reply."""
 
     def __init__(self, request: Request) -> None:
         self.done = False
@@ -129,7 +129,7 @@ class StreamReader:
         self._last: dict[str, Any] = {}
 
     def feed(self, event: Event) -> str:
-        """The text that this line adds."""
+        """Returns the text that this line adds."""
         try:
             value = reply(event.data)
         except ValueError:
@@ -150,12 +150,12 @@ class StreamReader:
         return text
 
     def so_far(self) -> tuple[str, Usage]:
-        """What a broken stream has brought: text with the calls' arguments, and the usage the provider told, if any."""
+        """Returns all text so far, with arguments of tools, and the usage reported so far."""
         arguments = [arguments_text(call.arguments) for call in self._calls]
         return "".join(self._text + arguments), usage_in(self._last)
 
     def reply(self) -> Reply:
-        """Raises a network error when the stream was cut before the reply's end."""
+        """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
         if not self.done:
             raise network_error("the stream ended before the reply was complete", maybe_billed=True)
         model = self._last.get("model") or self._model
