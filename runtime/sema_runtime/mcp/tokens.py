@@ -254,7 +254,7 @@ class KeychainStore:
 
 @contextmanager
 def locked(path: str) -> Iterator[None]:
-    """A context in which no other process has the lock file. Raises Failure where there can't be one."""
+    """A context in which no other process has the lock file. Raises Failure if it can't be created."""
     try:
         make_folders(os.path.dirname(path))
         descriptor = _lock_file(path)
@@ -272,7 +272,7 @@ def _lock_file(path: str) -> int:
 
 
 def _take(descriptor: int, blocking: bool) -> bool:
-    """Whether the lock is ours now."""
+    """Tries to take the lock; returns whether that succeeded."""
     try:
         import fcntl
     except ImportError:  # Windows: without a lock

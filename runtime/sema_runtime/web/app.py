@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sema_runtime.web.asgi import App, Receive, Scope, Send
 
 CLOSE = (b"connection", b"close")
-SLOWEST = 1024  # bytes a second of a body, beyond the time that a client may stall
+SLOWEST = 1024  # bytes a second of a body, besides the time that a client may pause
 
 
 class Application:
