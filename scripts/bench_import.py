@@ -54,28 +54,28 @@ def in_turn(folder: str, rounds: int) -> Times:
     exec(LOADED, {})
     times: Times = {"py": [], "sema": []}
     for _ in range(rounds):
-        for kind, found in times.items():
+        for kind, durations in times.items():
             if kind == "sema":
                 semac.importer.install()
             sys.path.insert(0, os.path.join(folder, kind))
             sys.modules.pop("bigmod", None)
             started = time.perf_counter_ns()
             __import__("bigmod")
-            found.append(time.perf_counter_ns() - started)
+            durations.append(time.perf_counter_ns() - started)
             del sys.path[0]
             semac.importer.uninstall()
-    return {kind: found[2:] for kind, found in times.items()}
+    return {kind: durations[2:] for kind, durations in times.items()}
 
 
 def first(folder: str, rounds: int, loaded: str) -> Times:
     times: Times = {"py": [], "sema": []}
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(rounds + 2):
-        for kind, found in times.items():
+        for kind, durations in times.items():
             command = [sys.executable, "-c", FIRST.format(loaded=loaded), os.path.join(folder, kind), kind]
             done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-            found.append(int(done.stdout))
-    return {kind: found[2:] for kind, found in times.items()}
+            durations.append(int(done.stdout))
+    return {kind: durations[2:] for kind, durations in times.items()}
 
 
 def show(label: str, times: Times) -> None:

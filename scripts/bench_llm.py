@@ -283,22 +283,22 @@ def main() -> None:
     options.add_argument("--tokens", type=int, default=1500)
     options.add_argument("--many", type=int, default=2000)
     options.add_argument("--peers", default=sys.executable, help="a Python in which openai and litellm are installed")
-    given = options.parse_args()
+    arguments = options.parse_args()
     os.environ["SEMA_HOME"] = tempfile.mkdtemp()
     server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = f"http://127.0.0.1:{int(server.stdout.readline())}"
     print(f"load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
     try:
-        for part in given.parts.split(","):
+        for part in arguments.parts.split(","):
             if part == "call":
-                call(url, given.calls)
+                call(url, arguments.calls)
             elif part == "token":
-                token(url, given.tokens)
+                token(url, arguments.tokens)
             elif part == "cold":
                 cold(url)
             else:
-                many(url, given.many, given.peers)
+                many(url, arguments.many, arguments.peers)
     finally:
         server.kill()
 

@@ -116,13 +116,13 @@ def main() -> None:
 
 
 def row(name: str, mine: list[Load], base: list[Load]) -> str:
-    rate = median(one.per_second for one in mine)
-    cpu = median(one.cpu_us for one in mine)
-    least = min(one.cpu_us for one in mine)
-    rates = median(one.per_second / other.per_second for one, other in zip(mine, base, strict=True))
-    cpus = median(other.cpu_us / one.cpu_us for one, other in zip(mine, base, strict=True))
-    leasts = min(one.cpu_us for one in base) / least
-    failed = sum(one.failed for one in mine)
+    rate = median(load.per_second for load in mine)
+    cpu = median(load.cpu_us for load in mine)
+    least = min(load.cpu_us for load in mine)
+    rates = median(load.per_second / other.per_second for load, other in zip(mine, base, strict=True))
+    cpus = median(other.cpu_us / load.cpu_us for load, other in zip(mine, base, strict=True))
+    leasts = min(load.cpu_us for load in base) / least
+    failed = sum(load.failed for load in mine)
     return f"{name:14}{rate:12.0f}{rates:9.0%}{cpu:9.0f}{cpus:9.0%}{least:7.0f}{leasts:9.0%}{failed:8}"
 
 

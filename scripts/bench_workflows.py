@@ -125,12 +125,12 @@ def workflow(folder: Path, source: str, n: int, *more: str) -> list[str]:
     return sema("workflow", "run", "bench.sema", "--args", json.dumps({"n": n}), *more)
 
 
-def each(one: Callable[[Path, int], Spent], n: int) -> Spent:
+def each(measure: Callable[[Path, int], Spent], n: int) -> Spent:
     """What one of n steps costs: the difference to a process with one step, divided."""
     spent = []
     for count in (1, n):
         with tempfile.TemporaryDirectory() as folder:
-            spent.append(one(Path(folder), count))
+            spent.append(measure(Path(folder), count))
     return Spent((spent[1].cpu - spent[0].cpu) / (n - 1) * 1000, (spent[1].wall - spent[0].wall) / (n - 1) * 1000)
 
 
@@ -166,14 +166,14 @@ def resume(n: int, peers: str) -> None:
 def parallel(peers: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        one = run(workflow(folder, PARALLEL, 1), folder)
+        single = run(workflow(folder, PARALLEL, 1), folder)
         spent = run(workflow(folder, PARALLEL, 500), folder)
-    wall = spent.wall - one.wall + 0.2
+    wall = spent.wall - single.wall + 0.2
     print(f"parallel: 500 leaves of 200 ms, 50 at once: {wall:.2f} s, {wall / 2:.2f} of the ideal (limit 1.1)")
 
 
 def viewer(events: int) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support" / "workflow"))
     from workflow_journals import wide, written
 
     for tools in (0, 1, 10):
@@ -230,17 +230,17 @@ def main() -> None:
     options.add_argument("--leaves", type=int, default=10_000)
     options.add_argument("--events", type=int, default=1_000_000)
     options.add_argument("--peers", default=sys.executable, help="a Python in which dbos and langgraph are installed")
-    given = options.parse_args()
+    arguments = options.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
-    for part in given.parts.split(","):
+    for part in arguments.parts.split(","):
         if part == "step":
-            step(given.steps, given.peers)
+            step(arguments.steps, arguments.peers)
         elif part == "resume":
-            resume(given.leaves, given.peers)
+            resume(arguments.leaves, arguments.peers)
         elif part == "viewer":
-            viewer(given.events)
+            viewer(arguments.events)
         else:
-            parallel(given.peers)
+            parallel(arguments.peers)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,12 @@ INDEX: dict[str, tuple[str, str, int, int, str, str, bool]] = {
 def declarations(path: Path) -> list[tuple[str, tuple[str, str, int, int, str, str, bool]]]:
     """(Sema name, entry) for each declared name of one file, aliases included."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    found = []
+    entries = []
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef):
             for mark in node.decorator_list:
                 if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "builtin":
-                    found += _entries(module, node.name, arity(node.args), mark)
+                    entries += _entries(module, node.name, arity(node.args), mark)
         elif isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Call):
             outer = node.value  # NAME = builtin("sema-name", ...)(function)
             if (
@@ -37,8 +37,8 @@ def declarations(path: Path) -> list[tuple[str, tuple[str, str, int, int, str, s
                 name = node.targets[0].id if isinstance(node, ast.Assign) else ""  # type: ignore[attr-defined]
                 options = {k.arg: ast.literal_eval(k.value) for k in outer.func.keywords}
                 low, high = options.pop("arity")
-                found += _entries(module, name, (low, high), outer.func)
-    return found
+                entries += _entries(module, name, (low, high), outer.func)
+    return entries
 
 
 def _entries(module: str, name: str, arity: tuple[int, int], mark: ast.Call) -> list:  # type: ignore[type-arg]
@@ -46,7 +46,7 @@ def _entries(module: str, name: str, arity: tuple[int, int], mark: ast.Call) -> 
     options = {k.arg: ast.literal_eval(k.value) for k in mark.keywords if k.arg != "arity"}
     low, high = next((ast.literal_eval(k.value) for k in mark.keywords if k.arg == "arity"), arity)
     entry = (module, name, low, high, options.get("returns", "any"), options.get("cap", ""), options.get("pure", False))
-    return [(one, entry) for one in names]
+    return [(sema_name, entry) for sema_name in names]
 
 
 def arity(args: ast.arguments) -> tuple[int, int]:

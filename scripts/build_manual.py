@@ -1,4 +1,6 @@
-"""Writes docs/reference/ from the doc texts of builtins, special forms and macros.
+"""Writes the pages of names in docs/reference/ from the doc texts of builtins, special forms and macros.
+
+Other pages in that folder are written by hand: those without the link to all names below the title.
 
 python scripts/build_manual.py [--check]     --check: exit 1 when a page on disk is stale
 """
@@ -29,6 +31,7 @@ one. The examples are run by the tests.
 |---|---|
 {rows}
 """
+ALL_NAMES = "[All names](index.md)"  # below the title of each page of names
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
 # (page, title, modules as `sema doc search` shows them). Any other module has a page of its own.
@@ -80,7 +83,7 @@ class Page:
 
     def text(self) -> str:
         links = " · ".join(f"[`{entry.name}`](#{anchor(entry.name)})" for entry in self.entries)
-        head = f"# {self.title}\n\n[All names](index.md)\n\n{links}\n"
+        head = f"# {self.title}\n\n{ALL_NAMES}\n\n{links}\n"
         return head + "".join(section(entry) for entry in self.entries)
 
 
@@ -148,6 +151,7 @@ def main() -> int:
     pages = manual()
     texts = {"index.md": index(pages), **{f"{page.file}.md": page.text() for page in pages}}
     on_disk = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    on_disk = {name: text for name, text in on_disk.items() if name in texts or ALL_NAMES in text}
     if "--check" in sys.argv:
         return 0 if texts == on_disk else 1
     FOLDER.mkdir(exist_ok=True)

@@ -49,14 +49,14 @@ def _rates_over_time(prices: Any, today: date) -> list[str]:
     if not isinstance(prices, list):
         return _rates([prices])
     begun, announced, hourly = prices[0].prices, None, []
-    for one in prices:
-        start = getattr(one.constraint, "start_date", None)
-        if hasattr(one.constraint, "start_time"):
-            hourly.append(one.prices)
+    for price in prices:
+        start = getattr(price.constraint, "start_date", None)
+        if hasattr(price.constraint, "start_time"):
+            hourly.append(price.prices)
         elif start is None or start <= today:
-            begun = one.prices
+            begun = price.prices
         else:
-            announced = announced or (start, one.prices)
+            announced = announced or (start, price.prices)
     later = [] if announced is None else [announced[0].isoformat(), *_rates([announced[1]])]
     now = _rates([begun, *hourly])
     return now + later if now and len(later) in (0, 3) else now

@@ -111,10 +111,10 @@ def main() -> int:
         sources = list(compare_optimization.drawn(options.programs, options.seed, options.count))
     wrong = 0
     for source in sources:
-        found = faults_of(source)
-        if found:
+        faults = faults_of(source)
+        if faults:
             wrong += 1
-            print(f"--- {source}\n{chr(10).join(found)[:600]}", flush=True)
+            print(f"--- {source}\n{chr(10).join(faults)[:600]}", flush=True)
     print(f"{len(sources) - wrong} as inferred, {wrong} not")
     return 1 if wrong else 0
 

@@ -2,10 +2,10 @@
 
     python scripts/compare_http.py [--clients ours,httpx,aiohttp,httpx-aiohttp] [--cases WORDS] [--timeout 1.5]
 
-Plays the cases of tests/hostile_replies.py, each on a raw socket of its own, and prints what came of them: the outcome,
-the memory that the client held at its peak, the time, and what is unsafe about it. Each client is a process of its own;
-it reads bodies piece by piece and stops at 1 MiB, as careful programs do, follows redirects, and keeps its connections
-for a second request. The other clients come with `pip install -e '.[bench]'`.
+Plays the cases of tests/support/hostile_replies.py, each on a raw socket of its own, and prints what came of them:
+the outcome, the memory that the client held at its peak, the time, and what is unsafe about it. Each client is a
+process of its own; it reads bodies piece by piece and stops at 1 MiB, as careful programs do, follows redirects,
+and keeps its connections for a second request. The other clients come with `pip install -e '.[bench]'`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 import hostile_replies as hostile
 
@@ -252,7 +252,7 @@ def judged(case: hostile.Case, outcome: Outcome, seen: list[bytes], timeout: flo
     if outcome.seconds > timeout + LATE:
         wrong.append("late")
     leaked = sorted(
-        name for name in hostile.SECRETS if any(f"\n{name}:".lower().encode() in one.lower() for one in seen)
+        name for name in hostile.SECRETS if any(f"\n{name}:".lower().encode() in request.lower() for request in seen)
     )
     if leaked:
         wrong.append(f"leaked {len(leaked)}")
@@ -265,15 +265,15 @@ def main() -> None:
     parser.add_argument("--cases", default="", help="only those whose names hold this")
     parser.add_argument("--timeout", type=float, default=1.5, help="seconds that a program gives a request")
     parser.add_argument("--work", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.work:
-        return work(given.work, given.timeout)
-    names = given.clients.split(",")
-    workers = {name: Worker(name, given.timeout) for name in names}
+    arguments = parser.parse_args()
+    if arguments.work:
+        return work(arguments.work, arguments.timeout)
+    names = arguments.clients.split(",")
+    workers = {name: Worker(name, arguments.timeout) for name in names}
     unsafe = dict.fromkeys(names, 0)
     held, seconds = dict.fromkeys(names, 0), dict.fromkeys(names, 0.0)
     print(f"| case | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
-    played = [case for case in hostile.cases() if given.cases in case.name]
+    played = [case for case in hostile.cases() if arguments.cases in case.name]
     for case in played:
         cells = []
         for name in names:
@@ -293,8 +293,8 @@ def main() -> None:
 
 def _cell(outcome: Outcome) -> str:
     word = {hostile.ERROR: "error", hostile.TIMEOUT: "timeout"}.get(outcome.body, f"{len(outcome.body)} bytes")
-    what = f"{word}, {outcome.held >> 20} MB, {outcome.seconds:.2f} s"
-    return f"**{outcome.unsafe}** ({what})" if outcome.unsafe else what
+    summary = f"{word}, {outcome.held >> 20} MB, {outcome.seconds:.2f} s"
+    return f"**{outcome.unsafe}** ({summary})" if outcome.unsafe else summary
 
 
 if __name__ == "__main__":

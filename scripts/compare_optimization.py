@@ -28,8 +28,8 @@ from sema_runtime.conditions.describe import describe
 from sema_runtime.lib.language import output
 from sema_runtime.values.printer import to_text
 from semac.emit.module import RESULT
-from semac.limits import deepen
 from semac.pipeline import compile_source
+from semac.process import deepen
 
 SECONDS = 0.4  # of CPU time for plain code; a program that takes longer is taken for endless
 MODES = ("program", "module")

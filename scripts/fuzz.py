@@ -213,10 +213,10 @@ def changed(form: Any, source: random.Random, spare: list[Any]) -> Any:
 
 def check_library(text: str) -> str | None:
     """Gives a text to the decoder whose name it begins with."""
-    name, _, given = text.partition("\0")
+    name, _, argument = text.partition("\0")
     start = time.perf_counter()
     try:
-        DECODERS[name][0](given)
+        DECODERS[name][0](argument)
     except SemaError as error:
         if not error.message:
             return f"{name}: an error without a message"
@@ -278,8 +278,8 @@ def main() -> int:
     options = parser.parse_args()
     programs = corpus_programs(options.corpus)
     parts = [options.part] if options.part else list(PARTS)
-    found = [run(part, options.inputs, options.seed, programs) for part in parts]
-    return 1 if any(findings.count for findings in found) else 0
+    results = [run(part, options.inputs, options.seed, programs) for part in parts]
+    return 1 if any(findings.count for findings in results) else 0
 
 
 if __name__ == "__main__":

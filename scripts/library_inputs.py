@@ -18,23 +18,23 @@ Decoder = tuple[Callable[[str], Any], list[str]]
 
 def _two(function: Callable[[str, str], Any]) -> Callable[[str], Any]:
     """A function of two texts, which are cut at the first `|||`."""
-    return lambda given: function(given.partition("|||")[0], given.partition("|||")[2])
+    return lambda text: function(text.partition("|||")[0], text.partition("|||")[2])
 
 
 def _all_of(*functions: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda given: [to_text(function(given)) for function in functions]
+    return lambda text: [to_text(function(text)) for function in functions]
 
 
-def _through_bytes(given: str) -> Any:
+def _through_bytes(text: str) -> Any:
     """The text as the bytes of a stream, read in all ways."""
-    source = streams.stream_from_bytes(given.encode("latin-1", errors="replace"))
+    source = streams.stream_from_bytes(text.encode("latin-1", errors="replace"))
     while streams.stream_read_line(source) is not None:
         streams.stream_read(source, 3)
     return streams.stream_to_string(source)
 
 
-def _matches(pattern: str, given: str) -> str:
-    return to_text(List([regex.regex_match(pattern, given), regex.regex_find_all(pattern, given)]))
+def _matches(pattern: str, text: str) -> str:
+    return to_text(List([regex.regex_match(pattern, text), regex.regex_find_all(pattern, text)]))
 
 
 DECODERS: dict[str, Decoder] = {
@@ -126,21 +126,21 @@ def changed_text(source: random.Random, texts: list[str]) -> str:
     """One of the texts with a few pieces inserted, removed, doubled or moved; sometimes random bytes."""
     if source.random() < 0.05:
         return source.randbytes(source.randrange(40)).decode("latin-1")
-    found = source.choice(texts)
+    text = source.choice(texts)
     for _ in range(source.randrange(1, 5)):
-        start = source.randrange(len(found) + 1)
-        end = min(len(found), start + source.randrange(0, 8))
+        start = source.randrange(len(text) + 1)
+        end = min(len(text), start + source.randrange(0, 8))
         choice = source.randrange(5)
         if choice == 0:
-            found = found[:start] + found[end:]
+            text = text[:start] + text[end:]
         elif choice == 1:
-            found = found[:start] + source.choice(PIECES) + found[end:]
+            text = text[:start] + source.choice(PIECES) + text[end:]
         elif choice == 2:
-            found = found[:end] + found[start:end] * source.choice((1, 2, 50)) + found[end:]
+            text = text[:end] + text[start:end] * source.choice((1, 2, 50)) + text[end:]
         elif choice == 3:
             other = source.choice(texts)
             cut = source.randrange(len(other) + 1)
-            found = found[:start] + other[cut : cut + 20] + found[end:]
+            text = text[:start] + other[cut : cut + 20] + text[end:]
         else:
-            found = found[:start] + chr(source.choice((0, 7, 0x80, 0xFF, 0x2028, 0xFFFE, 0x1F600))) + found[start:]
-    return found
+            text = text[:start] + chr(source.choice((0, 7, 0x80, 0xFF, 0x2028, 0xFFFE, 0x1F600))) + text[start:]
+    return text

@@ -203,7 +203,7 @@ def through_apply(name: str, arguments: list[str]) -> str:
 
 
 def through_map(name: str, arguments: list[str]) -> str:
-    return directly("map", [name, *(f"(list {one})" for one in arguments)])
+    return directly("map", [name, *(f"(list {argument})" for argument in arguments)])
 
 
 def through_foldl(name: str, arguments: list[str]) -> str:

@@ -14,7 +14,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support" / "llm"))
 
 from llm_support import problems
 from recorded import Recording, events, in_folder, our_error, ours, rebuilt, their_error, theirs
@@ -28,10 +28,10 @@ class Tally:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.examples: dict[tuple[str, str], list[str]] = defaultdict(list)
 
-    def count(self, recording: Recording, what: str, example: str = "") -> None:
-        self.counts[recording.wire, what] += 1
+    def count(self, recording: Recording, outcome: str, example: str = "") -> None:
+        self.counts[recording.wire, outcome] += 1
         if example:
-            self.examples[recording.wire, what].append(f"{recording.source} ({recording.host}): {example}")
+            self.examples[recording.wire, outcome].append(f"{recording.source} ({recording.host}): {example}")
 
 
 def check(recording: Recording, tally: Tally, limit: int) -> None:
@@ -84,22 +84,24 @@ def check_splits(recording: Recording, tally: Tally, limit: int) -> None:
 
 def check_request(recording: Recording, tally: Tally) -> None:
     if recording.status < 300:
-        found = problems(recording.wire, recording.body)
-        tally.count(recording, "request judged REFUSED" if found else "request judged good", "; ".join(found)[:300])
+        refusals = problems(recording.wire, recording.body)
+        tally.count(
+            recording, "request judged REFUSED" if refusals else "request judged good", "; ".join(refusals)[:300]
+        )
     try:
-        made = comparable(recording.wire, rebuilt(recording))
+        request = comparable(recording.wire, rebuilt(recording))
         wanted = comparable(recording.wire, recording.body)
     except Beyond as beyond:
         tally.count(recording, f"not ours: {str(beyond)[:60]}")
         return
-    if made == wanted:
+    if request == wanted:
         tally.count(recording, "request same")
         return
-    keys = [key for key in {*made, *wanted} if made.get(key) != wanted.get(key)]
-    if not any(key in made for key in keys):
+    keys = [key for key in {*request, *wanted} if request.get(key) != wanted.get(key)]
+    if not any(key in request for key in keys):
         tally.count(recording, f"not ours: {', '.join(sorted(keys))}"[:60])
         return
-    shown = "".join(f"\n  {key}: {str(made.get(key))[:300]}\n  {key}: {str(wanted.get(key))[:300]}" for key in keys)
+    shown = "".join(f"\n  {key}: {str(request.get(key))[:300]}\n  {key}: {str(wanted.get(key))[:300]}" for key in keys)
     tally.count(recording, "request DIFFERS", shown)
 
 
@@ -112,13 +114,13 @@ def main() -> int:
     tally = Tally()
     for recording in in_folder(options.folder):
         check(recording, tally, options.split)
-    for (wire, what), count in sorted(tally.counts.items()):
-        print(f"{wire:10} {what:60} {count}")
-    for (wire, what), examples in tally.examples.items():
-        print(f"\n{wire} {what}:")
+    for (wire, outcome), count in sorted(tally.counts.items()):
+        print(f"{wire:10} {outcome:60} {count}")
+    for (wire, outcome), examples in tally.examples.items():
+        print(f"\n{wire} {outcome}:")
         for example in examples[: options.show]:
             print("-", example)
-    return any(word in what for _, what in tally.counts for word in ("DIFFER", "FAILS"))
+    return any(word in outcome for _, outcome in tally.counts for word in ("DIFFER", "FAILS"))
 
 
 if __name__ == "__main__":

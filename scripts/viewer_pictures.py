@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/workflow-viewer.md, in a headless Chromium: python scripts/viewer_pictures.py"""
+"""Makes the pictures of docs/how-to/workflow-viewer.md, in a headless Chromium: python scripts/viewer_pictures.py"""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+SUPPORT = ROOT / "tests" / "support"
+sys.path[:0] = [str(SUPPORT), str(SUPPORT / "workflow")]
 
 from chromium_support import Page, browser  # noqa: E402
 from workflow_journals import MODELS, Segment, review, written  # noqa: E402

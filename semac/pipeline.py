@@ -7,21 +7,42 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
-from semac.analyze.analyzer import Analyzer, LateDefinition, Unit
-from semac.analyze.places import with_places
-from semac.imports import cache
+from semac.analyze.analyzer import Analyzer
+from semac.analyze.program import analyze_program
+from semac.emit.code import with_places
+from semac.emit.module import RESULT, emit_input, emit_module
+from semac.expand.environment import MacroEnvironment, prelude_macros
+from semac.fingerprint import compiler_hash, optimizes
+from semac.ir.unit import Unit
+from semac.passes.inference import infer_types, leave_types_open
+from semac.passes.mutual_recursion import inline_cycles
+from semac.passes.ownership import find_owned_maps
+from semac.passes.tail_calls import mark_tail_calls
 
 if TYPE_CHECKING:
     from semac.emit.session_names import SharedNames
+    from semac.expand.expander import PreludeMacros
 
-A = TypeVar("A", bound=Analyzer)
+Pass = Callable[[Unit], None]
 
-cache.compiler_hash()  # while the files are what was just loaded of them
+# The passes between analysis and emission, in order. Each notes facts in the tree of a unit, or rewrites it in place.
+PASSES: tuple[Pass, ...] = (
+    mark_tail_calls,  # which calls are tail calls, which functions become loops
+    inline_cycles,  # small cycles of functions that tail-call each other become one loop
+    infer_types,  # what each variable can hold
+    find_owned_maps,  # maps and lists that nobody else sees can be plain dicts and lists
+)
+PASSES_AS_WRITTEN: tuple[Pass, ...] = (mark_tail_calls, leave_types_open)  # what SEMA_OPT=0 leaves of them
+
+TOO_DEEP = "expression nested too deeply"
+SPLIT_IT = "split it with define or let"
+
+compiler_hash()  # while the files are what was just loaded of them
 
 
 class CompiledUnit:
@@ -50,26 +71,43 @@ class CompiledUnit:
                 # Python's view of `(3)`: the program reports it when run
                 warnings.simplefilter("ignore", SyntaxWarning)
                 compiled: CodeType = compile(self.tree, self.filename, "exec", dont_inherit=True)
-                made = with_places(compiled, self.unit.places)
-            return next(one for one in made.co_consts if type(one) is CodeType) if self.is_input else made
+                module = with_places(compiled, self.unit.places)
         except (RecursionError, SyntaxError) as error:
             if isinstance(error, SyntaxError) and "nested" not in str(error):
                 raise
-            raise SemaError("expression nested too deeply", "split it with define or let") from None
+            raise SemaError(TOO_DEEP, SPLIT_IT) from None
+        if not self.is_input:
+            return module
+        return next(constant for constant in module.co_consts if type(constant) is CodeType)
+
+    def show_warnings(self) -> None:
+        """Writes to stderr what the language accepts although it is a mistake."""
+        if self.unit.warnings:
+            from semac.diagnostics.render import show_warnings
+
+            show_warnings(self.unit.warnings, self.filename, self.text)
 
     def python_text(self) -> str:
-        """The module as Python source."""
+        """The module as Python source. Raises SemaError for a value in the code that no text can say."""
         from semac.emit.text import module_text
 
         if not self.unit.is_portable:
             raise SemaError("a macro put a value into the program that can't be written down, like a function")
-        return module_text(self, self.text)
+        return module_text(self.tree, self.filename, self.text)
 
     def dump(self, kind: str) -> str:
-        """`expanded`, `ir`, `ast` or `py` as text."""
-        from semac.ir.dump import dump
+        """What one pass makes, as text: `expanded`, `ir`, `ast` or `py`. Raises ValueError for an unknown kind."""
+        from semac.ir import dump
 
-        return dump(self, kind)
+        if kind == "py":
+            return self.python_text()
+        if kind == "ast":
+            return ast.dump(self.tree, indent=2) + "\n"
+        if kind == "ir":
+            return dump.tree_text(self.unit)
+        if kind == "expanded":
+            return dump.expanded_text(self.unit)
+        raise ValueError(f"unknown dump: {kind} (one of expanded, ir, ast, py)")
 
 
 def compile_source(
@@ -87,20 +125,19 @@ def compile_source(
 ) -> CompiledUnit:
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
 
-    result: whether the last form's value goes to the global `emit.RESULT`. macros: known before; new ones are added.
-    known: names defined before; python: those of them that hold things imported from Python. shared: the names of the
-    session that the text is an input of: the code is that of a function then, which gives the value of the last form.
-    lists_globals: whether the module shall say which of its globals are the program's, as one with `eval` always does.
-    optimize: see `optimization.py`; None: as the environment says.
+    result: whether the global `emit.module.RESULT` receives the last form's value. macros: known before; new ones are
+    added. known: names defined before; python: those of them that hold things imported from Python. shared: the names
+    of the session that the text is an input of; the code is then that of a function that returns the value of the last
+    form. lists_globals: whether the module says which of its globals are the program's, as one with `eval` always does.
+    optimize: whether all passes run; None: as SEMA_OPT says.
     Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.syntax.reader import read_program
 
     with no_collection():
         try:
-            forms = read_program(text)
-            made = compile_forms(
-                forms,
+            compiled = compile_forms(
+                read_program(text),
                 filename,
                 mode,
                 result=result,
@@ -115,8 +152,8 @@ def compile_source(
             if not hasattr(error, "source_file"):
                 error.source_file = filename  # type: ignore[attr-defined]
             raise
-    made.text = text
-    return made
+    compiled.text = text
+    return compiled
 
 
 @contextmanager
@@ -145,54 +182,36 @@ def compile_forms(
     optimize: bool | None = None,
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
-    from semac.emit.module import emit_input, emit_module
-    from semac.passes import inference as infer
-    from semac.passes import mutual_recursion as mutual
-    from semac.passes import optimization
-    from semac.passes import ownership as owned
-    from semac.passes import tail_calls as tails
-
     try:
-        unit = analyzed(forms, filename, {} if macros is None else macros, known, Analyzer, python).unit
+        environment = macro_environment({} if macros is None else macros)
+        unit = analyze_program(forms, filename, environment, Analyzer, known, python).unit
         unit.lists_globals |= lists_globals
-        unit.optimize = optimization.enabled() if optimize is None else optimize
-        tails.mark(unit)
-        if unit.optimize:
-            mutual.inline_cycles(unit)
-            infer.infer(unit, closed=mode == "program" and not unit.is_open)
-            owned.find(unit)
-        else:
-            infer.leave_open(unit)
+        unit.is_program = mode == "program"
+        unit.optimize = optimizes() if optimize is None else optimize
+        for run_pass in PASSES if unit.optimize else PASSES_AS_WRITTEN:
+            run_pass(unit)
         tree = emit_module(unit, result) if shared is None else emit_input(unit, shared)
     except RecursionError:
-        raise SemaError("expression nested too deeply", "split it with define or let") from None
+        raise SemaError(TOO_DEEP, SPLIT_IT) from None
     return CompiledUnit(unit, tree, filename, forms, is_input=shared is not None)
 
 
-def analyzed(
-    forms: List,
-    filename: str,
-    macros: dict[str, Macro],
-    known: frozenset[str],
-    kind: type[A],
-    python: frozenset[str] = frozenset(),
-) -> A:
-    """An analyzer of some kind that is through with a program's forms."""
-    from semac.expand.environment import evaluate, prelude
-
-    before = dict(macros)
-    reassigned: frozenset[str] = frozenset()
-    while True:
-        try:
-            analyzer = kind(filename, macros, prelude(), evaluator(macros, evaluate), known, reassigned)
-            analyzer.unit.python_names |= python
-            analyzer.program(forms)
-            return analyzer
-        except LateDefinition as late:
-            known, reassigned = known | late.names, late.reassigned
-            macros.clear()
-            macros.update(before)
+# Macros
 
 
-def evaluator(macros: dict[str, Macro], evaluate: Callable[[Any, dict[str, Macro]], Any]) -> Callable[[Any], Any]:
-    return lambda form: evaluate(form, macros)
+def macro_environment(macros: dict[str, Macro]) -> MacroEnvironment:
+    """Where the macro bodies of a program run in which these macros are known."""
+    return MacroEnvironment(run_form, macros)
+
+
+def prelude() -> PreludeMacros:
+    """The macros of `prelude.sema`."""
+    return prelude_macros(run_form)
+
+
+def run_form(form: Any, macros: dict[str, Macro]) -> Any:
+    """The value of a form where macro bodies run: it sees builtins and macros, but nothing that the program defines."""
+    unit = compile_forms(List([form]), "<macro>", "module", result=True, macros=macros)
+    scope: dict[str, Any] = {"__name__": "__sema_macro__", "__sema_names__": {}}
+    exec(unit.code, scope)
+    return scope.pop(RESULT, None)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from types import FunctionType
 from typing import Any
 
+from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
-from semac.analyze.analyzer import OPERATORS
-from semac.cli.running import tell_warnings
+from semac.analyze.analyzer import Analyzer
+from semac.analyze.program import analyze_program
 from semac.emit.session_names import SharedNames, shared_names
-from semac.limits import deepen
-from semac.pipeline import CompiledUnit, compile_forms, compile_source
+from semac.ir.intrinsics import OPERATORS
+from semac.pipeline import CompiledUnit, compile_forms, compile_source, macro_environment
+from semac.process import deepen, drain_tasks
+from semac.sources import decode, read
+from semac.syntax.reader import read_program
 
 
 class Session:
@@ -31,8 +34,7 @@ class Session:
         self.python_names: set[str] = set()  # those that hold things imported from Python
 
     def run(self, text: str, filename: str | None = None, drain: bool = True) -> Any:
-        """Runs source text; gives the value of the last form. drain: whether the
-        tasks that are left have a moment to finish."""
+        """Runs a text; the value of its last form. drain: whether tasks that are left have time to finish."""
         name = filename or self.filename
         mode = "program" if self.closed else "module"
         return self.execute(self.compile(text, name, mode), drain)
@@ -41,7 +43,7 @@ class Session:
         """Source text compiled with what the session knows."""
         known, python = frozenset(self.names), frozenset(self.python_names)
         unit = compile_source(text, filename, mode, macros=self.macros, known=known, python=python, shared=self.shared)
-        tell_warnings(unit)
+        unit.show_warnings()
         return unit
 
     def run_form(self, form: Any) -> Any:
@@ -61,8 +63,8 @@ class Session:
 
     def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
         deepen()
-        found = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
-        self.names |= found if drain else found - OPERATORS  # what `eval` defines never changes the operators
+        names = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
+        self.names |= names if drain else names - OPERATORS  # what `eval` defines never changes the operators
         self.python_names = set(unit.unit.python_names)
         code = unit.code
         self.bind_ours()
@@ -89,9 +91,11 @@ class Session:
                 self.globals[python] = getattr(import_module(module), attr)
 
 
-def drain_tasks() -> None:
-    """Gives tasks that are still running a moment to finish."""
-    if "sema_runtime.tasks.scheduler" in sys.modules:
-        from sema_runtime.tasks import drain
-
-        drain()
+def macros_of(path: str) -> dict[str, Macro]:
+    """All macros that a source file defines or imports; none when it can't be read."""
+    macros: dict[str, Macro] = {}
+    try:
+        analyze_program(read_program(decode(read(path), path)), path, macro_environment(macros), Analyzer)
+    except (OSError, SemaError):
+        return {}
+    return macros

@@ -54,18 +54,6 @@ def connections_dont_pile_up() -> Iterator[None]:
             loop.run_until_complete(asyncio.sleep(0))
 
 
-@pytest.fixture(autouse=True)
-def journals_fit_their_schema(request: pytest.FixtureRequest) -> Iterator[None]:
-    """All events that the runs of a test have written are such as the JSON Schema that we ship says."""
-    yield
-    module, folder = request.node.module.__name__, request.node.funcargs.get("tmp_path")
-    if folder is not None and module.startswith(("test_workflow", "test_policy", "test_approval", "test_seeds")):
-        from workflow_schema import check_journals, written_by_runs
-
-        if written_by_runs(module):
-            check_journals(folder)
-
-
 @pytest.fixture
 def witness(tmp_path: Path) -> Witness:
     """What knows whether programs that a test has started still run."""

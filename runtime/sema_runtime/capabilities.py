@@ -94,9 +94,6 @@ def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None, all
     if paths is not None:
         given = [os.path.realpath(path) for path in paths]
         allowed = given if allowed is None else [path for path in given if _below(path, allowed)]
-    from sema_runtime import telemetry
-
-    telemetry.tracer()  # goes where the environment says now, not where the program makes it say later
 
 
 def restricted() -> bool:

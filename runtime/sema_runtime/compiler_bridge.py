@@ -1,6 +1,7 @@
 """The only door from the runtime to the compiler: `eval`, `read`, `macroexpand`, `load` and `import` of Sema text.
 
-A compiled program works without the compiler until it comes here; then a clear error says what is missing.
+A compiled program works without the compiler until it comes here; then a clear error says what is missing. `Compiler`
+says what the runtime needs of it; `semac/bridge.py` implements that and is loaded when it is first needed.
 Every function that runs code takes the globals of the module that asks; names are bound there.
 """
 
@@ -10,7 +11,7 @@ import os
 import sys
 
 from sema_runtime.support.home import in_home
-from sema_runtime.values.atoms import Symbol, symbol
+from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, IoError, SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
@@ -19,10 +20,46 @@ from sema_runtime.values.naming import program_globals
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Any
+    from typing import Any, Protocol
 
-    from semac.session import Session
+    from sema_runtime.values.macros import Macro
 
+    class Session(Protocol):
+        """Globals of a module that is running, with the macros and names that texts evaluated in it may use."""
+
+        macros: dict[str, Macro]
+        names: set[str]
+
+        def run_form(self, form: Any) -> Any:
+            """The value of one form."""
+
+        def compile(self, text: str, filename: str) -> Any:
+            """Source text, compiled for `execute`."""
+
+        def execute(self, unit: Any, drain: bool) -> Any:
+            """The value of the last form of a compiled text. drain: whether tasks that are left may finish."""
+
+        def bind(self, name: str, value: Any) -> None:
+            """Defines a global."""
+
+    class Compiler(Protocol):
+        """What the runtime asks of the compiler (`semac/bridge.py` has the docstrings)."""
+
+        def read_one(self, text: str) -> Any: ...
+        def read_program(self, text: str) -> List: ...
+        def check_workflows(self, text: str) -> list[Any]: ...
+        def new_session(self, file: str, namespace: dict[str, Any]) -> Session: ...
+        def prelude_macro(self, name: str) -> Macro | None: ...
+        def install_importer(self) -> None: ...
+        def import_file(self, path: str, importer: str | None) -> ModuleType: ...
+        def source_bytes(self, path: str) -> bytes: ...
+        def source_text(self, path: str) -> str: ...
+        def declared_exports(self, text: str) -> list[str] | None: ...
+        def defines_macro(self, text: str, name: str) -> bool: ...
+        def mangle(self, name: str) -> str: ...
+
+
+COMPILER = "semac.bridge"  # the module that implements Compiler, as its attribute COMPILER
 SESSION = "__sema_session__"
 NO_COMPILER = "this program was compiled to run without the compiler; install the package semac to use {what}"
 
@@ -33,46 +70,42 @@ _imported: dict[str, ModuleType] = {}  # by the name in sys.modules
 _running: list[str] = []  # canonical paths of the files being loaded, outermost first
 
 
-def _compiler(part: str, what: str) -> ModuleType:
+def _compiler(what: str) -> Compiler:
+    """The compiler. what: the builtin that needs it. Raises SemaError where it isn't installed."""
     from importlib import import_module
 
     try:
-        return import_module(f"semac.{part}")
+        compiler: Compiler = import_module(COMPILER).COMPILER
     except ModuleNotFoundError as missing:
         if not (missing.name or "").startswith("semac"):
             raise
         raise SemaError(NO_COMPILER.format(what=what)) from None
+    return compiler
 
 
 def read_text(text: str) -> Any:
     """The first form of the text, nil when there is none. Raises ReaderError."""
-    return _compiler("syntax.reader", "read").read_one(text)
+    return _compiler("read").read_one(text)
 
 
 def read_many(text: str) -> List:
     """All forms of the text. Raises ReaderError."""
-    forms: List = _compiler("syntax.reader", "read-many").read_program(text)
-    return forms
+    return _compiler("read-many").read_program(text)
 
 
 def check_workflows(text: str) -> list[Any]:
-    """What is wrong with the workflows in a text: the `Diagnostic`s of semac/diagnostics/workflow_check.py."""
-    found: list[Any] = _compiler("diagnostics.workflow_check", "workflow/check").check_text(text)
-    return found
+    """What is wrong with the workflows in a text, as `sema workflow check` reports it."""
+    return _compiler("workflow/check").check_workflows(text)
 
 
 def session_of(namespace: dict[str, Any], what: str) -> Session:
     """The session that runs a module's globals; a module imported as plain Python gets one now."""
-    found = namespace.get(SESSION)
-    if found is None:
-        file = namespace.get("__file__") or "<input>"
-        found = _compiler("session", what).Session(file, closed=False, namespace=namespace)
-        if file.endswith(".sema"):  # compiled before, perhaps in another process: its macros are in its source
-            found.macros = _compiler("imports.interface", what).macros_of(file)
+    session: Session | None = namespace.get(SESSION)
+    if session is None:
         from sema_runtime.conditions.describe import global_names
 
-        found.names = set(global_names(namespace))
-    session: Session = found
+        session = _compiler(what).new_session(namespace.get("__file__") or "<input>", namespace)
+        session.names = set(global_names(namespace))
     return session
 
 
@@ -87,26 +120,26 @@ def macroexpand(form: Any, namespace: dict[str, Any]) -> Any:
         return form
     name = form.items[0].name
     macros = session_of(namespace, "macroexpand").macros
-    macro = macros.get(name) or _compiler("expand.environment", "macroexpand").prelude().get(name)
+    macro = macros.get(name) or _compiler("macroexpand").prelude_macro(name)
     return form if macro is None else macro.transformer(*form.items[1:])
 
 
 def install_importer() -> None:
     """Makes .sema files importable from Python in this interpreter."""
-    _compiler("imports.finder", "imports of .sema files").install()
+    _compiler("imports of .sema files").install_importer()
 
 
 # Files
 
 
 def load_file(path: Any, namespace: dict[str, Any]) -> Any:
-    """Runs a file among the globals of a module, every time; gives the value of its last form."""
-    found = _checked_path("load", path, namespace)
+    """Runs a file among the globals of a module, every time; returns the value of its last form."""
+    file = _checked_path("load", path, namespace)
     session = session_of(namespace, "load")
     before = namespace.get("__file__")
-    namespace["__file__"] = found
+    namespace["__file__"] = file
     try:
-        return _guarded(found, lambda text: _run(session, text, found), _text("load", path, found))
+        return _guarded(file, lambda text: _run(session, text, file), _text("load", path, file))
     finally:
         namespace["__file__"] = before
 
@@ -116,10 +149,10 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
     base = namespace.get("__file__")
     if type(path) is not str:
         type_error("string", path)
-    found = resolve(path, base)
-    if found != _shipped(path):  # those are a part of the language, in a sandbox too
-        _allow("import", found)
-    module = _module(path, found, base)
+    file = resolve(path, base)
+    if file != _shipped(path):  # those are a part of the language, in a sandbox too
+        _allow("import", file)
+    module = _module(path, file, base)
     exported = exports(module)
     for name in names or exported:
         if name in exported:
@@ -133,9 +166,9 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
 def _module(shown: str, path: str, base: str | None) -> ModuleType:
     known = base is not None and os.path.isfile(base)
     try:
-        module: ModuleType = _compiler("imports.finder", "import").import_file(path, base if known else None)
+        module = _compiler("import").import_file(path, base if known else None)
     except OSError as error:
-        from sema_runtime.lib.files.files import reason
+        from sema_runtime.support.file_access import reason
 
         raise IoError(f"import {shown}: {reason(error)}") from None
     _imported[module.__name__] = module
@@ -153,9 +186,7 @@ def exports(module: ModuleType) -> list[str]:
 
 def _declared_exports(module: ModuleType) -> list[str]:
     text = _source(module)
-    declared: list[str] | None = None
-    if "(module" in text:
-        declared = _compiler("imports.interface", "import").module_body(list(read_many(text)))[1]
+    declared = _compiler("import").declared_exports(text) if "(module" in text else None
     if declared is not None:
         return declared
     own = program_globals(vars(module))
@@ -164,17 +195,11 @@ def _declared_exports(module: ModuleType) -> list[str]:
 
 def _is_macro(name: str, module: ModuleType) -> bool:
     """Whether a module's source defines a macro of that name; the compiler took it over where it met the import."""
-    modules = _compiler("imports.interface", "import")
-    forms = modules.module_body(list(read_many(_source(module))))[0]
-    return any(
-        modules.head_of(form) in ("defmacro", "define-syntax") and form.items[1:2] == [symbol(name)] for form in forms
-    )
+    return _compiler("import").defines_macro(_source(module), name)
 
 
 def _source(module: ModuleType) -> str:
-    files = _compiler("imports.finder", "import")
-    text: str = files.decode(files.read(module.__file__), module.__file__)
-    return text
+    return _compiler("import").source_text(module.__file__ or "")
 
 
 def forget() -> bool:
@@ -201,15 +226,14 @@ def bind(name: str, value: Any, namespace: dict[str, Any]) -> None:
 
 
 def python_name(name: str, namespace: dict[str, Any]) -> str:
-    """The Python name that a compiled module gives to a Sema name."""
+    """The Python name of a Sema name in a compiled module."""
     known = program_globals(namespace)
     if name in known:
         return known[name]
     for python, sema in namespace.get("__sema_names__", {}).items():
         if sema == name and python in namespace:
             return str(python)
-    mangled: str = _compiler("ir.identifiers", "import").mangle(name)
-    return mangled
+    return _compiler("import").mangle(name)
 
 
 def _guarded(path: str, run: Any, text: str) -> Any:
@@ -228,9 +252,9 @@ def _guarded(path: str, run: Any, text: str) -> Any:
 def _checked_path(what: str, path: Any, namespace: dict[str, Any]) -> str:
     if type(path) is not str:
         type_error("string", path)
-    found = beside(path, namespace.get("__file__"))
-    _allow(what, found)
-    return found
+    file = beside(path, namespace.get("__file__"))
+    _allow(what, file)
+    return file
 
 
 def _allow(what: str, path: str) -> None:
@@ -241,11 +265,10 @@ def _allow(what: str, path: str) -> None:
 
 
 def _text(what: str, shown: str, path: str) -> str:
-    from sema_runtime.lib.files.files import reason
+    from sema_runtime.support.file_access import reason
 
     try:
-        data: bytes = _compiler("imports.finder", what).read(path)
-        return data.decode()
+        return _compiler(what).source_bytes(path).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise IoError(f"{what} {shown}: {reason(error)}") from None
 
@@ -317,6 +340,6 @@ def _entrypoint(manifest: str) -> str | None:
     with open(manifest, "rb") as file:
         data = tomllib.load(file)
     package = data.get("package")
-    found = package.get("entrypoint") if isinstance(package, dict) else None
-    found = found or data.get("entrypoint")
-    return found if isinstance(found, str) else None
+    entry = package.get("entrypoint") if isinstance(package, dict) else None
+    entry = entry or data.get("entrypoint")
+    return entry if isinstance(entry, str) else None

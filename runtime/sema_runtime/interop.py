@@ -7,7 +7,7 @@
     await run(shop.ask, "price?")                # what the function waits for doesn't block the asyncio loop
 
 Functions of Sema modules take Python lists, tuples and dicts as they are; conversion is for data whose keys or types
-should be Sema's own. docs/python.md has the tables.
+should be Sema's own. docs/reference/python-interop.md has the tables.
 """
 
 from __future__ import annotations

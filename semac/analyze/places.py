@@ -1,125 +1,35 @@
-"""The places that `:stack-trace` gives to calls, where they are not those of the calls themselves.
-
-The reference knows for a call the last list form that it compiled before the call in the same function: in
-`(f (g x) y)` that is `(g x)` for the call of `f`, too. Forms that macros made, and forms around a macro call, have no
-place of their own there; what a builtin calls back has nobody above it, a call in tail position hides its caller, and a
-named let is a function. What is shown of an error that nobody caught keeps the true places.
-"""
+"""Forms that have no place of their own in the traces of the reference: macro calls and what stands around them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
-from sema_runtime.catalogue_index import INDEX
-from sema_runtime.conditions.stack_trace import PLACES
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
-from semac.ir.nodes import Function, Lambda
 
-Position = tuple[int, int]
-Place = tuple[int, int, int, int, str, str, int, int]  # conditions/stack_trace.py
-# Those whose functions may be compiled into a loop of the caller.
-HIGHER_ORDER = frozenset(
-    name for name, entry in INDEX.items() if entry[0] in ("lib.collections.hofs", "lib.collections.sorting")
-)
-HIGHER_ORDER |= {"file/fold-lines"}
-
-
-class Places:
-    """What is known of the calls of one unit, by (line, column)."""
-
-    __slots__ = ("callers", "noted", "tails")
-
-    def __init__(self) -> None:
-        self.noted: dict[Position, tuple[Any, Function]] = {}
-        self.callers: set[Position] = set()  # calls that call back
-        self.tails: set[Position] = set()  # calls in tail position
-
-    def note(self, span: Any, function: Function) -> None:
-        """Notes where a form at span, which has just been analyzed, is said to stand. The first note counts."""
-        if span is not None:
-            self.noted.setdefault((span.line, span.col), (function.place, function))
-
-    def note_callbacks(self, call: Any, function: Function) -> None:
-        """Notes that a call of a builtin calls its function arguments before it returns."""
-        if call.span is None:
-            return
-        self.note(call.span, function)
-        self.callers.add((call.span.line, call.span.col))
-        for argument in call.args:
-            if type(argument) is Lambda:
-                argument.function.is_callback = True
-
-    def note_tail(self, span: Any) -> None:
-        """Notes that the call at span stands in tail position."""
-        if span is not None:
-            self.tails.add((span.line, span.col))
-
-    def table(self) -> dict[Position, Place]:
-        """What differs from a plain call that is shown where it stands, by position."""
-        made = {}
-        for position, (place, function) in self.noted.items():
-            shown = (0, 0) if place is None else (place.line, place.col)
-            callback = "callback" if function.is_callback else ""
-            loop = None if callback else _loop(function, position)
-            kind = callback or ("tail" if position in self.tails else "calls back" if position in self.callers else "")
-            if shown != position or kind or loop is not None:
-                made[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
-        return made
-
-
-def _loop(function: Function, call: Position) -> tuple[str, int, int] | None:
-    """The name and the position of the named let whose body a function is, where it is a loop inside its function."""
-    node = function.var.loop if function.var is not None else None
-    if node is None or not node.is_loop or node.span is None:
-        return None
-    position = (node.span.line, node.span.col)
-    is_hidden = node.in_tail or position == call  # a macro's loop stands where the calls in it do
-    return (function.name, 0, 0) if is_hidden else (function.name, *position)
+COMPOUND = frozenset((List, tuple, Map))
 
 
 def unplace(form: Any, is_macro_name: Callable[[str], bool]) -> None:
     """Takes their own place from the list forms that are a macro call or a named let, or have one inside."""
     todo: list[tuple[Any, tuple[Any, ...]]] = [(form, ())]
     while todo:
-        here, around = todo.pop()
-        if type(here) is List and here.items:
-            head = here.items[0]
+        part, around = todo.pop()
+        if type(part) is List and part.items:
+            head = part.items[0]
             name = head.name if type(head) is Symbol else ""
             if name == "quote":
                 continue
-            around = (*around, here) if here.span is not None else around
-            named_let = name == "let" and len(here.items) > 1 and type(here.items[1]) is Symbol
+            around = (*around, part) if part.span is not None else around
+            named_let = name == "let" and len(part.items) > 1 and type(part.items[1]) is Symbol
             if named_let or (name and is_macro_name(name)):
                 for outer in around:
                     outer.span.is_written = False
                 around = ()
-            todo += [(item, around) for item in here.items if type(item) in COMPOUND]
-        elif type(here) is tuple:
-            todo += [(item, around) for item in here if type(item) in COMPOUND]
-        elif type(here) is Map:
-            todo += [(item, around) for pair in here.pairs() for item in pair if type(item) in COMPOUND]
-
-
-COMPOUND = frozenset((List, tuple, Map))
-
-
-def with_places(code: CodeType, places: Places) -> CodeType:
-    """The code with what the table says of its calls in a constant of each function."""
-    table = places.table()
-    return _placed(code, table) if table else code
-
-
-def _placed(code: CodeType, table: dict[Position, Place]) -> CodeType:
-    constants = tuple(_placed(one, table) if type(one) is CodeType else one for one in code.co_consts)
-    found = {(line, col + 1) for line, _, col, _ in code.co_positions() if line is not None and col is not None}
-    found &= table.keys()
-    for entry in [table[start] for start in found]:
-        while entry[6] and entry[6:] in table:  # the loops around it stand in the same code
-            found.add(entry[6:])
-            entry = table[entry[6:]]
-    entries = tuple(table[start] for start in sorted(found & table.keys()))
-    return code.replace(co_consts=(*constants, (PLACES, *entries)) if entries else constants)
+            todo += [(item, around) for item in part.items if type(item) in COMPOUND]
+        elif type(part) is tuple:
+            todo += [(item, around) for item in part if type(item) in COMPOUND]
+        elif type(part) is Map:
+            todo += [(item, around) for pair in part.pairs() for item in pair if type(item) in COMPOUND]

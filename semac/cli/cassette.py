@@ -1,4 +1,4 @@
-"""`sema cassette`: what is on tapes of recorded LLM calls, whether they are sound, and tidying them."""
+"""`sema cassette`: lists, shows, checks and prunes tapes of recorded LLM calls."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 from semac.cli.tables import aligned, one_line
 
 NARROWEST_TEXT, PIPE_WIDTH = 20, 120
@@ -21,13 +20,13 @@ FIELDS_SHOWN = ("kind", "key", "role", "model", "stop_reason")
 
 
 def main(args: list[str]) -> int:
-    """`sema cassette ARGS`."""
+    """Runs `sema cassette ARGS` and returns the exit status."""
     return standalone(cassette_command, args)
 
 
 @click.group("sema cassette", context_settings=SETTINGS)
 def cassette_command() -> None:
-    """Look into tapes of recorded LLM calls, check and tidy them.
+    """List, show, check and prune tapes of recorded LLM calls.
 
     A tape is the file of (llm/with-cassette "FILE" f) or of SEMA_LLM_CASSETTE: one JSON object a line.
 
@@ -41,7 +40,7 @@ def cassette_command() -> None:
 
 
 def reporting(command: Callable[..., int]) -> Callable[..., int]:
-    """Turns what can't be read or written into a message."""
+    """Turns errors of reading and writing into a message."""
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> int:
@@ -126,7 +125,7 @@ def _rows(path: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def answer_of(entry: dict[str, Any]) -> str:
-    """The beginning of what was answered, in one line: text, calls of tools, sizes of vectors, an MCP result."""
+    """The beginning of the answer, in one line: text, calls of tools, sizes of vectors, an MCP result."""
     parts = [entry["content"][:ANSWER_SHOWN]] if entry["content"] else []
     for call in entry.get("tool_calls") or ():
         parts.append(f"{call['name']}({json.dumps(call['arguments'], ensure_ascii=False)})")
@@ -167,7 +166,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The entry as JSON.")
 @reporting
 def show_command(tape: str, which: str, as_json: bool) -> int:
-    """Show one entry of TAPE: the one in a line, or the one whose key begins with KEY.
+    """Show one entry of TAPE: the entry in line LINE, or the one whose key begins with KEY.
 
     \b
     Examples:
@@ -189,7 +188,7 @@ def show_command(tape: str, which: str, as_json: bool) -> int:
 
 
 def described(entry: dict[str, Any], number: int) -> str:
-    """All of an entry for people to read."""
+    """The whole entry as text for people."""
     shown = [(name.replace("_", " "), one_line(str(entry[name]))) for name in FIELDS_SHOWN if entry.get(name)]
     tokens = f"{entry.get('prompt_tokens', 0)} sent, {entry.get('completion_tokens', 0)} received"
     for name in ("read", "creation"):
@@ -220,7 +219,8 @@ def described(entry: dict[str, Any], number: int) -> str:
 @reporting
 def verify_command(tapes: tuple[str, ...], as_json: bool) -> int:
     """Check tapes. Findings are lines that are damaged or of a later version of Sema, entries that are never replayed
-    because an earlier one has the same key, and texts that look like API keys. Exit status 1 if there is any.
+    because an earlier one has the same key, and texts that look like API keys. The exit status is 1 if there are
+    findings.
 
     \b
     Examples:
@@ -230,14 +230,14 @@ def verify_command(tapes: tuple[str, ...], as_json: bool) -> int:
 
     status = 0
     for path in tapes:
-        entries, found = findings(path)
-        status = 1 if found else status
-        for one in found:
+        entries, problems = findings(path)
+        status = 1 if problems else status
+        for problem in problems:
             if as_json:
-                print(json.dumps({"tape": path, **one._asdict()}, ensure_ascii=False))
+                print(json.dumps({"tape": path, **problem._asdict()}, ensure_ascii=False))
             else:
-                print(f"{path}:{one.line}: {one.kind}: {one.reason}")
-        if not found and not as_json:
+                print(f"{path}:{problem.line}: {problem.kind}: {problem.reason}")
+        if not problems and not as_json:
             print(f"{path}: {entries} {'entry' if entries == 1 else 'entries'}, nothing wrong")
     return status
 
@@ -247,21 +247,23 @@ def verify_command(tapes: tuple[str, ...], as_json: bool) -> int:
 
 @cassette_command.command("prune")
 @click.argument("tape")
-@click.option("--keep", type=click.Choice(["first", "last"]), default="first", help="Of entries with one key. [first]")
-@click.option("--drop", multiple=True, metavar="LINE|KEY", help="Take out this entry too; repeatable.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be taken out.")
+@click.option(
+    "--keep", type=click.Choice(["first", "last"]), default="first", help="Entry to keep of each key. [first]"
+)
+@click.option("--drop", multiple=True, metavar="LINE|KEY", help="Remove this entry too; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @click.option("--no-backup", is_flag=True, help="Don't keep the old tape as TAPE.bak.")
 @reporting
 def prune_command(tape: str, keep: str, drop: tuple[str, ...], dry_run: bool, no_backup: bool) -> int:
-    """Take out of TAPE what can't be replayed: damaged lines, and all but one of the entries with the same key.
+    """Remove from TAPE what can't be replayed: damaged lines, and all but one of the entries with the same key.
 
-    Lines of a later version of Sema stay. The tape is replaced as a whole; programs may be recording in it.
+    Lines of a later version of Sema stay. The tape is replaced as a whole, also while programs record to it.
 
     \b
     Examples:
       sema cassette prune tape.jsonl
       sema cassette prune tape.jsonl --keep last      after :mode :record: the new answers count
-      sema cassette prune tape.jsonl --drop 9de9dfba  this call will be recorded anew
+      sema cassette prune tape.jsonl --drop 9de9dfba  this call will be recorded again
     """
     from semac.cli.cassette_files import chosen, doomed, prune
 

@@ -1,4 +1,4 @@
-"""Looking into tapes of `llm/with-cassette` and tidying them, for `sema cassette`."""
+"""Reading and pruning tapes of `llm/with-cassette`, for `sema cassette`."""
 
 from __future__ import annotations
 
@@ -36,23 +36,25 @@ def findings(path: str) -> tuple[int, list[Finding]]:
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
     from sema_runtime.support.secrets import known
 
-    entries, found = 0, []
+    entries, problems = 0, []
     first: dict[str, int] = {}
     hidden = known()
     with opened_tape(path) as file:
         for line in lines(file):
             if line.entry is None:
-                found.append(Finding(line.number, "newer" if line.newer else "damaged", line.problem))
+                problems.append(Finding(line.number, "newer" if line.newer else "damaged", line.problem))
                 text = line.data.decode(errors="replace")
             else:
                 entries += 1
                 before = first.setdefault(line.entry["key"], line.number)
                 if before != line.number:
-                    found.append(Finding(line.number, "duplicate", f"line {before} has the same key and is replayed"))
+                    problems.append(
+                        Finding(line.number, "duplicate", f"line {before} has the same key and is replayed")
+                    )
                 text = "\n".join(strings(line.entry))
             if reason := _secret(text, hidden):
-                found.append(Finding(line.number, "secret", reason))
-    return entries, found
+                problems.append(Finding(line.number, "secret", reason))
+    return entries, problems
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -69,7 +71,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def _secret(text: str, hidden: list[str]) -> str:
-    """What of a text looks like a key, shortened; "" for none."""
+    """The part of a text that looks like a key, shortened; "" for none."""
     if any(secret in text for secret in hidden):
         return "holds the value of a key or token in the environment"
     for part, pattern in SECRETS:
@@ -82,15 +84,15 @@ def _secret(text: str, hidden: list[str]) -> str:
 
 
 class Choice(ValueError):
-    """No entry, or several, are meant; the message says which."""
+    """The choice names no entry or several; the message says which."""
 
 
 def chosen(path: str, which: str) -> int:
-    """The line of the entry that is meant: by its number, else by the beginning of its key (then the one that is
-    replayed). Raises Choice, OSError, SemaError."""
+    """The line of the chosen entry: by its number, or else by the beginning of its key (then the one that is replayed).
+    Raises Choice, OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
 
-    found: dict[str, int] = {}
+    matches: dict[str, int] = {}
     number = int(which) if which.isdecimal() and len(which) < 10 else 0
     with opened_tape(path) as file:
         for line in lines(file):
@@ -99,21 +101,21 @@ def chosen(path: str, which: str) -> int:
                     raise Choice(f"line {number} of {path} is damaged: {line.problem}")
                 return number
             if line.entry is not None and line.entry["key"].startswith(which):
-                found.setdefault(line.entry["key"], line.number)
-    if not found:
+                matches.setdefault(line.entry["key"], line.number)
+    if not matches:
         raise Choice(f"{path} has no line {which} and no key that begins with it")
-    if len(found) > 1:
-        known = ", ".join(f"{key[:12]} (line {place})" for key, place in list(found.items())[:5])
-        raise Choice(f"{len(found)} keys of {path} begin with {which}: {known}; give more of it")
-    return next(iter(found.values()))
+    if len(matches) > 1:
+        known = ", ".join(f"{key[:12]} (line {place})" for key, place in list(matches.items())[:5])
+        raise Choice(f"{len(matches)} keys of {path} begin with {which}: {known}; give more of it")
+    return next(iter(matches.values()))
 
 
 # Pruning
 
 
 def doomed(path: str, keep_last: bool, unwanted: set[int]) -> dict[int, str]:
-    """What pruning takes out: lines and why. keep_last: of entries with the same key the last one stays, else the
-    first. unwanted: further lines. Lines of later versions stay. Raises OSError, SemaError."""
+    """The lines that pruning removes, each with the reason. keep_last: of entries with the same key the last one stays,
+    else the first. unwanted: further lines. Lines of later versions stay. Raises OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
 
     out: dict[int, str] = {}
@@ -137,8 +139,8 @@ def doomed(path: str, keep_last: bool, unwanted: set[int]) -> dict[int, str]:
 
 
 def prune(path: str, keep_last: bool, unwanted: set[int], backup: str | None) -> dict[int, str]:
-    """Takes lines out of a tape (see `doomed`), which is replaced as a whole; programs that are recording in it go on
-    in the new one. backup: the old file gets this name. Raises OSError, SemaError."""
+    """Removes lines from a tape (see `doomed`), which is replaced as a whole; programs that record to it continue in
+    the new one. backup: the new name of the old file. Raises OSError, SemaError."""
     from sema_runtime.llm.recordings.cassette_file import opened_tape
     from sema_runtime.support.appending import append_to, lock
     from sema_runtime.support.replacing import Replacement

@@ -8,22 +8,21 @@ from collections.abc import Iterator
 
 import click
 
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 
 DUMPS = ("expanded", "ir", "ast", "py")
 
 
 def main(args: list[str]) -> int:
-    """`sema compile ARGS`."""
+    """Runs `sema compile ARGS` and returns the exit status."""
     return standalone(compile_command, args)
 
 
 @click.command("sema compile", context_settings=SETTINGS)
 @click.argument("source", metavar="FILE|FOLDER")
 @click.option("-o", "--output", metavar="OUT", help="File or folder to write; - for stdout. [FILE with .py, beside it]")
-@click.option("--check", is_flag=True, help="Compile, write nothing, say whether it worked.")
-@click.option("--dump", type=click.Choice(DUMPS), help="Print what one pass of the compiler makes instead.")
+@click.option("--check", is_flag=True, help="Compile without writing; report whether it worked.")
+@click.option("--dump", type=click.Choice(DUMPS), help="Print the output of one compiler pass instead.")
 def compile_command(source: str, output: str | None, check: bool, dump: str | None) -> int:
     """Compile Sema files to Python modules that run wherever sema_runtime is installed.
 
@@ -54,31 +53,31 @@ def compile_command(source: str, output: str | None, check: bool, dump: str | No
 
 def sema_files(folder: str) -> Iterator[str]:
     """The `.sema` files below a folder, hidden folders left out, in a fixed order."""
-    for here, folders, files in os.walk(folder):
+    for current, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
         for name in sorted(files):
             if name.endswith(".sema"):
-                yield os.path.join(here, name)
+                yield os.path.join(current, name)
 
 
 def python_path(path: str) -> str:
-    """Where the module of a source file is written."""
+    """The path to which the module of a source file is written."""
     folder, name = os.path.split(path)
     return os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
 
 
 def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -> int:
-    """Compiles one file to target, None for stdout; 0, or 1 with a message on stderr."""
+    """Compiles one file to target, None for stdout. Returns 0, or 1 with a message on stderr."""
     from semac.cli.running import read_source
     from semac.diagnostics.render import show_error
-    from semac.imports.finder import decode
+    from semac.sources import decode
 
     source = read_source(path, "file not found: {}")
     if source is None:
         return 1
     try:
         text = decode(source, path)
-        made, functions = compiled(text, path, dump)
+        output, functions = compiled(text, path, dump)
     except Exception as error:  # errors of macro bodies are of any kind
         if check:
             print(f"✗ {path}: {_first_line(error)}", file=sys.stderr)
@@ -86,13 +85,15 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
             show_error(error, path)
         return 1
     if check:
-        print(f"✓ {path}: valid ({functions} functions, {len(made.encode())} bytes)")
+        print(f"✓ {path}: valid ({functions} functions, {len(output.encode())} bytes)")
     elif target is None:
-        sys.stdout.write(made)
+        sys.stdout.write(output)
     elif os.path.abspath(target) == os.path.abspath(path):
         return failed(f"the output would replace the source: {path}")
     else:
-        return write_whole(target, made)
+        from semac.emit.text import version_line
+
+        return write_whole(target, version_line() + output)
     return 0
 
 
@@ -102,8 +103,8 @@ def compiled(text: str, path: str, dump: str) -> tuple[str, int]:
     from semac.pipeline import compile_source
 
     unit = compile_source(text, os.path.realpath(path), "module")
-    made = module_text(unit, text) if dump == "py" else unit.dump(dump)
-    return made if made.endswith("\n") else made + "\n", len(unit.unit.functions)
+    output = module_text(unit.tree, unit.filename, text) if dump == "py" else unit.dump(dump)
+    return output if output.endswith("\n") else output + "\n", len(unit.unit.functions)
 
 
 def _first_line(error: Exception) -> str:
@@ -115,7 +116,7 @@ def _first_line(error: Exception) -> str:
 
 
 def write_whole(path: str, text: str) -> int:
-    """Writes a file so that nobody ever sees half of it; what is no regular file, such as a device, is written to."""
+    """Replaces a file as a whole, so that readers never see half of it. A device or a pipe is written directly."""
     from sema_runtime.support.replacing import Replacement
 
     try:

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from sema_runtime.support.money import dollars
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 from semac.cli.tables import aligned, one_line
 
 QUESTION = "Answer with the single word: ok"
@@ -20,7 +19,7 @@ ANSWER_SHOWN = 60
 
 
 def main(args: list[str]) -> int:
-    """`sema doctor ARGS`."""
+    """Runs `sema doctor ARGS` and returns the exit status."""
     return standalone(doctor_command, args)
 
 
@@ -33,11 +32,11 @@ def main(args: list[str]) -> int:
     metavar="[PROVIDER]",
     help="Ask a provider one question (a few tokens): the default one, a named one, or all that have keys.",
 )
-@click.option("--timeout", default=30.0, type=click.FloatRange(0.1), metavar="SECONDS", help="For a call. [30]")
+@click.option("--timeout", default=30.0, type=click.FloatRange(0.1), metavar="SECONDS", help="Of a call. [30]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def doctor_command(provider: str | None, timeout: float, as_json: bool) -> int:
     """Show what is configured and what is missing: providers and their keys (never the value), defaults, proxies,
-    recordings, telemetry, extras. Exit status 1 if something is set up wrongly or a call fails.
+    recordings, telemetry, extras. The exit status is 1 if something is set up wrongly or a call fails.
 
     \b
     Examples:
@@ -49,25 +48,25 @@ def doctor_command(provider: str | None, timeout: float, as_json: bool) -> int:
     """
     from semac.cli.doctor_facts import facts
 
-    found = facts()
+    report = facts()
     if provider is not None:
-        names = _asked(provider.strip().lower(), found)
+        names = _asked(provider.strip().lower(), report)
         if not names:
-            return failed(f"unknown provider '{provider}': {', '.join(one['name'] for one in found['providers'])}")
-        found["calls"] = [call(name, timeout) for name in names]
+            return failed(f"unknown provider '{provider}': {', '.join(entry['name'] for entry in report['providers'])}")
+        report["calls"] = [call(name, timeout) for name in names]
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=2))
+        print(json.dumps(report, ensure_ascii=False, indent=2))
     else:
-        print("\n".join(shown(found)))
-    return 1 if found["problems"] or any(one["error"] for one in found.get("calls", ())) else 0
+        print("\n".join(shown(report)))
+    return 1 if report["problems"] or any(entry["error"] for entry in report.get("calls", ())) else 0
 
 
-def _asked(wanted: str, found: dict[str, Any]) -> list[str]:
+def _asked(wanted: str, report: dict[str, Any]) -> list[str]:
     """The names of the providers to call."""
-    default = found["default"]["name"] if found["default"] else "ollama"
-    known = [one["name"] for one in found["providers"]]
+    default = report["default"]["name"] if report["default"] else "ollama"
+    known = [entry["name"] for entry in report["providers"]]
     if wanted == "all":
-        return [one["name"] for one in found["providers"] if one["set"]] or [default]
+        return [entry["name"] for entry in report["providers"] if entry["set"]] or [default]
     return [default] if not wanted else [wanted] if wanted in known else []
 
 
@@ -75,7 +74,8 @@ def _asked(wanted: str, found: dict[str, Any]) -> list[str]:
 
 
 def call(name: str, timeout: float) -> dict[str, Any]:
-    """Asks a provider; what came of it. error and hint are None when it answered. cost_usd None: price unknown."""
+    """Asks a provider and returns the outcome. error and hint are None when it answered. cost_usd None: price
+    unknown."""
     from sema_runtime.llm import providers, transport
     from sema_runtime.llm.attempt import ChatAttempt
     from sema_runtime.llm.budgets import usage
@@ -84,15 +84,15 @@ def call(name: str, timeout: float) -> dict[str, Any]:
     from sema_runtime.llm.observers import observed
     from sema_runtime.values.errors import SemaError
 
-    made: dict[str, Any] = {"provider": name, "model": None, "ms": None, "error": None, "hint": None}
+    outcome: dict[str, Any] = {"provider": name, "model": None, "ms": None, "error": None, "hint": None}
     started = time.perf_counter()
     try:
         provider = providers.registry().providers.get(name)
         if provider is None:
             off = "SEMA_NO_LLM is set, which leaves all providers out"
             hint = off if os.environ.get("SEMA_NO_LLM") else f"set {providers.PRESETS[name].variable}"
-            return {**made, "error": "not configured", "hint": hint}
-        made["model"] = provider.default_model
+            return {**outcome, "error": "not configured", "hint": hint}
+        outcome["model"] = provider.default_model
         request = Request(
             [Message("user", QUESTION)], provider.default_model, MOST_TOKENS, timeout_ms=int(timeout * 1000)
         )
@@ -103,7 +103,7 @@ def call(name: str, timeout: float) -> dict[str, Any]:
         ):
             reply = attempt.succeeded(transport.send(provider, request, provider.default_model))
             usage.measure(record, reply)
-        made.update(
+        outcome.update(
             model=reply.model or provider.default_model,
             answer=one_line(reply.content.strip()[:ANSWER_SHOWN]),
             prompt_tokens=reply.usage.prompt,
@@ -111,42 +111,47 @@ def call(name: str, timeout: float) -> dict[str, Any]:
             cost_usd=record.cost_usd,
         )
     except SemaError as error:
-        made.update(error=one_line(error.message), hint=error.hint)
-    made["ms"] = round((time.perf_counter() - started) * 1000)
-    return made
+        outcome.update(error=one_line(error.message), hint=error.hint)
+    outcome["ms"] = round((time.perf_counter() - started) * 1000)
+    return outcome
 
 
 # Text
 
 
-def shown(found: dict[str, Any]) -> list[str]:
-    """The lines for people."""
-    home = found["home"]
+def shown(report: dict[str, Any]) -> list[str]:
+    """The report as lines for people."""
+    home, openssl = report["home"], report["openssl"] or "no OpenSSL"
     lines = [
-        f"Sema {found['sema']}, Python {found['python']} ({found['executable']}), {found['openssl'] or 'no OpenSSL'}",
+        f"Sema {report['sema']}, Python {report['python']} ({report['executable']}), {openssl}",
         f"Home: {home['path']} ({'writable' if home['writable'] else 'NOT writable'})",
-        _ledger_line(found["ledger"]),
+        _ledger_line(report["ledger"]),
         "",
-        *_default_lines(found),
+        *_default_lines(report),
         "",
         "Providers:",
-        *_table((one["name"], one["variable"], _state(one), _model(one)) for one in found["providers"]),
+        *_table(map(_provider, report["providers"])),
         "",
         "Embeddings:",
-        *_table((one["name"], one["variable"], _state(one), _model(one)) for one in found["embedding_providers"]),
+        *_table(map(_provider, report["embedding_providers"])),
         "",
     ]
-    for title, values in (("Settings", found["settings"]), ("Proxies", found["proxies"])):
+    for title, values in (("Settings", report["settings"]), ("Proxies", report["proxies"])):
         if values:
             lines += [f"{title}:", *_table((name, one_line(value)) for name, value in values.items()), ""]
-    lines += ["Extras:", *_table(map(_extra, found["extras"])), ""]
-    lines += [*_sandbox_lines(found["sandbox"]), ""]
-    for one in found.get("calls", ()):
-        lines += _call_lines(one)
-    lines += [f"Problem: {one_line(problem)}" for problem in found["problems"]]
-    if not found["problems"] and "calls" not in found:
+    lines += ["Extras:", *_table(map(_extra, report["extras"])), ""]
+    lines += [*_sandbox_lines(report["sandbox"]), ""]
+    for entry in report.get("calls", ()):
+        lines += _call_lines(entry)
+    lines += [f"Problem: {one_line(problem)}" for problem in report["problems"]]
+    if not report["problems"] and "calls" not in report:
         lines.append("No problems found; 'sema doctor --call' tries a call.")
     return lines
+
+
+def _provider(entry: dict[str, Any]) -> tuple[str, str, str, str]:
+    """One row of the tables of providers."""
+    return entry["name"], entry["variable"], _state(entry), _model(entry)
 
 
 def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
@@ -168,39 +173,42 @@ def _ledger_line(ledger: dict[str, Any]) -> str:
     return f"Usage ledger: {ledger['path']} (sema usage sums it up, SEMA_USAGE=off switches it off)"
 
 
-def _default_lines(found: dict[str, Any]) -> list[str]:
-    default, embeddings = found["default"], found["default_embeddings"]
+def _default_lines(report: dict[str, Any]) -> list[str]:
+    default, embeddings = report["default"], report["default_embeddings"]
     chat = f"Default: {default['name']}, model {default['model']}" if default else "Default: none"
-    if default and not any(one["set"] for one in found["providers"]):
+    if default and not any(entry["set"] for entry in report["providers"]):
         chat += " (no key is set: calls go to a server on this machine)"
     vectors = f"{embeddings['name']}, model {embeddings['model']}" if embeddings else "none"
     return [chat, f"Default for embeddings: {vectors}"]
 
 
-def _state(one: dict[str, Any]) -> str:
-    return "set" if one["set"] else "not set"
+def _state(entry: dict[str, Any]) -> str:
+    return "set" if entry["set"] else "not set"
 
 
-def _model(one: dict[str, Any]) -> str:
-    if not (one["set"] or one["default"]):
+def _model(entry: dict[str, Any]) -> str:
+    if not (entry["set"] or entry["default"]):
         return ""
-    return f"{one['model']}{' (default)' if one['default'] else ''}"
+    return f"{entry['model']}{' (default)' if entry['default'] else ''}"
 
 
-def _extra(one: dict[str, Any]) -> tuple[str, str, str]:
-    missing = "" if one["installed"] else f": pip install 'semac[{one['name']}]'"
-    return one["name"], "installed" if one["installed"] else "missing", f"{one['brings']}{missing}"
+def _extra(entry: dict[str, Any]) -> tuple[str, str, str]:
+    missing = "" if entry["installed"] else f": pip install 'semac[{entry['name']}]'"
+    return entry["name"], "installed" if entry["installed"] else "missing", f"{entry['brings']}{missing}"
 
 
 def _table(rows: Any) -> list[str]:
     return [f"  {line}" for line in aligned(list(rows))]
 
 
-def _call_lines(one: dict[str, Any]) -> list[str]:
-    asked = f"Call to {one['provider']}{' (' + one['model'] + ')' if one['model'] else ''}"
-    if one["error"]:
-        after = f" after {one['ms']} ms" if one["ms"] is not None else ""
-        return [f"{asked} failed{after}: {one['error']}", *([f"  hint: {one['hint']}"] if one["hint"] else [])]
-    cost = "price unknown" if one["cost_usd"] is None else dollars(one["cost_usd"])
-    tokens = f"{one['prompt_tokens']}+{one['completion_tokens']} tokens"
-    return [f"{asked}: answered in {one['ms']} ms, {tokens}, {cost}: {one['answer']}"]
+def _call_lines(call: dict[str, Any]) -> list[str]:
+    asked = f"Call to {call['provider']}{' (' + call['model'] + ')' if call['model'] else ''}"
+    if call["error"]:
+        after = f" after {call['ms']} ms" if call["ms"] is not None else ""
+        return [
+            f"{asked} failed{after}: {call['error']}",
+            *([f"  hint: {call['hint']}"] if call["hint"] else []),
+        ]
+    cost = "price unknown" if call["cost_usd"] is None else dollars(call["cost_usd"])
+    tokens = f"{call['prompt_tokens']}+{call['completion_tokens']} tokens"
+    return [f"{asked}: answered in {call['ms']} ms, {tokens}, {cost}: {call['answer']}"]

@@ -1,4 +1,4 @@
-"""What `sema doctor` finds out: versions, providers, settings, extras, and what is wrong with them. Never a key."""
+"""The facts that `sema doctor` reports: versions, providers, settings, extras, and problems with them. Never a key."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ OLDEST_PYTHON = (3, 11)
 
 
 def facts() -> dict[str, Any]:
-    """Everything, as it is shown with --json."""
-    found = {
+    """The whole report, as --json shows it."""
+    report = {
         "sema": _version(),
         "python": sys.version.split()[0],
         "executable": sys.executable,
@@ -46,12 +46,12 @@ def facts() -> dict[str, Any]:
         "extras": _extras(),
         "sandbox": sandbox(),
     }
-    found["problems"] = problems(found)
-    return found
+    report["problems"] = problems(report)
+    return report
 
 
 def sandbox() -> dict[str, Any]:
-    """What --sandbox and --allowed-paths before the command deny, and what they leave open all the same."""
+    """What --sandbox and --allowed-paths before the command deny, and what they still leave open."""
     from sema_runtime.capabilities import BEYOND_PATHS, GROUPS, allowed, denied
 
     gaps = ["The flags are no security boundary: they are checked in the process that runs the program."]
@@ -86,7 +86,7 @@ def _version() -> str:
 
 
 def _openssl() -> str | None:
-    """The version of the library, None when Python was built without; `ssl` itself would be slow to load."""
+    """The version of OpenSSL, None when Python was built without it. Importing `ssl` itself would be slow."""
     try:
         from _ssl import OPENSSL_VERSION
     except ImportError:
@@ -104,7 +104,7 @@ def _home() -> dict[str, Any]:
 
 
 def _providers() -> dict[str, Any]:
-    """Those for chat and those for embeddings, and what is the default of each kind."""
+    """The providers for chat and for embeddings, and the default of each kind."""
     from sema_runtime.llm import embedders as embedding
     from sema_runtime.llm import providers
     from sema_runtime.values.errors import LlmError
@@ -153,16 +153,16 @@ def _providers() -> dict[str, Any]:
 
 
 def _proxies() -> dict[str, str]:
-    found = {}
+    proxies = {}
     for name in PROXIES:
         for spelled in (name, name.lower()):
             if value := os.environ.get(spelled):
-                found[spelled] = without_password(value)
-    return found
+                proxies[spelled] = without_password(value)
+    return proxies
 
 
 def without_password(text: str) -> str:
-    """The text; of a URL with a name and a password, only the rest, and no values of parameters that are keys."""
+    """The text, without the name and password of a URL and the values of parameters that are keys."""
     from sema_runtime.support.redaction import shown_url
 
     start, slashes, rest = text.rpartition("://")
@@ -187,7 +187,7 @@ def _extras() -> list[dict[str, Any]]:
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module could be imported; it isn't, only the packages around it are."""
+    """Whether a module can be imported. Only the packages around it are imported."""
     from importlib.util import find_spec
 
     try:
@@ -199,28 +199,28 @@ def _is_there(module: str) -> bool:
 # What is wrong
 
 
-def problems(found: dict[str, Any]) -> list[str]:
-    """What will not work as it is set up, and what to do about it."""
+def problems(report: dict[str, Any]) -> list[str]:
+    """What won't work in this setup, and what to do about it."""
     said = []
     if sys.version_info < OLDEST_PYTHON:
-        said.append(f"Python {found['python']} is too old, 3.11 is needed")
-    if found["openssl"] is None:
+        said.append(f"Python {report['python']} is too old, 3.11 is needed")
+    if report["openssl"] is None:
         said.append("this Python has no OpenSSL, so no https: URL can be reached")
-    if not found["home"]["writable"]:
+    if not report["home"]["writable"]:
         said.append(
-            f"{found['home']['path']} can't be written: no cache, no ledger, no tokens; SEMA_HOME names another"
+            f"{report['home']['path']} can't be written: no cache, no ledger, no tokens; SEMA_HOME names another"
         )
-    if found["refused"]:
-        said.append(found["refused"])
-    said += _odd_keys(found)
-    said += _odd_settings(found)
+    if report["refused"]:
+        said.append(report["refused"])
+    said += _odd_keys(report)
+    said += _odd_settings(report)
     return said
 
 
-def _odd_keys(found: dict[str, Any]) -> list[str]:
-    """Variables of keys whose values can't be right."""
+def _odd_keys(report: dict[str, Any]) -> list[str]:
+    """Problems with variables of keys whose values can't be right."""
     said = []
-    variables = {one["variable"] for one in (*found["providers"], *found["embedding_providers"]) if one["set"]}
+    variables = {entry["variable"] for entry in (*report["providers"], *report["embedding_providers"]) if entry["set"]}
     for name in sorted(variables):
         value = os.environ[name]
         if value != value.strip() or "\n" in value:
@@ -237,7 +237,7 @@ def _odd_keys(found: dict[str, Any]) -> list[str]:
     return said
 
 
-def _odd_settings(found: dict[str, Any]) -> list[str]:
+def _odd_settings(report: dict[str, Any]) -> list[str]:
     get = os.environ.get
     said = []
     tape, mode = get("SEMA_LLM_CASSETTE", ""), get("SEMA_LLM_CASSETTE_MODE", "").strip().lower()
@@ -245,7 +245,7 @@ def _odd_settings(found: dict[str, Any]) -> list[str]:
         said.append(f"SEMA_LLM_CASSETTE names {tape}, which isn't there, and nothing is recorded in mode replay")
     if mode and mode not in ("auto", "replay", "record"):
         said.append(f"SEMA_LLM_CASSETTE_MODE is {mode}, which counts as auto; the others are replay and record")
-    extras = {one["name"] for one in found["extras"] if one["installed"]}
+    extras = {entry["name"] for entry in report["extras"] if entry["installed"]}
     needed = "otel-grpc" if get("OTEL_EXPORTER_OTLP_PROTOCOL", "").strip() == "grpc" else "otel"
     if get("OTEL_EXPORTER_OTLP_ENDPOINT") and needed not in extras:
         said.append(f"OTEL_EXPORTER_OTLP_ENDPOINT needs an extra: pip install 'semac[{needed}]'")

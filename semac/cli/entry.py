@@ -1,4 +1,4 @@
-"""The commands `sema` and `semac`. Running a file from a warm cache goes without the command-line library."""
+"""The commands `sema` and `semac`. Running a file from a warm cache doesn't load the command-line library."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """`sema`."""
+    """Runs `sema` and returns the exit status."""
     try:
         return _main()
     except BrokenPipeError:
-        from semac.cli.running import pipe_closed
+        from semac.cli.exits import pipe_closed
 
         return pipe_closed()
 
@@ -32,14 +32,14 @@ def _main() -> int:
 
         return run_file(args[0])
     if args == ["eval", "--jsonl"]:
-        from semac.cli.eval.command import jsonl
+        from semac.cli.eval.answers import jsonl
         from semac.cli.eval.limits import Limits
 
         return jsonl(Limits())
     if args[:2] == ["workflow", "check"]:
         from sema_runtime.support.visible import escape_terminal
-        from semac.cli.running import guarded
-        from semac.diagnostics.workflow_check import main as check
+        from semac.cli.exits import guarded
+        from semac.cli.workflow.check import main as check
 
         escape_terminal("--json" in args)
 
@@ -56,7 +56,7 @@ def _main() -> int:
 
 
 def open_closed_streams() -> None:
-    """Replaces standard streams that were closed before we began: nothing is read there, what is written is lost."""
+    """Replaces standard streams that were closed before the start. Reading them finds the end; writes are discarded."""
     import os
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -64,11 +64,11 @@ def open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for as long as the program runs
 
 
-def unraisable(found: sys.UnraisableHookArgs) -> None:
-    """Sends a Ctrl-C again that came where nothing can be raised: in `__del__`, or in the callback of a weak reference,
-    of which imports make many. Python would show it and go on. Anything else is shown."""
-    if found.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(found)
+def unraisable(problem: sys.UnraisableHookArgs) -> None:
+    """Sends a Ctrl-C again that arrived where nothing can be raised: in `__del__`, or in the callback of a weak
+    reference, of which imports make many. Python would show it and continue. Other errors are shown."""
+    if problem.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(problem)
         return
     import os
     from _thread import start_new_thread
@@ -87,7 +87,7 @@ def thread_failed(args: Any) -> None:
 
 
 def main_compile() -> int:
-    """`semac`: the same as `sema compile`."""
+    """Runs `semac`, which is `sema compile`, and returns the exit status."""
     sys.argv[1:1] = ["compile"]
     return main()
 

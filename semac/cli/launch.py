@@ -16,7 +16,8 @@ USAGE = "usage: python -m semac [--pdb] (FILE | -m MODULE) [ARG...]"
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status; errors of the program are raised on, for debuggers and for the excepthook to show."""
+    """Runs the command and returns the exit status. Errors of the program are raised, for debuggers and the
+    excepthook."""
     debug = arguments[:1] == ["--pdb"]
     rest = arguments[1:] if debug else arguments
     if not rest or (rest[0] == "-m" and (debug or len(rest) < 2)) or (rest[0].startswith("-") and rest[0] != "-m"):
@@ -60,7 +61,7 @@ def debug_file(path: str, arguments: list[str]) -> None:
 
 
 def _main_module(path: str, arguments: list[str]) -> tuple[CodeType, ModuleType]:
-    from semac.limits import deepen
+    from semac.process import deepen
 
     if not os.path.isfile(path):
         raise SystemExit(f"Error: file not found: '{path}'")
@@ -76,6 +77,6 @@ def _main_module(path: str, arguments: list[str]) -> tuple[CodeType, ModuleType]
 
 
 def _finish() -> None:
-    from semac.session import drain_tasks
+    from semac.process import drain_tasks
 
     drain_tasks()

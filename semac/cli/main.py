@@ -11,31 +11,22 @@ from typing import Any
 
 import click
 
-# name: (module, function, one line of help); the function takes the arguments and gives the exit status
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "ast": ("semac.cli.commands", "ast_main", "Show what the reader makes of a program, as text or JSON."),
-    "cassette": ("semac.cli.cassette", "main", "List, show, verify and prune recordings of LLM calls."),
-    "check": ("semac.diagnostics.check", "main", "Report errors of programs without running them."),
-    "compile": ("semac.cli.compile", "main", "Compile programs to Python modules."),
-    "doc": ("semac.docs.lookup", "main", "Show or search the documentation of builtins and special forms."),
-    "doctor": ("semac.cli.doctor", "main", "Show which providers, keys and extras are set up; try a call."),
-    "eval": ("semac.cli.commands", "eval_main", "Evaluate one program and print its value, or a JSON report."),
-    "mcp": ("semac.cli.mcp", "main", "Log in to MCP servers, log out, list them."),
-    "usage": ("semac.cli.usage", "main", "Sum up what calls to models used and cost."),
-    "workflow": ("semac.cli.workflow.command", "main", "Run workflows; watch, list and compare runs."),
+from semac.cli.common import SETTINGS, WITH_VALUE, sandbox_options, set_up, standalone
+
+# name: (module, one line of help); the module's `main` takes the arguments and returns the exit status
+COMMANDS: dict[str, tuple[str, str]] = {
+    "ast": ("semac.cli.ast", "Show the forms of a program, as text or JSON."),
+    "cassette": ("semac.cli.cassette", "List, show, verify and prune recordings of LLM calls."),
+    "check": ("semac.cli.check", "Report errors of programs without running them."),
+    "compile": ("semac.cli.compile", "Compile programs to Python modules."),
+    "doc": ("semac.docs.lookup", "Show or search the documentation of builtins and special forms."),
+    "doctor": ("semac.cli.doctor", "Show which providers, keys and extras are set up; try a call."),
+    "eval": ("semac.cli.eval.command", "Evaluate one program and print its value, or a JSON report."),
+    "mcp": ("semac.cli.mcp", "Log in to MCP servers, log out, list them."),
+    "usage": ("semac.cli.usage", "Sum up what calls to models used and cost."),
+    "workflow": ("semac.cli.workflow.command", "Run workflows; watch, list and compare runs."),
 }
 NOT_YET = ("build", "completions", "dap", "disasm", "fmt", "lsp", "notebook", "pkg", "update", "web")  # the reference's
-WITH_VALUE = {
-    *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),
-    *("--embedding-model", "--embedding-provider", "--sandbox", "--allowed-paths", "--allow"),
-}
-SANDBOX_HELP = (
-    "strict (no shell, processes, network, LLM calls, serial ports, Python, and no writing of files or the environment;"
-    " reading both is allowed), all, none, or a comma list of denied capabilities. No security boundary."
-)
-PATHS_HELP = "Directories that file operations may touch; also denies shell, process and Python."
-ALLOW_HELP = "What --allowed-paths alone would deny: shell, process or both, comma-separated."
-LLM_OPTIONS = ("chat_model", "chat_provider", "embedding_model", "embedding_provider")
 EPILOG = """\b
 Commands:
 {commands}
@@ -54,7 +45,7 @@ Examples:
 
 
 def main(args: Sequence[str]) -> int:
-    """Runs `sema ARGS`; the exit status."""
+    """Runs `sema ARGS` and returns the exit status."""
     before, script = split_script(list(args))
     if len(before) < len(args):
         from sema_runtime.support import command_line
@@ -78,7 +69,7 @@ def main(args: Sequence[str]) -> int:
 
 
 def split_script(args: list[str]) -> tuple[list[str], list[str]]:
-    """(our arguments, those behind `--`)."""
+    """(the arguments before `--`, those after it)."""
     if "--" not in args:
         return args, []
     at = args.index("--")
@@ -86,7 +77,7 @@ def split_script(args: list[str]) -> tuple[list[str], list[str]]:
 
 
 def word_at(args: list[str]) -> int | None:
-    """Where the first argument stands that is no option: a file, or the name of a command."""
+    """The index of the first argument that isn't an option: a file, or the name of a command."""
     index = 0
     while index < len(args):
         arg = args[index]
@@ -97,7 +88,7 @@ def word_at(args: list[str]) -> int | None:
 
 
 def _no_command(word: str) -> str | None:
-    """What is wrong with a word that was meant as a command; None for a file, and for what is neither."""
+    """The problem with a word that was meant as a command; None for a file, and for anything else."""
     from difflib import get_close_matches
 
     if os.path.lexists(word):
@@ -109,10 +100,10 @@ def _no_command(word: str) -> str | None:
 
 
 def run_command(name: str, args: list[str]) -> int:
-    """Runs one subcommand, imported now."""
-    module, function, _ = COMMANDS[name]
-    action: Callable[[list[str]], int] = getattr(import_module(module), function)
-    from semac.cli.running import guarded
+    """Imports and runs one subcommand."""
+    module, _ = COMMANDS[name]
+    action: Callable[[list[str]], int] = import_module(module).main
+    from semac.cli.exits import guarded
 
     status = 0
 
@@ -128,42 +119,12 @@ def run_command(name: str, args: list[str]) -> int:
 
 
 def shows_only(name: str, args: list[str]) -> bool:
-    """Whether a command runs no program, so that all that it writes is ours or what we quote."""
+    """Whether a command runs no program, so that all its output can be escaped."""
     return name != "eval" and (name != "workflow" or args[:1] not in (["run"], ["view"]))
 
 
-def standalone(command: click.Command, args: list[str], script: Sequence[str] = ()) -> int:
-    """Runs a click command whose name is all of what is typed, `sema workflow run`; wrong usage gives 2."""
-    name = command.name or ""
-    try:
-        with command.make_context(name, args, obj=script) as context:  # `main` would end the process at a closed pipe
-            result = command.invoke(context)
-    except click.exceptions.Exit as exit_:
-        return exit_.exit_code
-    except click.ClickException as error:
-        _misplaced(error, name).show()
-        return error.exit_code
-    except click.Abort:
-        return 1
-    except (EOFError, KeyboardInterrupt):
-        click.echo(file=sys.stderr)
-        return 1
-    return result if isinstance(result, int) else 0
-
-
-def _misplaced(error: click.ClickException, name: str) -> click.ClickException:
-    """What is told of an error: of an option of `sema` behind a command, where it belongs."""
-    if name == "sema" or not isinstance(error, click.NoSuchOption):
-        return error
-    option = error.option_name
-    if option not in WITH_VALUE and option != "--no-llm":
-        return error
-    moved = name.replace("sema", f"sema {option} ..." if option in WITH_VALUE else f"sema {option}", 1)
-    return click.UsageError(f"{option} stands before the command: {moved}", error.ctx)
-
-
 def _listing() -> str:
-    return "\n".join(f"  {name:<10} {COMMANDS[name][2]}" for name in sorted(COMMANDS))
+    return "\n".join(f"  {name:<10} {COMMANDS[name][1]}" for name in sorted(COMMANDS))
 
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -176,7 +137,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command(
     "sema",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=SETTINGS,
     epilog=EPILOG.format(commands=_listing()),
     options_metavar="[OPTIONS]",
 )
@@ -191,15 +152,13 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--chat-provider", metavar="NAME", help="Its provider (SEMA_CHAT_PROVIDER).")
 @click.option("--embedding-model", metavar="MODEL", help="Model for embeddings (SEMA_EMBEDDING_MODEL).")
 @click.option("--embedding-provider", metavar="NAME", help="Its provider (SEMA_EMBEDDING_PROVIDER).")
-@click.option("--sandbox", metavar="MODE", help=SANDBOX_HELP)
-@click.option("--allowed-paths", metavar="A,B", help=PATHS_HELP)
-@click.option("--allow", metavar="CAPS", help=ALLOW_HELP)
+@sandbox_options
 @click.option("-V", "--version", is_flag=True, callback=_version, expose_value=False, is_eager=True, help="Show it.")
 @click.option("--setup-only", is_flag=True, hidden=True)
 @click.pass_context
 def top(context: click.Context, /, file: str | None, expression: str | None, shown: str | None, **options: Any) -> int:
     """Run a Sema program, evaluate an expression, or start the REPL."""
-    if sum(given is not None for given in (file, expression, shown)) > 1:
+    if sum(text is not None for text in (file, expression, shown)) > 1:
         raise click.UsageError("FILE, --eval and --print exclude each other")
     problem = set_up(options)
     if problem is not None:
@@ -214,34 +173,14 @@ def top(context: click.Context, /, file: str | None, expression: str | None, sho
     return in_session(file, expression, shown, options, context.obj)
 
 
-def set_up(options: dict[str, Any]) -> str | None:
-    """Applies the sandbox and the settings for LLM calls to this process; the problem, if there is one."""
-    if any(options[option] is not None for option in ("sandbox", "allowed_paths", "allow")):
-        from sema_runtime import capabilities
-
-        try:
-            denied = capabilities.parse_mode(options["sandbox"] or "none")
-            allowed = capabilities.parse_allowed(options["allow"] or "")
-        except ValueError as error:
-            return str(error)
-        paths = options["allowed_paths"]
-        directories = None if paths is None else [path for path in paths.split(",") if path]
-        capabilities.restrict(denied, directories, allowed)
-    for option in LLM_OPTIONS:
-        if options[option] is not None:
-            os.environ[f"SEMA_{option.upper()}"] = options[option]
-    if options["no_llm"]:
-        os.environ["SEMA_NO_LLM"] = "1"
-    return None
-
-
 def in_session(
     file: str | None, expression: str | None, shown: str | None, options: dict[str, Any], script: list[str]
 ) -> int:
-    """Loads files, evaluates the expression or file, and goes on with the REPL where that is wanted."""
+    """Loads files, evaluates the expression or file, and then starts the REPL if requested."""
     from sema_runtime.support.visible import at_terminal
     from sema_runtime.values.printer import pretty, to_text
-    from semac.cli.running import guarded, look_beside, read_source
+    from semac.cli.exits import guarded
+    from semac.cli.running import look_beside, read_source
     from semac.session import Session
 
     sys.argv = [file or "sema", *script]
@@ -281,7 +220,7 @@ def in_session(
 
 def run_text(session: Any, source: bytes, path: str) -> Any:
     """Runs the text of a file in a session."""
-    from semac.imports.finder import decode
+    from semac.sources import decode
 
     session.globals["__file__"] = path
     return session.run(decode(source, path), os.path.realpath(path))

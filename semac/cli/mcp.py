@@ -1,4 +1,4 @@
-"""`sema mcp`: logging in to servers of the Model Context Protocol that programs connect to."""
+"""`sema mcp`: logins to the MCP servers that programs connect to."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NO_SERVER = "serving the tools of a program (sema mcp {}) is not available yet; 
 
 
 def main(args: list[str]) -> int:
-    """Runs `sema mcp ARGS`; the exit status."""
-    from semac.cli.main import standalone
+    """Runs `sema mcp ARGS` and returns the exit status."""
+    from semac.cli.common import standalone
 
     if args and not args[0].startswith("-") and args[0] not in commands.commands:
         print(f"Error: {NO_SERVER.format(args[0])}", file=sys.stderr)
@@ -40,9 +40,9 @@ def commands(context: click.Context) -> None:
 
 
 def of_whom(command: Any) -> Any:
-    """The options that choose another store than the default one."""
-    whose = click.option("--workflow", metavar="NAME", help="The logins of that workflow, in .sema/auth here.")
-    run = click.option("--run", metavar="RUN", help="The logins of that run: its id, or its directory.")
+    """Adds the options that choose a store other than the default one."""
+    whose = click.option("--workflow", metavar="NAME", help="The logins of a workflow, in .sema/auth here.")
+    run = click.option("--run", metavar="RUN", help="The logins of a run: its id, or its directory.")
     return whose(run(command))
 
 
@@ -69,9 +69,9 @@ def _store(workflow: str | None, run: str | None) -> Any:
 @commands.command()
 @click.argument("url")
 @click.option("--device", is_flag=True, help="Log in on any device with a code, instead of a browser here.")
-@click.option("--client-id", metavar="ID", help="A registered OAuth client, where the server registers none itself.")
+@click.option("--client-id", metavar="ID", help="A registered OAuth client, for servers that register none.")
 @click.option("--token", metavar="TOKEN", help="Store this access token; - reads it from the standard input.")
-@click.option("--expires-in", type=click.IntRange(0), metavar="SECONDS", help="How long that token is good for.")
+@click.option("--expires-in", type=click.IntRange(0), metavar="SECONDS", help="The lifetime of that token.")
 @of_whom
 def login(
     url: str,
@@ -106,7 +106,7 @@ def login(
 
 
 def _keep(store: Any, url: str, token: str, expires_in: int | None) -> None:
-    """Keeps a token that somebody else has given out."""
+    """Stores a token that was issued elsewhere."""
     from sema_runtime.mcp.protocol import Failure
     from sema_runtime.mcp.tokens import Credentials
 
@@ -135,8 +135,8 @@ def logout(url: str, workflow: str | None, run: str | None) -> int:
         from sema_runtime.mcp.tokens import default_store
 
         store = _store(workflow, run)
-        found = store.delete(url)
-        print(f"Logged out of {url}." if found else f"There was no token of {url}.", file=sys.stderr)
+        existed = store.delete(url)
+        print(f"Logged out of {url}." if existed else f"There was no token of {url}.", file=sys.stderr)
         if workflow is not None or run is not None:
             if default_store().load(url) is not None:
                 print(f"Runs will use the login of: sema mcp login {url}", file=sys.stderr)
@@ -151,7 +151,7 @@ def logout(url: str, workflow: str | None, run: str | None) -> int:
 @commands.command("list")
 @of_whom
 def list_(workflow: str | None, run: str | None) -> int:
-    """Show the MCP servers whose tokens are kept: for all programs, and for the workflows of this directory."""
+    """List the MCP servers with stored tokens: for all programs, and for the workflows of this directory."""
 
     def work() -> None:
         store = _store(workflow, run)
@@ -172,11 +172,11 @@ def _of_workflows() -> list[Any]:
 
 def _lines(store: Any, whose: str) -> list[str]:
     known = (store.load(url) for url in store.urls())
-    return [f"{one.url}  {_state(one)}{whose}" for one in known if one is not None]
+    return [f"{login.url}  {_state(login)}{whose}" for login in known if login is not None]
 
 
 def _state(known: Any) -> str:
-    """How long a token is good for, in words."""
+    """How long a token is valid, in words."""
     more = (", renewed by itself" if known.refresh_token else "") + (", copied" if known.copied else "")
     if known.expires_at is None:
         return f"does not expire{more}"
@@ -187,7 +187,7 @@ def _state(known: Any) -> str:
 
 
 def _reported(work: Any) -> int:
-    """Does something that may fail; the exit status."""
+    """Runs an action that may raise Failure, and returns the exit status."""
     from sema_runtime.mcp.protocol import Failure
     from sema_runtime.values.errors import SemaError
 

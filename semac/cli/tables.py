@@ -28,14 +28,14 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), width: i
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """The number of columns that a text takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(0 if category(char) in ("Mn", "Me") else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or as much of it as fits and `...`."""
+    """The text, or the part that fits with `...` after it."""
     if columns(text) <= width:
         return text
     while text and columns(text) > width - len(ELLIPSIS):
@@ -44,7 +44,7 @@ def cut(text: str, width: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text without line ends, and with control characters made visible: it can't do anything to a terminal."""
+    """The text without line ends and with visible control characters, so that it can't affect a terminal."""
     if text.isprintable():
         return text
     return visible("".join(" " if char in ENDS or category(char) == "Zs" else char for char in text), "")

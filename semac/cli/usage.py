@@ -1,4 +1,4 @@
-"""`sema usage`: what calls to models have cost, by model, provider, script, day, from the local ledger."""
+"""`sema usage`: the cost of calls to models by model, provider, script and day, from the local ledger."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from typing import Any
 import click
 
 from sema_runtime.support.money import dollars
-from semac.cli.commands import SETTINGS, failed
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, failed, standalone
 from semac.cli.tables import aligned, one_line
 from semac.cli.usage_sums import GROUPS, LAST_MOMENT, Sums, Usage, end_of, start_of, summed
 
 
 def main(args: list[str]) -> int:
-    """`sema usage ARGS`."""
+    """Runs `sema usage ARGS` and returns the exit status."""
     return standalone(usage_command, args)
 
 
@@ -31,9 +30,9 @@ def main(args: list[str]) -> int:
 def usage_command(by: tuple[str, ...], since: str, until: str | None, as_json: bool, as_csv: bool) -> int:
     """Sum up what calls to models used and cost.
 
-    Costs are those of calls whose price is known; the others are counted as unpriced. Replays of cassettes and answers
-    of the response cache cost nothing and are counted apart. Calls are noted in SEMA_HOME/usage as they end, with
-    counts only, no texts; SEMA_USAGE=off switches that off.
+    Costs include only calls whose price is known; other calls count as unpriced. Replays of cassettes and answers of
+    the response cache cost nothing and are counted separately. Calls are recorded in SEMA_HOME/usage as they end, as
+    counts without texts; SEMA_USAGE=off turns that off.
 
     \b
     Examples:
@@ -46,7 +45,7 @@ def usage_command(by: tuple[str, ...], since: str, until: str | None, as_json: b
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")
-    groups = [name.strip() for one in by for name in one.split(",")] or ["model"]
+    groups = [name.strip() for option in by for name in option.split(",")] or ["model"]
     for name in groups:
         if name not in GROUPS:
             raise click.UsageError(f"--by {name}: expected {', '.join(GROUPS)}")
@@ -57,56 +56,56 @@ def usage_command(by: tuple[str, ...], since: str, until: str | None, as_json: b
         raise click.UsageError(str(error)) from None
     folder = in_home("usage")
     try:
-        found = summed(folder, list(dict.fromkeys(groups)), start, end)
+        usage = summed(folder, list(dict.fromkeys(groups)), start, end)
     except OSError as error:
         return failed(f"{error.filename or folder}: {error.strerror or error}")
     if as_json:
-        print(json.dumps(report(found, start, end), ensure_ascii=False, indent=2))
+        print(json.dumps(report(usage, start, end), ensure_ascii=False, indent=2))
     elif as_csv:
-        _print_csv(found)
+        _print_csv(usage)
     else:
-        print("\n".join(_shown(found, folder, start, end)))
+        print("\n".join(_shown(usage, folder, start, end)))
     return 0
 
 
-def report(found: Usage, start: float, end: float) -> dict[str, Any]:
-    """What --json shows; since and until in seconds since 1970, null for open ends."""
-    rows = [{**dict(zip(found.by, key, strict=True)), **sums.as_json()} for key, sums in found.sorted_rows()]
+def report(usage: Usage, start: float, end: float) -> dict[str, Any]:
+    """The JSON of --json; since and until in seconds since 1970, null for open ends."""
+    rows = [{**dict(zip(usage.by, key, strict=True)), **sums.as_json()} for key, sums in usage.sorted_rows()]
     return {
         "since": start or None,
         "until": end if end < LAST_MOMENT else None,
-        "by": list(found.by),
+        "by": list(usage.by),
         "rows": rows,
-        "total": found.total().as_json(),
-        "damaged_lines": sum(found.damaged.values()),
+        "total": usage.total().as_json(),
+        "damaged_lines": sum(usage.damaged.values()),
     }
 
 
-def _print_csv(found: Usage) -> None:
+def _print_csv(usage: Usage) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*found.by, *Sums().as_json()])
-    for key, sums in found.sorted_rows():
+    writer.writerow([*usage.by, *Sums().as_json()])
+    for key, sums in usage.sorted_rows():
         writer.writerow([*key, *("" if value is None else value for value in sums.as_json().values())])
 
 
 # Text
 
 
-def _shown(found: Usage, folder: str, start: float, end: float) -> list[str]:
+def _shown(usage: Usage, folder: str, start: float, end: float) -> list[str]:
     lines = [_period(start, end), ""]
-    if not found.rows:
+    if not usage.rows:
         lines.append(f"No calls in {folder}.")
     else:
-        total = found.total()
-        header = (*found.by, "calls", "failed", "sent", "received", "cost", "unpriced")
-        rows = [(*map(_name, found.by, key), *_cells(sums)) for key, sums in found.sorted_rows() if sums.calls]
-        blank = ("total", *[""] * (len(found.by) - 1))
-        right = range(len(found.by), len(header))
+        total = usage.total()
+        header = (*usage.by, "calls", "failed", "sent", "received", "cost", "unpriced")
+        rows = [(*map(_name, usage.by, key), *_cells(sums)) for key, sums in usage.sorted_rows() if sums.calls]
+        blank = ("total", *[""] * (len(usage.by) - 1))
+        right = range(len(usage.by), len(header))
         lines += [*aligned([header, *rows, (*blank, *_cells(total))], right=right), ""]
         lines += _remarks(total)
-    lines += [f"{count} damaged {_lines(count)} skipped in {path}." for path, count in found.damaged.items()]
+    lines += [f"{count} damaged {_lines(count)} skipped in {path}." for path, count in usage.damaged.items()]
     if os.environ.get("SEMA_USAGE"):
         lines.append(f"SEMA_USAGE is {os.environ['SEMA_USAGE']}.")
     lines.append(f"The ledger is {folder}; SEMA_USAGE=off switches it off.")
@@ -123,7 +122,7 @@ def _time(at: float) -> str:
 
 
 def _name(group: str, value: str) -> str:
-    """A value of a group as people know it: paths from the current or the home folder on."""
+    """A value of a group as it is shown: paths relative to the current or the home folder."""
     if group == "script":
         for folder, shown in ((_current_folder(), ""), (os.path.expanduser("~"), "~/")):
             if folder and value.startswith(folder + "/"):

@@ -37,9 +37,9 @@ HOURS = {"h": 1, "d": 24, "w": 168}
 
 @dataclass(slots=True)
 class Sums:
-    """One row. calls and the tokens: of calls that went to a provider; cached and replayed ones are counted apart, with
-    nothing else of theirs. cost_usd: of the calls whose price is known, of which there are `priced`; unpriced: how many
-    used tokens at an unknown price. estimated: of how many the tokens are a guess, because their stream broke."""
+    """One row. calls and the tokens: of calls that went to a provider; cached and replayed calls are only counted.
+    cost_usd: of the calls whose price is known (`priced`); unpriced: the number of calls with tokens at an unknown
+    price. estimated: the number of calls whose tokens are an estimate, because their stream broke."""
 
     calls: int = 0
     failed: int = 0
@@ -99,13 +99,13 @@ class Usage:
         self.damaged: dict[str, int] = {}
 
     def total(self) -> Sums:
-        made = Sums()
+        total = Sums()
         for row in self.rows.values():
-            made.merge(row)
-        return made
+            total.merge(row)
+        return total
 
     def sorted_rows(self) -> list[tuple[tuple[str, ...], Sums]]:
-        """By day where that is a group, else the dearest first."""
+        """The rows by day where that is a group, else the most expensive first."""
         if "day" in self.by:
             at = self.by.index("day")
             return sorted(self.rows.items(), key=lambda row: (row[0][at], -row[1].cost_usd, row[0]))
@@ -114,22 +114,22 @@ class Usage:
 
 def summed(folder: str, by: Sequence[str], since: float, until: float) -> Usage:
     """The sums over all calls that began in [since, until), in seconds since 1970. Raises OSError."""
-    found = Usage(by)
+    usage = Usage(by)
     days = Days()
     for path in _files(folder, since, until):
-        for line in _lines(path, found):
+        for line in _lines(path, usage):
             at = line["at"]
             if since <= at < until:
-                key = tuple(days.of(at) if name == "day" else line[name] for name in found.by)
-                row = found.rows.get(key)
+                key = tuple(days.of(at) if name == "day" else line[name] for name in usage.by)
+                row = usage.rows.get(key)
                 if row is None:
-                    row = found.rows[key] = Sums()
+                    row = usage.rows[key] = Sums()
                 row.add(line)
-    return found
+    return usage
 
 
 class Days:
-    """The local date of a time; told once for every quarter of an hour."""
+    """The local date of a time, computed once for every quarter of an hour."""
 
     def __init__(self) -> None:
         self.known: dict[int, str] = {}
@@ -152,8 +152,8 @@ def _files(folder: str, since: float, until: float) -> list[str]:
     return [os.path.join(folder, name) for name in names]
 
 
-def _lines(path: str, found: Usage) -> Iterator[dict[str, Any]]:
-    """The lines of a file that are sound; the others are counted."""
+def _lines(path: str, usage: Usage) -> Iterator[dict[str, Any]]:
+    """The valid lines of a file; the others are counted."""
     bad = 0
     for lines in _blocks(path):
         for value in _decoded(lines):
@@ -162,11 +162,12 @@ def _lines(path: str, found: Usage) -> Iterator[dict[str, Any]]:
             else:
                 bad += 1
     if bad:
-        found.damaged[path] = bad
+        usage.damaged[path] = bad
 
 
 def _blocks(path: str) -> Iterator[list[bytes]]:
-    """The lines of a file, many at once; not a last one without an end, which may be being written. Raises OSError."""
+    """The lines of a file in blocks, without an unfinished last line, which a program may be writing. Raises
+    OSError."""
     from sema_runtime.support.file_access import opened
 
     rest = b""
@@ -183,7 +184,8 @@ def _blocks(path: str) -> Iterator[list[bytes]]:
 
 
 def _decoded(lines: list[bytes]) -> list[Any]:
-    """The values of lines, None for what is no JSON. All at once, which is quicker, where all are JSON."""
+    """The values of lines, None for lines that aren't JSON. When all are JSON they are parsed at once, which is
+    faster."""
     try:
         values: list[Any] = loads(b"[%b]" % b",".join(lines))
         if len(values) == len(lines):
@@ -201,7 +203,7 @@ def _value(line: bytes) -> Any:
 
 
 def is_sound(line: Any) -> bool:
-    """Whether a line has all that is counted, in the right types."""
+    """Whether a line has all counted fields in the right types."""
     try:
         return (
             tuple(map(type, _needed(line))) in SHAPES
@@ -217,7 +219,7 @@ def is_sound(line: Any) -> bool:
 
 
 def start_of(text: str, now: float) -> float:
-    """Where a time given by the user begins: `7d`, `12h`, `2w` ago, `today`, `2026-11`, `2026-11-01`, `all`. Raises
+    """The start of a time given by the user: `7d`, `12h`, `2w` ago, `today`, `2026-11`, `2026-11-01`, `all`. Raises
     ValueError."""
     if text == "all":
         return 0.0
@@ -227,7 +229,7 @@ def start_of(text: str, now: float) -> float:
 
 
 def end_of(text: str, now: float) -> float:
-    """As `start_of`, where it ends: a date includes the whole of its day or month."""
+    """The end of a time given as for `start_of`: a date includes its whole day or month."""
     if SPAN.fullmatch(text):
         return start_of(text, now)
     return _date(text, now)[1].timestamp()

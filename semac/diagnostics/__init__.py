@@ -1,1 +1,1 @@
-"""What is wrong with a program: checks, warnings, rendered errors, tracebacks."""
+"""Errors as people see them: rendered errors and warnings, tracebacks, the debugger."""

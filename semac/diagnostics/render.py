@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 from sema_runtime.conditions.describe import Described, describe
 from sema_runtime.conditions.tracebacks import Frame
 from sema_runtime.support.visible import visible
-from semac.cli.running import flush_output
+from semac.process import flush_output
 
 MOST_FRAMES = 30  # of a longer trace the outermost and innermost halves are shown
 RED, BLUE, GRAY, YELLOW = "38;2;224;92;92", "38;2;110;160;220", "38;2;140;140;140", "38;2;220;180;90"
@@ -53,6 +53,12 @@ def show_error(
     stream.flush()
 
 
+def show_warnings(warnings: Iterable[Any], file: str, text: str | None) -> None:
+    """Writes the warnings for a compiled file to stderr: what the language accepts although it is a mistake."""
+    for warning in warnings:
+        show_warning(warning, file, {} if text is None else {file: text})
+
+
 def show_warning(warning: Any, file: str, sources: Mapping[str, str]) -> None:
     """Writes a `Suspicion` of the compiler to stderr: message, source line, hint."""
     paint = Painter(wants_colour(sys.stderr))
@@ -92,7 +98,7 @@ def _place(shown: Described, file: str | None) -> tuple[str, int, int] | None:
     """
     if shown.place is not None and file is not None:
         return file, *shown.place
-    return next(((one.file, one.line, one.col) for one in shown.frames if one.line), None)
+    return next(((frame.file, frame.line, frame.col) for frame in shown.frames if frame.line), None)
 
 
 def _snippet(file: str, line: int, col: int, sources: Mapping[str, str], paint: Painter) -> list[str]:
@@ -126,9 +132,9 @@ def _source_line(file: str, line: int, sources: Mapping[str, str]) -> str | None
 
 def _trace(frames: list[Frame], paint: Painter) -> list[str]:
     lines = [
-        f"  {paint('at', GRAY)} {visible(one.name)}"
-        + (f" ({visible(shown_path(one.file))}:{one.line}:{one.col or 1})" if one.line else "")
-        for one in frames
+        f"  {paint('at', GRAY)} {visible(frame.name)}"
+        + (f" ({visible(shown_path(frame.file))}:{frame.line}:{frame.col or 1})" if frame.line else "")
+        for frame in frames
     ]
     if len(lines) > MOST_FRAMES:
         half = MOST_FRAMES // 2

@@ -1,4 +1,4 @@
-"""What is documented: builtins (from the docstrings in the runtime's source), special forms, values, macros.
+"""The documented names: builtins (from the docstrings in the runtime's source), special forms, values, macros.
 
 Nothing of the runtime is imported for this; its files are read with `ast`.
 """
@@ -24,6 +24,13 @@ FOLDER = os.path.dirname(__file__)
 PRELUDE = os.path.join(os.path.dirname(FOLDER), "expand", "prelude.sema")
 SHIPPED = ("sema/patterns",)  # what `import` finds without an installation
 REFERENCE_NAMES = os.path.join(FOLDER, "reference_names.txt")
+TOPICS = {  # modules whose file name alone doesn't say what they are about
+    **{f"lib.llm.{name}": f"llm-{name}" for name in ("providers", "scopes", "usage")},
+    **{f"lib.terminal.{name}": f"term-{name}" for name in ("keys", "raw", "screen", "spinner", "style")},
+    "lib.text.case": "string-case",
+    "lib.text.padding": "string-pad",
+    "lib.text.search": "string-search",
+}
 
 
 class Entry:
@@ -57,19 +64,19 @@ class Entry:
 
     def remarks(self) -> list[str]:
         """Sentences about other names, capability, and being an extension."""
-        found = []
+        remarks = []
         if self.aliases:
-            found.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases) + ".")
+            remarks.append("Also: " + ", ".join(f"`{alias}`" for alias in self.aliases) + ".")
         if self.imported_from:
             return [f'To be imported: `(import "{self.imported_from}")`.']
         if self.capability:
-            found.append(f"Needs the capability `{self.capability}`.")
+            remarks.append(f"Needs the capability `{self.capability}`.")
         extensions = [name for name in sorted({self.name, *self.aliases}) if name not in reference_names()]
         if extensions:
             names = " and ".join(f"`{name}`" for name in extensions)
             are = "is an extension" if len(extensions) == 1 else "are extensions"
-            found.append(f"{names} {are} of this implementation.")
-        return found
+            remarks.append(f"{names} {are} of this implementation.")
+        return remarks
 
     def text(self) -> str:
         """The whole documentation: heading, signatures, description, examples, as Markdown."""
@@ -85,7 +92,7 @@ class Entry:
 
 @lru_cache(1)
 def reference_names() -> frozenset[str]:
-    """What programs for the reference implementation may use."""
+    """The names that the reference implementation has."""
     with open(REFERENCE_NAMES, encoding="utf-8") as file:
         return frozenset(line for line in file.read().splitlines() if not line.startswith("; "))
 
@@ -102,10 +109,10 @@ def lookup(name: str) -> Entry | None:
 @lru_cache(1)
 def all_entries() -> dict[str, Entry]:
     """Every documented name, sorted."""
-    found = {**shipped_entries(), **prelude_entries(), **{name: _form_entry(name) for name in (*FORMS, *VALUES)}}
+    entries = {**shipped_entries(), **prelude_entries(), **{name: _form_entry(name) for name in (*FORMS, *VALUES)}}
     for module in sorted({entry[0] for entry in INDEX.values()}):
-        found.update(module_entries(module))
-    return {name: found[name] for name in sorted(found) if not name.startswith("__")}
+        entries.update(module_entries(module))
+    return {name: entries[name] for name in sorted(entries) if not name.startswith("__")}
 
 
 def _form_entry(name: str) -> Entry:
@@ -117,28 +124,29 @@ def _form_entry(name: str) -> Entry:
 
 @lru_cache(1)
 def prelude_entries() -> dict[str, Entry]:
-    """The macros of the prelude that are no special forms in name; the docstring is the first form of the body."""
-    found = macro_entries(PRELUDE, "builtin", "macros")
-    return {name: entry for name, entry in found.items() if name not in FORMS}
+    """The macros of the prelude whose names aren't those of special forms; the docstring is the first form of the
+    body."""
+    entries = macro_entries(PRELUDE, "builtin", "macros")
+    return {name: entry for name, entry in entries.items() if name not in FORMS}
 
 
 @lru_cache(1)
 def shipped_entries() -> dict[str, Entry]:
     """The macros of the packages that come with the runtime."""
-    found = {}
+    entries = {}
     for package in SHIPPED:
         path = os.path.join(runtime_folder(), "packages", *package.split("/")) + ".sema"
         for name, entry in macro_entries(path, "macro", package.rpartition("/")[2]).items():
             entry.imported_from = package
-            found[name] = entry
-    return found
+            entries[name] = entry
+    return entries
 
 
 def macro_entries(path: str, kind: str, module: str) -> dict[str, Entry]:
     """The macros of a file of Sema; the docstring is the first form of the body."""
     from semac.syntax.reader import read_program
 
-    found = {}
+    entries = {}
     with open(path, encoding="utf-8") as file:
         forms = read_program(file.read())
     for form in forms:
@@ -146,8 +154,13 @@ def macro_entries(path: str, kind: str, module: str) -> dict[str, Entry]:
             continue
         name, params, *body = form.items[1:]
         text = cleandoc(body[0]) if len(body) > 1 and type(body[0]) is str else ""
-        found[name.name] = Entry(name.name, kind, module, [to_text(List([name, *params.items]))], text)
-    return found
+        entries[name.name] = Entry(name.name, kind, module, [to_text(List([name, *params.items]))], text)
+    return entries
+
+
+def topic(module: str) -> str:
+    """The name that `sema doc search` and the manual show for a runtime module."""
+    return TOPICS.get(module) or module.rpartition(".")[2].replace("_", "-")
 
 
 def runtime_folder() -> str:
@@ -163,17 +176,17 @@ def module_entries(module: str) -> dict[str, Entry]:
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for node in tree.body:
         for mark, function in _declarations(node, functions):
             names = [ast.literal_eval(arg) for arg in mark.args]
             for name in names:
-                found[name] = _entry(name, names, module, function)
-    return found
+                entries[name] = _entry(name, names, module, function)
+    return entries
 
 
 def _declarations(node: ast.stmt, functions: dict[str, ast.FunctionDef]) -> list[tuple[ast.Call, Any]]:
-    """(the call of `builtin`, the function it declares if that stands in the file) for one statement of a module."""
+    """(the call of `builtin`, the function it declares if the file defines it) for one statement of a module."""
     if isinstance(node, ast.FunctionDef):
         return [(mark, node) for mark in node.decorator_list if _is_builtin(mark)]  # type: ignore[misc]
     value = getattr(node, "value", None)
@@ -192,7 +205,7 @@ def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef |
     parameters = _parameters(function.args) if function is not None else _numbered(least, most)
     signature = f"({' '.join([name, *parameters])})"
     body = (ast.get_docstring(function) or "") if function is not None else ""
-    entry = Entry(name, "builtin", module.rpartition(".")[2].replace("_", "-"), [signature], body)
+    entry = Entry(name, "builtin", topic(module), [signature], body)
     entry.returns = returns
     entry.capability = capability
     if name != names[0]:
@@ -202,7 +215,7 @@ def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef |
 
 
 def _parameters(args: ast.arguments) -> list[str]:
-    """Parameter names as Sema shows them: optional ones in brackets; any number of others behind a dot."""
+    """Parameter names as Sema shows them: optional ones in brackets, a rest parameter after a dot."""
     plain = [arg.arg.strip("_").replace("_", "-") for arg in [*args.posonlyargs, *args.args]]
     required = len(plain) - len(args.defaults)
     if args.vararg and not args.vararg.arg.startswith("_"):  # what is named so is ignored
@@ -211,7 +224,7 @@ def _parameters(args: ast.arguments) -> list[str]:
 
 
 def _numbered(least: int, most: int) -> list[str]:
-    """Placeholders for a function whose Python signature is not in sight."""
+    """Placeholders for a function whose Python signature isn't in the file."""
     shown = [f"arg{index + 1}" for index in range(least)]
     if most < 0:
         return [*shown, ".", "args"]

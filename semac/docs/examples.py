@@ -26,7 +26,8 @@ NOT_RUN = "; "
 
 
 class Example:
-    """source: the call; kind: `=>`, `!`, `prints` or ""; expected: the text behind that; runs: whether tests run it."""
+    """One example. source: the call; kind: `=>`, `!`, `prints` or ""; expected: the text after it; runs: whether tests
+    run it."""
 
     __slots__ = ("expected", "kind", "runs", "source")
 
@@ -41,7 +42,7 @@ class Example:
                 break
 
     def shown(self) -> str:
-        """The example as a line of a program, what it gives in a comment behind it."""
+        """The example as a line of a program, with its result in a comment."""
         return f"{self.source}  ; {SHOWN[self.kind]} {self.expected}".rstrip() if self.kind else self.source
 
 

@@ -22,12 +22,12 @@ HELP = f"""{USAGE}
 
   Show or search the documentation of functions, special forms and macros.
 
-  SYMBOL         One entry: arguments, what it does, examples.
-  search QUERY   The entries that say something about some words; -n N of them.
+  SYMBOL         One entry: arguments, description, examples.
+  search QUERY   The entries that match some words best; -n N of them.
   apropos PART   The names that contain a text.
-  guide          The language on one page, for people and for coding agents.
+  guide          The language on one page, for people and coding agents.
 
-  --pager and --no-pager: through `less` or not. Status: 0, 1 not found, 2 wrong usage."""
+  --pager and --no-pager: with or without `less`. Status: 0, 1 not found, 2 wrong usage."""
 GUIDE = "guide"
 WEIGHTS = (("name", 4), ("params", 1), ("summary", 2), ("body", 1))  # how often a word of each part counts
 VOWEL = re.compile("[aeiouy]")
@@ -133,8 +133,8 @@ def ranked(query: str) -> list[Entry]:
     scores = []
     for entry, words in documents:
         size = 1.2 * (0.25 + 0.75 * words.total() / average)
-        found = [term for term in terms if words[term]]
-        score = sum(rarity[term] * words[term] * 2.2 / (words[term] + size) for term in found) * len(found)
+        matching = [term for term in terms if words[term]]
+        score = sum(rarity[term] * words[term] * 2.2 / (words[term] + size) for term in matching) * len(matching)
         names = (entry.name, *entry.aliases)
         if any(words_of_name and words_of_name <= asked for words_of_name in map(_stem_set, names)):
             score *= 1.5
@@ -223,8 +223,8 @@ def similar(name: str) -> str | None:
     """The documented name that is spelled most like name, if any is close."""
     from difflib import get_close_matches
 
-    found = get_close_matches(name, sorted(documented_names()), 1)
-    return found[0] if found else None
+    matches = get_close_matches(name, sorted(documented_names()), 1)
+    return matches[0] if matches else None
 
 
 def _output(text: str, pager: str) -> None:

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import ast
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sema_runtime.catalogue_index import INDEX
 from sema_runtime.support.embedded import embed
 from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.numbers import Complex
-from semac.analyze.analyzer import INTRINSICS
 from semac.emit.destination import Dest
+from semac.emit.emitter import Emitter
 from semac.emit.guards import merged
 from semac.emit.higher_order import inline_statement
 from semac.emit.inline import inline
 from semac.emit.names import VALUES
 from semac.emit.owned_maps import owned_operation, read_owned
 from semac.emit.pyast import Loc, attribute, call, const, name
-from semac.emit.tests import KEYWORD_GET
 from semac.ir import nodes as ir
 from semac.ir.facts import has_plain_keys
+from semac.ir.intrinsics import INTRINSICS, KEYWORD_GET
+from semac.ir.jumps import needs_tail_call
 from semac.ir.types import MAP, only
-
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
 
 ATOMS = (int, float, str, bool, bytes, type(None))
 LISTS = "sema_runtime.values.lists:"
@@ -38,24 +35,20 @@ VALUE = keyword("value")
 TAIL_CALL = "sema_runtime.values.functions:tail_call"
 
 
-class Calls:
-    """Mixed into the emitter."""
+class Calls(Emitter):
+    """How calls, collections and Python interop are emitted."""
 
-    def builtin_path(self, sema: str) -> str:
-        module, python, *_ = INDEX[sema]
-        return f"sema_runtime.{module}:{python}"
-
-    def expr_builtin(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_builtin(self, node: Any) -> ast.expr:
         return self.builtin(node.name, self.loc(node))
 
-    def builtin(self: Emitter, sema: str, loc: Loc) -> ast.expr:  # type: ignore[misc]
+    def builtin(self, sema: str, loc: Loc) -> ast.expr:
         """A builtin that the program names."""
         shared = self.module.names.shared_builtin(sema)
         return self.runtime(self.builtin_path(sema), loc) if shared is None else name(shared, loc)
 
     # Calls of the program's own functions
 
-    def stmt_call(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_call(self, node: Any, dest: Dest) -> None:
         if node.recur is not None:
             self.recur(node)
             return
@@ -66,11 +59,11 @@ class Calls:
             return
         self.finish(self.expr_call(node), dest, self.loc(node))
 
-    def expr_call(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_call(self, node: Any) -> ast.expr:
         head, args = self.call_parts(node)
         return call(head, args, self.loc(node))
 
-    def call_parts(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
+    def call_parts(self, node: Any) -> tuple[ast.expr, list[ast.expr]]:
         """(function, arguments). As in the reference, a global is looked up before its arguments where the call is a
         tail call, and after them elsewhere; which one shows where it may be undefined, or changed meanwhile."""
         head = node.head
@@ -82,16 +75,16 @@ class Calls:
         if is_stable_head(head):
             args = self.exprs(node.args)
             return self.expr(head), args
-        made = self.exprs([head, *node.args])
-        if not isinstance(made[0], ast.Name):
-            made[0] = self.save(made[0], "function", self.current)  # so that an error can show what was no function
-        return made[0], made[1:]
+        values = self.exprs([head, *node.args])
+        if not isinstance(values[0], ast.Name):
+            values[0] = self.save(values[0], "function", self.current)  # so that an error can show what was no function
+        return values[0], values[1:]
 
-    def early_head(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
-        made = self.exprs([node.head, *node.args])
-        return made[0], made[1:]
+    def early_head(self, node: Any) -> tuple[ast.expr, list[ast.expr]]:
+        values = self.exprs([node.head, *node.args])
+        return values[0], values[1:]
 
-    def late_head(self: Emitter, node: Any) -> tuple[ast.expr, list[ast.expr]]:  # type: ignore[misc]
+    def late_head(self, node: Any) -> tuple[ast.expr, list[ast.expr]]:
         args = self.exprs(node.args)
         may_be_unbound = any(type(arg) is ir.Ref and arg.var.is_global and not arg.var.defined for arg in node.args)
         if may_be_unbound or not all(isinstance(arg, ast.Constant | ast.Name) for arg in args):
@@ -100,7 +93,7 @@ class Calls:
 
     # Builtins and runtime functions
 
-    def stmt_builtin(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_builtin(self, node: Any, dest: Dest) -> None:
         if not inline_statement(self, node, dest):
             loc = self.loc(node)
             if node.tail and dest.kind == "return" and node.name == "apply" and len(node.args) >= 2:
@@ -110,17 +103,17 @@ class Calls:
             value = self.expr_call_builtin(node)
             self.finish(value, dest, self.loc(node), not isinstance(value, ast.Constant))
 
-    def expr_call_builtin(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
-        made = owned_operation(self, node) or inline(self, node)
-        if made is not None:
-            return made
+    def expr_call_builtin(self, node: Any) -> ast.expr:
+        inlined = owned_operation(self, node) or inline(self, node)
+        if inlined is not None:
+            return inlined
         args = self.exprs(node.args)
         loc = self.loc(node)
         if node.name in INTRINSICS or node in self.module.unit.fixed:
             return call(self.runtime(self.builtin_path(node.name), loc), args, loc)
         return call(self.builtin(node.name, loc), args, loc)
 
-    def expr_runtime(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_runtime(self, node: Any) -> ast.expr:
         if node.path == KEYWORD_GET and type(node.args[0]) is ir.Ref and node.args[0].var in self.errors:
             return self.caught_field(CONDITION_FIELD, node.args[0], node)
         if node.path == KEYWORD_GET and self.is_thrown_value(node.args[0]):
@@ -128,20 +121,20 @@ class Calls:
         if node.path == KEYWORD_GET and self.is_owned(node.args[0]):
             return read_owned(self, node, "get", node.args[1:])
         if node.path == KEYWORD_GET and only(node.args[0].type, MAP):
-            made = self.exprs(node.args)
-            entries = attribute(made[0], "d", self.loc(node))
-            return call(attribute(entries, "get", self.loc(node)), made[1:], self.loc(node))
+            values = self.exprs(node.args)
+            entries = attribute(values[0], "d", self.loc(node))
+            return call(attribute(entries, "get", self.loc(node)), values[1:], self.loc(node))
         args = self.exprs(node.args)
         loc = self.loc(node)
         return call(self.runtime(node.path, loc), args, loc)
 
-    def caught_field(self: Emitter, path: str, error: Any, node: Any) -> ast.expr:  # type: ignore[misc]
+    def caught_field(self, path: str, error: Any, node: Any) -> ast.expr:
         """`(:type e)` of a caught exception, or `(:code (:value e))`."""
         args = self.exprs([error, node.args[1]])
         loc = self.loc(node)
         return call(self.runtime(path, loc), args, loc)
 
-    def is_thrown_value(self: Emitter, node: Any) -> bool:  # type: ignore[misc]
+    def is_thrown_value(self, node: Any) -> bool:
         """Whether a node is `(:value e)` of a caught exception."""
         if type(node) is not ir.Runtime or node.path != KEYWORD_GET or type(node.args[0]) is not ir.Ref:
             return False
@@ -149,10 +142,10 @@ class Calls:
 
     # Collections and constants
 
-    def expr_vector(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_vector(self, node: Any) -> ast.expr:
         return merged(self.exprs(node.items), self.loc(node))
 
-    def expr_map(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_map(self, node: Any) -> ast.expr:
         values = self.exprs([part for pair in zip(node.keys, node.values, strict=True) for part in pair])
         loc = self.loc(node)
         keys, items = values[0::2], values[1::2]
@@ -165,7 +158,7 @@ class Calls:
         literal = self.runtime("sema_runtime.values.map_keys:map_literal", loc)
         return call(literal, [ast.List(pairs, ast.Load(), **loc)], loc)
 
-    def constant_data(self: Emitter, value: Any, loc: Loc) -> ast.expr:  # type: ignore[misc]
+    def constant_data(self, value: Any, loc: Loc) -> ast.expr:
         """An expression for any constant: quoted data is built once, in a module constant."""
         if isinstance(value, ATOMS):
             return const(value, loc)
@@ -176,10 +169,10 @@ class Calls:
             halves = [self.constant_data(value.re, loc), self.constant_data(value.im, loc)]
             return call(self.runtime("sema_runtime.values.numbers:Complex", loc), halves, loc)
         if type(value) is Macro:
-            made = call(
+            macro = call(
                 self.runtime("sema_runtime.values.macros:Macro", loc), [const(value.name, loc), const(None, loc)], loc
             )
-            return made
+            return macro
         if type(value) is List and not value.items:
             return self.runtime(LISTS + "EMPTY", loc)
         if type(value) not in (List, tuple, Map, HashMap):
@@ -187,7 +180,7 @@ class Calls:
         data = self.data(value, loc)
         return name(self.module.names.constant(("quoted", id(value)), "quoted", data), loc)
 
-    def embedded(self: Emitter, value: Any, loc: Loc) -> ast.expr:  # type: ignore[misc]
+    def embedded(self, value: Any, loc: Loc) -> ast.expr:
         """A value that no text can say; an input of a session keeps its own, so that they go with it."""
         unit = self.module.unit
         unit.is_portable = False
@@ -196,7 +189,7 @@ class Calls:
         unit.values.append(value)
         return ast.Subscript(name(VALUES, loc), const(len(unit.values) - 1, loc), ast.Load(), **loc)
 
-    def data(self: Emitter, value: Any, loc: Loc) -> ast.expr:  # type: ignore[misc]
+    def data(self, value: Any, loc: Loc) -> ast.expr:
         if type(value) is List:
             items = [self.data(item, loc) for item in value.items]
             return call(self.runtime(LISTS + "List", loc), [ast.List(items, ast.Load(), **loc)] if items else [], loc)
@@ -212,17 +205,17 @@ class Calls:
 
     # Python interop and imports
 
-    def expr_py_attr(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_py_attr(self, node: Any) -> ast.expr:
         return attribute(self.expr(node.object), node.name, self.loc(node))
 
-    def expr_py_item(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_py_item(self, node: Any) -> ast.expr:
         target, key = self.exprs([node.object, node.key])
         return ast.Subscript(target, key, ast.Load(), **self.loc(node))
 
-    def stmt_py_set_attr(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_py_set_attr(self, node: Any, dest: Dest) -> None:
         self.finish(self.expr_py_set_attr(node), dest, self.loc(node), False)
 
-    def expr_py_set_attr(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_py_set_attr(self, node: Any) -> ast.expr:
         target, value = self.exprs([node.object, node.value])
         loc = self.loc(node)
         if not isinstance(value, ast.Name | ast.Constant):
@@ -231,18 +224,18 @@ class Calls:
         self.append(ast.Assign([place], value, **loc))
         return value
 
-    def expr_py_call(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_py_call(self, node: Any) -> ast.expr:
         names = list(node.keywords)
-        made = self.exprs([node.head, *node.args, *node.keywords.values()])
+        values = self.exprs([node.head, *node.args, *node.keywords.values()])
         loc = self.loc(node)
-        count = len(made) - len(names)
-        keywords = [ast.keyword(key, value, **loc) for key, value in zip(names, made[count:], strict=True)]
-        return call(made[0], made[1:count], loc, keywords)
+        count = len(values) - len(names)
+        keywords = [ast.keyword(key, value, **loc) for key, value in zip(names, values[count:], strict=True)]
+        return call(values[0], values[1:count], loc, keywords)
 
-    def stmt_py_import(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_py_import(self, node: Any, dest: Dest) -> None:
         self.finish(self.expr_py_import(node), dest, self.loc(node), False)
 
-    def expr_py_import(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_py_import(self, node: Any) -> ast.expr:
         loc = self.loc(node)
         variables = [node.var] if node.names is None else [var for _, var in node.names]
         if not self.at_module:
@@ -254,10 +247,10 @@ class Calls:
             self.append(ast.ImportFrom(node.module, aliases, 0, **loc))
         return const(None, loc)
 
-    def expr_import(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_import(self, node: Any) -> ast.expr:
         path = self.expr(node.path)
         loc = self.loc(node)
-        names: list[ast.expr] = [const(one, loc) for one in node.names]
+        names: list[ast.expr] = [const(imported, loc) for imported in node.names]
         scope = ast.Call(name("globals", loc), [], [], **loc)
         return call(self.runtime("sema_runtime.compiler_bridge:import_file", loc), [path, scope, *names], loc)
 
@@ -272,55 +265,3 @@ def is_stable_head(head: Any) -> bool:
     if type(head) is ir.Ref:
         return not head.var.assigned and (not head.var.is_global or head.var.defined <= 1)
     return type(head) is ir.Const and type(head.value) is not float  # of which no plain text says the value
-
-
-def needs_tail_call(node: Any, current: Any) -> bool:
-    """Whether a tail call could be part of an endless chain: not when the callee is known to make none itself."""
-    head = node.head
-    if type(head) is ir.Ref:
-        target = head.var.known_function
-        if target is not None:
-            return reaches(target, current)
-    return type(head) is not ir.Const
-
-
-def unbounded(function: Any) -> bool:
-    """Whether a function makes a tail call that `tail_call` has to make."""
-    return any(needs_tail_call(one, function) for one in tail_calls(function))
-
-
-def reaches(target: Any, current: Any) -> bool:
-    """Whether tail calls from target may lead back to the function that is being emitted, or anywhere unknown."""
-    seen = {target}
-    stack = [target]
-    while stack:
-        here = stack.pop()
-        if here is current:
-            return True
-        for node in tail_calls(here):
-            head = node.head
-            known = head.var.known_function if type(head) is ir.Ref else None
-            if known is None:
-                if type(head) is ir.Const:
-                    continue
-                return True
-            if known not in seen:
-                seen.add(known)
-                stack.append(known)
-    return False
-
-
-def tail_calls(function: Any) -> list[Any]:
-    """The tail calls in a function's own body (loops inside it included) that are no jumps back."""
-    found = []
-    stack = [function.body]
-    while stack:
-        here = stack.pop()
-        kind = type(here)
-        if kind is ir.Call and here.tail and here.recur is None:
-            found.append(here)
-        if kind is ir.NamedLet and not here.is_loop:
-            stack.extend(here.inits)
-        elif kind is not ir.Lambda:
-            stack.extend(ir.children(here))
-    return found

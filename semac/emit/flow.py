@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from semac.emit.counting import counting, emit_counting
 from semac.emit.destination import DROP, RETURN, Dest
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import assign, const, drop_trailing_continue, name, negate, store_tuple, terminates, tuple_of
-from semac.emit.tests import KEYWORD_GET, is_expression
+from semac.emit.tests import is_expression
 from semac.ir import nodes as ir
-from semac.ir.facts import is_short, is_total
+from semac.ir.facts import is_pure, is_short, is_total
+from semac.ir.intrinsics import KEYWORD_GET
+from semac.ir.jumps import always_recurs, has_jump_past, has_tail_call, jumps_out, recurs
 from semac.ir.types import BOOL, only
 
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
 
+class Flow(Emitter):
+    """How branches, loops and `try` are emitted."""
 
-class Flow:
-    """Mixed into the emitter."""
-
-    def stmt_if(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_if(self, node: Any, dest: Dest) -> None:
         if dest.kind == "assign" and not dest.after and is_small(node.then) and is_small(node.otherwise):
             self.finish(self.expr_if(node), dest, self.loc(node))
             return
@@ -37,7 +38,7 @@ class Flow:
         else:
             self.append(ast.If(test, then, otherwise, **loc))
 
-    def stmt_and_or(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_and_or(self, node: Any, dest: Dest) -> None:
         items = node.items
         if dest.kind != "drop" and all(map(is_expression, items)) and not has_tail_call(node):
             value = self.expr_and(node) if type(node) is ir.And else self.expr_or(node)
@@ -45,7 +46,7 @@ class Flow:
             return
         self.logic_chain(type(node), items, dest)
 
-    def logic_chain(self: Emitter, kind: Any, items: list[Any], dest: Dest) -> None:  # type: ignore[misc]
+    def logic_chain(self, kind: Any, items: list[Any], dest: Dest) -> None:
         if len(items) == 1:
             self.stmt(items[0], dest)
             return
@@ -77,7 +78,7 @@ class Flow:
 
     # Loops
 
-    def stmt_while(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_while(self, node: Any, dest: Dest) -> None:
         loc = self.loc(node)
         test, before = self.in_block(lambda: self.test(node.test))
         self.loops.append(None)
@@ -90,16 +91,14 @@ class Flow:
             self.append(ast.While(test, body or [ast.Pass(**loc)], [], **loc))
         self.finish(const(None, loc), dest, loc, False)
 
-    def expr_while(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_while(self, node: Any) -> ast.expr:
         self.stmt_while(node, DROP)
         return const(None, self.loc(node))
 
-    def stmt_named_let(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_named_let(self, node: Any, dest: Dest) -> None:
         if not node.is_loop or (dest.kind != "return" and jumps_out(node)):
             self.named_let_function(node, dest)
             return
-        from semac.emit.counting import counting, emit_counting
-
         count = counting(node) if self.module.unit.optimize else None
         if count is not None:
             emit_counting(self, node, count, dest)
@@ -110,23 +109,23 @@ class Flow:
         self.owned.update(node.function.params)
         self.loop_body(node, node.function.body, dest)
 
-    def named_let_function(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def named_let_function(self, node: Any, dest: Dest) -> None:
         """A named let that has to be a function: defined, then called."""
         target = self.bind(node.var)
         loc = self.loc(node)
         if node.is_loop:
             node.function.self_tail = True
-        made = ir.Lambda(node.function, span=node.span)
-        self.def_lambda(made, target)
+        function = ir.Lambda(node.function, span=node.span)
+        self.def_lambda(function, target)
         args = self.exprs(node.inits)
         self.finish(ast.Call(name(target, loc), args, [], **loc), dest, loc)
 
-    def self_tail_loop(self: Emitter, function: ir.Function, body: Any) -> None:  # type: ignore[misc]
+    def self_tail_loop(self, function: ir.Function, body: Any) -> None:
         named = function.var.loop if function.var is not None else None
         loop = named if named is not None and named.is_loop else function
         self.loop_body(loop, body, RETURN)
 
-    def loop_body(self: Emitter, loop: Any, body: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def loop_body(self, loop: Any, body: Any, dest: Dest) -> None:
         """`while True:` over a body in which tail calls of the loop jump back; `while test:` if the body allows it."""
         loc = self.loc(body) if body.span is not None else self.current
         if type(body) is ir.If and is_expression(body.test) and not has_jump_past(body, loop):
@@ -153,7 +152,7 @@ class Flow:
         if dest.after:
             self.append(ast.Break(**loc))
 
-    def recur(self: Emitter, node: Any) -> None:  # type: ignore[misc]
+    def recur(self, node: Any) -> None:
         """A jump back: new values for the loop's variables, then `continue` (or `break` out of an inner loop)."""
         loop = node.recur
         function = loop.function if type(loop) is ir.NamedLet else loop
@@ -165,10 +164,10 @@ class Flow:
             if var is not counter and not (type(arg) is ir.Ref and arg.var is var)
         ]
         self.assign_parallel(pairs, loc)
-        inside = next(i for i, one in enumerate(reversed(self.loops)) if one is loop or one is function)
+        inside = next(i for i, outer in enumerate(reversed(self.loops)) if outer is loop or outer is function)
         self.append(ast.Continue(**loc) if inside == 0 else ast.Break(**loc))
 
-    def assign_parallel(self: Emitter, pairs: list[tuple[Any, Any]], loc: Any) -> None:  # type: ignore[misc]
+    def assign_parallel(self, pairs: list[tuple[Any, Any]], loc: Any) -> None:
         """Assigns all variables from their old values: one after the other where an order allows it."""
         ordered = safe_order(pairs)
         if ordered is not None:
@@ -185,12 +184,12 @@ class Flow:
         if len(kept) == 1:
             self.append(assign(kept[0][0], kept[0][1], loc))
         elif kept:
-            made = tuple_of([value for _, value in kept], loc)
-            self.append(ast.Assign([store_tuple([target for target, _ in kept], loc)], made, **loc))
+            new_values = tuple_of([value for _, value in kept], loc)
+            self.append(ast.Assign([store_tuple([target for target, _ in kept], loc)], new_values, **loc))
 
     # try, with
 
-    def stmt_try(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_try(self, node: Any, dest: Dest) -> None:
         loc = self.loc(node)
         self.loops.append(None)
         _, body = self.in_block(lambda: self.stmt(node.body, dest))
@@ -205,20 +204,20 @@ class Flow:
             self.append(ast.Try(body, [clause], [], [], **loc))
             return
         error = self.names.temporary("error")
-        used = any(type(here) in (ir.Ref, ir.Set) and here.var is node.var for here in ir.walk(node.handler))
+        used = any(type(part) in (ir.Ref, ir.Set) and part.var is node.var for part in ir.walk(node.handler))
 
         def handler() -> None:
             if used:
                 target = self.bind(node.var)
-                made = self.runtime("sema_runtime.conditions.describe:condition_map", loc)
-                self.append(assign(target, ast.Call(made, [name(error, loc)], [], **loc), loc))
+                maker = self.runtime("sema_runtime.conditions.describe:condition_map", loc)
+                self.append(assign(target, ast.Call(maker, [name(error, loc)], [], **loc), loc))
             self.stmt(node.handler, dest)
 
         _, block = self.in_block(handler)
         clause = ast.ExceptHandler(name("Exception", loc), error if used else None, block or [ast.Pass(**loc)], **loc)
         self.append(ast.Try(body, [clause], [], [], **loc))
 
-    def stmt_with(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_with(self, node: Any, dest: Dest) -> None:
         context = self.expr(node.context)
         loc = self.loc(node)
         target = ast.Name(self.bind(node.target), ast.Store(), **loc) if node.target is not None else None
@@ -229,12 +228,12 @@ class Flow:
 def only_fields(node: Any) -> bool:
     """Whether the handler of a `try` only asks for entries of what it caught: `(:type e)`, `(:value e)`."""
     wanted = reads = 0
-    for here in ir.walk(node.handler):
-        kind = type(here)
-        if kind is ir.Runtime and here.path == KEYWORD_GET and type(here.args[0]) is ir.Ref:
-            wanted += here.args[0].var is node.var
+    for part in ir.walk(node.handler):
+        kind = type(part)
+        if kind is ir.Runtime and part.path == KEYWORD_GET and type(part.args[0]) is ir.Ref:
+            wanted += part.args[0].var is node.var
         elif kind is ir.Ref or kind is ir.Set:
-            reads += here.var is node.var
+            reads += part.var is node.var
         elif kind is ir.Lambda:
             return False
     return wanted > 0 and wanted == reads
@@ -245,61 +244,13 @@ def is_small(node: Any) -> bool:
     return is_short(node, 5) and is_expression(node, 5) and not has_tail_call(node)
 
 
-def has_tail_call(node: Any) -> bool:
-    """Whether a value of the node may come out of a tail call."""
-    kind = type(node)
-    if kind is ir.Call:
-        return bool(node.tail)
-    if kind is ir.If:
-        return has_tail_call(node.then) or has_tail_call(node.otherwise)
-    if kind in (ir.And, ir.Or, ir.Seq):
-        return has_tail_call(node.items[-1])
-    return False
-
-
-def recurs(node: Any, loop: Any) -> bool:
-    """Whether a jump back to the loop happens somewhere below node."""
-    return any(type(here) is ir.Call and here.recur is loop for here in ir.walk(node))
-
-
-def always_recurs(node: Any, loop: Any) -> bool:
-    """Whether every way through node ends in a jump back to the loop."""
-    kind = type(node)
-    if kind is ir.Call:
-        return node.recur is loop
-    if kind is ir.If:
-        return always_recurs(node.then, loop) and always_recurs(node.otherwise, loop)
-    if kind is ir.Seq:
-        return bool(node.items) and always_recurs(node.items[-1], loop)
-    if kind in (ir.Let, ir.Bind, ir.Define):
-        return always_recurs(node.body, loop)
-    return False
-
-
-def has_jump_past(node: Any, loop: Any) -> bool:
-    """Whether something below node jumps back to another loop than this one from inside it."""
-    inner = {here for here in ir.walk(node) if type(here) is ir.NamedLet and here.is_loop}
-    return any(
-        type(here) is ir.Call and here.recur is not None and here.recur is not loop and here.recur not in inner
-        for here in ir.walk(node)
-    )
-
-
-def jumps_out(loop: Any) -> bool:
-    """Whether an inner loop jumps back to this one."""
-    return any(
-        type(here) is ir.NamedLet and here is not loop and here.is_loop and recurs(here.function.body, loop)
-        for here in ir.walk(loop.function.body)
-    )
-
-
 def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
-    """An order in which assigning one by one gives the same as assigning at once; None when there is none."""
+    """An order in which assigning one by one has the effect of assigning at once; None when there is none."""
     if len(pairs) < 2:
         return pairs
     if not all(is_pure(arg) for _, arg in pairs):
         return None
-    reads = [{here.var for here in ir.walk(arg) if type(here) is ir.Ref} for _, arg in pairs]
+    reads = [{part.var for part in ir.walk(arg) if type(part) is ir.Ref} for _, arg in pairs]
     left = list(range(len(pairs)))
     ordered = []
     while left:
@@ -312,41 +263,3 @@ def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
             return None
     can_fail = sum(not is_total(arg) for _, arg in pairs)
     return ordered if can_fail < 2 or ordered == pairs else None  # which of two errors comes first can be seen
-
-
-PURE_BUILTINS = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "mod",
-        "quotient",
-        "remainder",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "=",
-        "not",
-        "car",
-        "cdr",
-        "cons",
-        "first",
-        "rest",
-        "null?",
-        "nil?",
-    ]
-)
-
-
-def is_pure(node: Any) -> bool:
-    """Whether the order in which nodes like this are evaluated can't be seen."""
-    for here in ir.walk(node):
-        kind = type(here)
-        if kind is ir.CallBuiltin:
-            if here.name not in PURE_BUILTINS:
-                return False
-        elif kind not in (ir.Const, ir.Quote, ir.Ref, ir.Builtin):
-            return False
-    return True

@@ -7,21 +7,19 @@ statements with a destination (`stmt`): return it, assign it, or drop it. Destin
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from semac.emit.calls import Calls, unbounded
+from semac.emit.calls import Calls
 from semac.emit.destination import DROP, RETURN, Dest
 from semac.emit.flow import Flow
-from semac.emit.names import LocalNames
 from semac.emit.owned_maps import plain_split
 from semac.emit.patterns import Matches
-from semac.emit.pyast import NOWHERE, Loc, assign, const, loc_of, name
+from semac.emit.pyast import Loc, assign, const, name
 from semac.emit.tests import Tests
 from semac.ir import nodes as ir
-from semac.ir.facts import globals_of, has_effects, has_plain_keys, is_short, is_stable, read_early, throws_plainly
-
-if TYPE_CHECKING:
-    from semac.emit.module import ModuleEmitter
+from semac.ir.facts import globals_of, has_effects, has_plain_keys, is_short, read_early, throws_plainly
+from semac.ir.identifiers import mangle
+from semac.ir.jumps import unbounded
 
 ATOMS = (int, float, str, bool, bytes, type(None))
 
@@ -32,64 +30,6 @@ def empty_arguments() -> ast.arguments:
 
 class FunctionEmitter(Calls, Flow, Tests, Matches):
     """Emits the statements of one Python function (or of the module's top level, where `root` is None)."""
-
-    def __init__(self, module: ModuleEmitter, parent: FunctionEmitter | None, root: Any) -> None:
-        self.module = module
-        self.parent = parent
-        self.names: LocalNames = LocalNames(
-            module.names,
-            parent.names if parent else None,
-            globals_of(root) if root is not None and not parent else set(),
-            is_top=root is None,
-        )
-        self.block: list[ast.stmt] = []
-        self.at_module = root is None
-        self.errors: set[ir.Var] = set()  # caught errors that are exceptions, not condition maps
-        self.assigned_globals: set[str] = set()
-        self.nonlocals: set[str] = set()
-        self.function: ir.Function | None = None
-        self.owned: set[Any] = set()
-        self.current: Loc = parent.current if parent else NOWHERE
-        self.counted: dict[Any, ir.Var] = {}  # loops that became `for`: the variable that range() steps
-        self.loops: list[Any] = []
-
-    # Positions, names
-
-    def loc(self, node: Any) -> Loc:
-        span = node.span
-        if span is not None:
-            self.current = loc_of(span)
-        return self.current
-
-    def runtime(self, path: str, loc: Loc) -> ast.expr:
-        """A function of the runtime, imported; path is "module:name"."""
-        module, _, attr = path.partition(":")
-        if module == "builtins":
-            return name(attr, loc)
-        return name(self.module.names.runtime(module, attr), loc)
-
-    def bind(self, var: ir.Var) -> str:
-        """Names a local variable that this function owns."""
-        self.owned.add(var)
-        return self.names.local(var)
-
-    def append(self, statement: ast.stmt) -> None:
-        self.block.append(statement)
-
-    def save(self, value: ast.expr, base: str, loc: Loc) -> ast.Name:
-        """Assigns an expression to a temporary; gives the name."""
-        target = self.names.temporary(base)
-        self.append(assign(target, value, loc))
-        return name(target, loc)
-
-    def in_block(self, emit: Any) -> tuple[Any, list[ast.stmt]]:
-        """Runs emit() with a fresh block: (its result, the statements)."""
-        outer, self.block = self.block, []
-        try:
-            result = emit()
-            return result, self.block
-        finally:
-            self.block = outer
 
     # Statements
 
@@ -102,19 +42,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         else:
             value = self.expr(node)
             self.finish(value, dest, self.loc(node), has_effects(node))
-
-    def finish(self, value: ast.expr, dest: Dest, loc: Loc, effects: bool = True) -> None:
-        """Delivers a value to its destination."""
-        if dest.kind == "return":
-            self.append(ast.Return(value, **loc))
-            return
-        if dest.kind == "assign":
-            if self.at_module or not (isinstance(value, ast.Name) and value.id == dest.target):
-                self.append(assign(dest.target, value, loc))
-        elif effects and not isinstance(value, ast.Constant):
-            self.append(ast.Expr(value, **loc))
-        if dest.after:
-            self.append(ast.Break(**loc))
 
     def stmt_seq(self, node: Any, dest: Dest) -> None:
         for item in node.items[:-1]:
@@ -162,7 +89,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             self.append(ast.Break(**self.loc(node)))
 
     def set_value(self, node: Any) -> ast.expr:
-        """Emits the assignment; gives the expression for the form's value."""
+        """Emits the assignment; returns the expression for the form's value."""
         var, loc = node.var, self.loc(node)
         if var.is_global:
             if not self.at_module:
@@ -186,8 +113,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
                 maker = "sema_runtime.values.errors:ThrownMap"
         value = self.expr(node.value)
         loc = self.loc(node)
-        made = ast.Call(self.runtime(maker, loc), [value], [], **loc)
-        self.append(ast.Raise(made, None, **loc))
+        error = ast.Call(self.runtime(maker, loc), [value], [], **loc)
+        self.append(ast.Raise(error, None, **loc))
 
     # Functions
 
@@ -206,8 +133,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             inner.append(ast.Expr(const(function.doc, loc), **loc))
         if function.rest is not None:
             rest = function.rest.py
-            made = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
-            inner.append(assign(rest, made, loc))
+            as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
+            inner.append(assign(rest, as_list, loc))
         body = function.body
         if function.doc is not None and type(body) is ir.Seq:
             body = ir.Seq(body.items[1:], span=body.span) if len(body.items) > 2 else body.items[1]
@@ -253,22 +180,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         """Emits node as an expression; statements it needs go to the current block first."""
         return EXPRESSIONS[type(node)](self, node)  # type: ignore[no-any-return]
 
-    def exprs(self, nodes: list[Any]) -> list[ast.expr]:
-        """Expressions in order. When a later one needs statements, the earlier ones are saved before them."""
-        made: list[ast.expr] = []
-        for index, node in enumerate(nodes):
-            mark = len(self.block)
-            value = self.expr(node)
-            if len(self.block) > mark:
-                tail = self.block[mark:]
-                del self.block[mark:]
-                for before in range(index):
-                    if not is_stable(nodes[before]) and not is_temporary(made[before]):
-                        made[before] = self.save(made[before], "value", self.current)
-                self.block += tail
-            made.append(value)
-        return made
-
     def expr_const(self, node: Any) -> ast.expr:
         value, loc = node.value, self.loc(node)
         if isinstance(value, ATOMS):
@@ -277,14 +188,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             return const(value, loc)
         return self.constant_data(value, loc)
 
-    def wrap(self, value: ast.expr, kind: str) -> ast.expr:
-        """A Map or HashMap around a raw dict."""
-        return ast.Call(self.runtime(f"sema_runtime.values.maps:{kind}", self.current), [value], [], **self.current)
-
-    def is_owned(self, node: Any) -> bool:
-        """Whether a node is a variable that holds a raw dict here."""
-        return type(node) is ir.Ref and bool(node.var.owned)
-
     def expr_ref(self, node: Any) -> ast.expr:
         if not node.var.py:  # declared, but nothing that runs ever defines it
             return const(None, self.loc(node))
@@ -292,12 +195,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
 
     def expr_box(self, node: Any) -> ast.expr:
         return self.wrap(self.expr(node.value), node.kind)
-
-    def expr_statement(self, node: Any) -> ast.expr:
-        """A node that is naturally a statement: its value goes through a temporary."""
-        target = self.names.temporary("result")
-        self.stmt(node, Dest("assign", target))
-        return name(target, self.current)
 
     def expr_let(self, node: Any) -> ast.expr:
         self.let_bindings(node)
@@ -336,13 +233,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
         return name(target, self.current)
 
 
-def is_temporary(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant)
-
-
 def ir_name(function: ir.Function) -> str:
-    from semac.ir.identifiers import mangle
-
     return mangle(function.py or (function.name if function.name != "<lambda>" else "fn"))
 
 

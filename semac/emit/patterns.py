@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.maps import PLAIN
 from semac.emit.destination import Dest
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import (
     assign,
     attribute,
@@ -25,17 +26,14 @@ from semac.ir import nodes as ir
 from semac.ir.facts import has_effects
 from semac.ir.identifiers import mangle
 
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
-
 MATCHING = "sema_runtime.values.matching:"
 MAPS = "sema_runtime.values.maps:"
 
 
-class Matches:
-    """Mixed into the emitter."""
+class Matches(Emitter):
+    """How `match` and destructuring are emitted."""
 
-    def stmt_match(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_match(self, node: Any, dest: Dest) -> None:
         loc = self.loc(node)
         value = self.expr(node.subject)
         is_known = isinstance(value, ast.Name) and not has_effects(node.subject)  # an unbound name fails here
@@ -52,21 +50,21 @@ class Matches:
 
     # Destructuring
 
-    def stmt_bind(self: Emitter, node: Any, dest: Dest) -> None:  # type: ignore[misc]
+    def stmt_bind(self, node: Any, dest: Dest) -> None:
         self.bind_pattern(node)
         self.stmt(node.body, dest)
 
-    def expr_bind(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_bind(self, node: Any) -> ast.expr:
         self.bind_pattern(node)
         return self.expr(node.body)
 
-    def bind_pattern(self: Emitter, node: Any) -> None:  # type: ignore[misc]
+    def bind_pattern(self, node: Any) -> None:
         if self.bind_known_shape(node):
             return
         value = self.expr(node.value)
         self.take_apart(node.pattern, value)
 
-    def bind_known_shape(self: Emitter, node: Any) -> bool:  # type: ignore[misc]
+    def bind_known_shape(self, node: Any) -> bool:
         """Destructuring of a list, vector or map written out on the spot: plain assignments."""
         pattern, value = node.pattern, node.value
         if pattern[0] == "sequence" and (
@@ -79,8 +77,8 @@ class Matches:
                 return False
             values = self.exprs(items)
             loc = self.current
-            for part, one in zip(parts, values, strict=False):
-                self.assign_part(part, one)
+            for part, item in zip(parts, values, strict=False):
+                self.assign_part(part, item)
             if rest is not None:
                 more = ast.List(values[len(parts) :], ast.Load(), **loc)
                 self.assign_part(rest, call(self.runtime("sema_runtime.values.lists:List", loc), [more], loc))
@@ -94,7 +92,7 @@ class Matches:
             return True
         return False
 
-    def assign_part(self: Emitter, part: Any, value: ast.expr) -> None:  # type: ignore[misc]
+    def assign_part(self, part: Any, value: ast.expr) -> None:
         if part[0] == "any":
             if not isinstance(value, ast.Name | ast.Constant):
                 self.append(ast.Expr(value, **self.current))
@@ -105,17 +103,18 @@ class Matches:
         else:
             self.take_apart(part, value)
 
-    def malformed(self: Emitter, pattern: Any) -> ast.expr:  # type: ignore[misc]
+    def malformed(self, pattern: Any) -> ast.expr:
         """A call that raises what is wrong with a pattern."""
         loc = self.current
         texts: list[ast.expr] = [const(text, loc) for text in pattern[1:] if text is not None]
         return call(self.runtime(MATCHING + "malformed", loc), texts, loc)
 
-    def take_apart(self: Emitter, pattern: Any, value: ast.expr) -> None:  # type: ignore[misc]
+    def take_apart(self, pattern: Any, value: ast.expr) -> None:
         loc = self.current
         if pattern[0] == "sequence":
             _, parts, rest = pattern
-            made = value if self.module.unit.fitting.get(id(pattern)) else self.of_length(value, len(parts), rest, loc)
+            fits = self.module.unit.fitting.get(id(pattern))
+            source = value if fits else self.of_length(value, len(parts), rest, loc)
             targets: list[ast.expr] = []
             later: list[tuple[Any, str]] = []
             for part in [*parts, *([rest] if rest is not None else [])]:
@@ -129,9 +128,9 @@ class Matches:
                 stored: ast.expr = ast.Name(target, ast.Store(), **loc)
                 targets.append(ast.Starred(stored, ast.Store(), **loc) if part is rest else stored)
             if targets:
-                self.append(ast.Assign([ast.Tuple(targets, ast.Store(), **loc)], made, **loc))
+                self.append(ast.Assign([ast.Tuple(targets, ast.Store(), **loc)], source, **loc))
             else:
-                self.append(ast.Expr(made, **loc))
+                self.append(ast.Expr(source, **loc))
             for part, target in later:
                 if part is rest:
                     wrapped = call(self.runtime("sema_runtime.values.lists:List", loc), [name(target, loc)], loc)
@@ -140,16 +139,16 @@ class Matches:
                     self.take_apart(part, name(target, loc))
             return
         if pattern[0] == "map":
-            made = call(self.runtime(MATCHING + "destructure_map", loc), [value], loc)
-            entries = self.save(made, "entries", loc)
+            source = call(self.runtime(MATCHING + "destructure_map", loc), [value], loc)
+            entries = self.save(source, "entries", loc)
             for key, part, _ in pattern[1]:
                 got = call(attribute(entries, "get", loc), [self.stored_key(key)], loc)
                 self.assign_part(part, got)
             return
         self.assign_part(pattern, value)
 
-    def of_length(self: Emitter, value: ast.expr, size: int, rest: Any, loc: Any) -> ast.expr:  # type: ignore[misc]
-        """A value to take apart, checked to be a sequence of that many items, at least when there is a rest."""
+    def of_length(self, value: ast.expr, size: int, rest: Any, loc: Any) -> ast.expr:
+        """A value to destructure, checked to be a sequence of size items, or of at least as many with a rest."""
         if rest is not None:
             return call(self.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
         checked = call(self.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
@@ -159,12 +158,12 @@ class Matches:
         kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
         return ast.IfExp(boolop(ast.And(), [kind, fits], loc), value, checked, **loc)
 
-    def stored_key(self: Emitter, key: Any) -> ast.expr:  # type: ignore[misc]
+    def stored_key(self, key: Any) -> ast.expr:
         """A constant map key in the form in which maps store it."""
-        made = self.constant_data(key, self.current)
+        constant = self.constant_data(key, self.current)
         if type(key) in PLAIN:
-            return made
-        return call(self.runtime(MAPS + "stored", self.current), [made], self.current)
+            return constant
+        return call(self.runtime(MAPS + "stored", self.current), [constant], self.current)
 
 
 def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Any) -> ast.IfExp:
@@ -176,7 +175,7 @@ def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, lo
 class Clauses:
     """The clauses of one match; the subject is in a variable, its items and entries are fetched when first needed."""
 
-    def __init__(self, emitter: Emitter, node: Any, subject: str) -> None:
+    def __init__(self, emitter: Matches, node: Any, subject: str) -> None:
         self.e = emitter
         self.node = node
         self.subject = subject
@@ -237,23 +236,23 @@ class Clauses:
             return
         advice = e.module.unit.match_advice.get(self.node)
         arguments = [name(self.subject, loc), *([const(advice, loc)] if advice else [])]
-        made = call(e.runtime(MATCHING + "no_match", loc), arguments, loc)
-        e.append(ast.Raise(made, None, **loc))
+        error = call(e.runtime(MATCHING + "no_match", loc), arguments, loc)
+        e.append(ast.Raise(error, None, **loc))
 
     def prepare(self, pattern: Any) -> None:
         """Fetches what the tests of a pattern read from the subject."""
         e, loc = self.e, self.e.current
         if pattern[0] == "sequence" and not self.items:
             self.items = e.names.temporary("items")
-            made = unless_kind(
+            fetched = unless_kind(
                 self.subject, "tuple", name(self.subject, loc), e.runtime(MATCHING + "sequence_items", loc), loc
             )
-            if any(one[0] == "map" for one, _, _ in self.node.clauses):
+            if any(shape[0] == "map" for shape, _, _ in self.node.clauses):
                 subject = call(name("type", loc), [name(self.subject, loc)], loc)
                 is_map = compare(subject, ast.Is(), e.runtime(MAPS + "Map", loc), loc)
-                made.orelse = ast.IfExp(is_map, const(None, loc), made.orelse, **loc)
-            e.append(assign(self.items, made, loc))
-            if sum(1 for one, _, _ in self.node.clauses if one[0] == "sequence") > 1:
+                fetched.orelse = ast.IfExp(is_map, const(None, loc), fetched.orelse, **loc)
+            e.append(assign(self.items, fetched, loc))
+            if sum(1 for shape, _, _ in self.node.clauses if shape[0] == "sequence") > 1:
                 self.size = e.names.temporary("size")
                 length = call(name("len", loc), [name(self.items, loc)], loc)
                 none = compare(name(self.items, loc), ast.Is(), const(None, loc), loc)
@@ -264,8 +263,8 @@ class Clauses:
             kind = e.runtime(MAPS + "Map", loc)
             assert isinstance(kind, ast.Name)
             direct = attribute(name(self.subject, loc), "d", loc)
-            made = unless_kind(self.subject, kind.id, direct, e.runtime(MATCHING + "map_entries", loc), loc)
-            e.append(assign(self.entries, made, loc))
+            fetched = unless_kind(self.subject, kind.id, direct, e.runtime(MATCHING + "map_entries", loc), loc)
+            e.append(assign(self.entries, fetched, loc))
             self.fetch_entries(loc)
 
     def fetch_head(self, loc: Any) -> None:
@@ -328,8 +327,8 @@ class Clauses:
             items = self.items
         else:
             items = e.names.temporary("items")
-            made = call(e.runtime(MATCHING + "sequence_items", loc), [value], loc)
-            tests.append(compare(walrus(items, made, loc), ast.IsNot(), const(None, loc), loc))
+            sequence = call(e.runtime(MATCHING + "sequence_items", loc), [value], loc)
+            tests.append(compare(walrus(items, sequence, loc), ast.IsNot(), const(None, loc), loc))
         if top and self.head and parts and parts[0][0] == "literal":
             tests.append(self.literal(name(self.head, loc), parts[0][1]))
         if top and self.size:
@@ -345,16 +344,16 @@ class Clauses:
             self.tests(part, subscript(name(items, loc), const(index, loc), loc), tests, binds)
         if rest is not None:
             tail = subscript(name(items, loc), ast.Slice(const(len(parts), loc), None, None, **loc), loc)
-            made = call(e.runtime("sema_runtime.values.lists:List", loc), [tail], loc)
-            self.tests(rest, made, tests, binds)
+            rest_list = call(e.runtime("sema_runtime.values.lists:List", loc), [tail], loc)
+            self.tests(rest, rest_list, tests, binds)
 
     def map(self, pattern: Any, value: ast.expr, tests: list[ast.expr], binds: list[Any], top: bool) -> None:
         e, loc = self.e, self.e.current
         entries = self.entries
         if not top:
             entries = e.names.temporary("entries")
-            made = call(e.runtime(MATCHING + "map_entries", loc), [value], loc)
-            tests.append(compare(walrus(entries, made, loc), ast.IsNot(), const(None, loc), loc))
+            fetched = call(e.runtime(MATCHING + "map_entries", loc), [value], loc)
+            tests.append(compare(walrus(entries, fetched, loc), ast.IsNot(), const(None, loc), loc))
         else:
             for key, part, required in pattern[1]:
                 if required and part[0] == "literal" and key in self.fetched:

@@ -6,18 +6,15 @@ Only nil and #f are false, so a test of unknown type is spelled out.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from semac.emit.emitter import Emitter
 from semac.emit.pyast import boolop, compare, const, name, negate, walrus
 from semac.ir import nodes as ir
-from semac.ir.facts import is_short
+from semac.ir.facts import is_owned_assoc, is_short
+from semac.ir.jumps import unbounded
 from semac.ir.types import ANY, BOOL, NIL, TAGS, only
-from semac.passes.ownership import is_owned_assoc
 
-if TYPE_CHECKING:
-    from semac.emit.function import FunctionEmitter as Emitter
-
-KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 STATEMENT_NODES = frozenset(
     (
         ir.Let,
@@ -40,37 +37,35 @@ def is_expression(node: Any, budget: int = 80) -> bool:
     """Whether a node surely comes out as one Python expression (and not as a huge one)."""
     stack = [node]
     while stack:
-        here = stack.pop()
+        part = stack.pop()
         budget -= 1
-        kind = type(here)
+        kind = type(part)
         if kind in STATEMENT_NODES or budget < 0:
             return False
-        if kind is ir.Call and here.recur is not None:
+        if kind is ir.Call and part.recur is not None:
             return False
-        if kind is ir.Call and type(here.head) is ir.Ref and here.head.var.is_global and here.args:
-            var = here.head.var
+        if kind is ir.Call and type(part.head) is ir.Ref and part.head.var.is_global and part.args:
+            var = part.head.var
             if not var.defined or var.defined > 1 or var.assigned or var.late:
                 return False  # such a function is looked up after its arguments
-        if kind is ir.Call and type(here.head) not in (ir.Ref, ir.Const, ir.Builtin):
+        if kind is ir.Call and type(part.head) not in (ir.Ref, ir.Const, ir.Builtin):
             return False  # a computed function is saved first
-        if kind is ir.CallBuiltin and (here.inlined is not None or here.name == "foldl"):
+        if kind is ir.CallBuiltin and (part.inlined is not None or part.name == "foldl"):
             return False
-        if kind is ir.CallBuiltin and is_owned_assoc(here) and here.args[0].var.owned:
+        if kind is ir.CallBuiltin and is_owned_assoc(part) and part.args[0].var.owned:
             return False  # an assignment to an entry
         if kind is ir.Lambda:
-            from semac.emit.calls import unbounded
-
-            if here.function.rest is not None or not is_short(here.function.body) or unbounded(here.function):
+            if part.function.rest is not None or not is_short(part.function.body) or unbounded(part.function):
                 return False
             continue
-        stack.extend(ir.children(here))
+        stack.extend(ir.children(part))
     return True
 
 
-class Tests:
-    """Mixed into the emitter."""
+class Tests(Emitter):
+    """How truth is tested."""
 
-    def test(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def test(self, node: Any) -> ast.expr:
         """An expression whose Python truth is the Sema truth of node."""
         kind = type(node)
         loc = self.loc(node)
@@ -85,7 +80,7 @@ class Tests:
             return self.test_of_if(node)
         return self.truth_of(self.expr(node), node.type)
 
-    def test_of_if(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def test_of_if(self, node: Any) -> ast.expr:
         """`(if a b #f)` tests `a and b`, `(if a #t b)` tests `a or b`."""
         test, loc = self.test(node.test), self.loc(node)
         if type(node.otherwise) is ir.Const and (node.otherwise.value is None or node.otherwise.value is False):
@@ -94,7 +89,7 @@ class Tests:
             return boolop(ast.Or(), [test, self.test(node.otherwise)], loc)
         return ast.IfExp(test, self.test(node.then), self.test(node.otherwise), **loc)
 
-    def truth_of(self: Emitter, value: ast.expr, mask: int) -> ast.expr:  # type: ignore[misc]
+    def truth_of(self, value: ast.expr, mask: int) -> ast.expr:
         """The Python truth of an emitted value."""
         loc = self.current
         tags = mask & TAGS
@@ -110,20 +105,20 @@ class Tests:
             first = compare(value, ast.IsNot(), const(None, loc), loc)
         return boolop(ast.And(), [first, compare(name(value.id, loc), ast.IsNot(), const(False, loc), loc)], loc)
 
-    def expr_if(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_if(self, node: Any) -> ast.expr:
         if is_expression(node.then) and is_expression(node.otherwise):
             test = self.test(node.test)
             then, otherwise = self.expr(node.then), self.expr(node.otherwise)
             return ast.IfExp(test, then, otherwise, **self.loc(node))
         return self.expr_statement(node)
 
-    def expr_and(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_and(self, node: Any) -> ast.expr:
         return self.logic(node, ast.And())
 
-    def expr_or(self: Emitter, node: Any) -> ast.expr:  # type: ignore[misc]
+    def expr_or(self, node: Any) -> ast.expr:
         return self.logic(node, ast.Or())
 
-    def logic(self: Emitter, node: Any, op: ast.boolop) -> ast.expr:  # type: ignore[misc]
+    def logic(self, node: Any, op: ast.boolop) -> ast.expr:
         items = node.items
         if not all(is_expression(item) for item in items[1:]):
             return self.expr_statement(node)
@@ -146,7 +141,7 @@ class Tests:
             return ast.IfExp(test, other, again, **loc)
         return ast.IfExp(test, again, other, **loc)
 
-    def kept_test(self: Emitter, kept: ast.expr, again: ast.expr, mask: int) -> ast.expr:  # type: ignore[misc]
+    def kept_test(self, kept: ast.expr, again: ast.expr, mask: int) -> ast.expr:
         """The truth of a value that is assigned on the way (kept) and read again (again)."""
         loc = self.current
         if only(mask, BOOL):

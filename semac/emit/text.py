@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING
 
 from sema_runtime.values.naming import GLOBALS
+from semac import __version__
 from semac.emit.session_names import NAMES_TABLE
 
-if TYPE_CHECKING:
-    from semac.pipeline import CompiledUnit
+
+def version_line() -> str:
+    """The first line of a `.py` file that is written: the semac that compiled it."""
+    return f"# Compiled with semac {__version__}\n"
 
 
-def module_text(unit: CompiledUnit, source: str | None = None) -> str:
-    """The module as Python source. source: the Sema text, for its comments."""
-    shown = os.path.basename(unit.filename)
+def module_text(tree: ast.Module, filename: str, source: str | None = None) -> str:
+    """The module as Python source. filename: of the Sema text; source: the text itself, for its comments."""
+    shown = os.path.basename(filename)
     comments = comments_above(source) if source is not None else {}
     parts = [f'"""Compiled from {shown} by semac."""']
     previous: ast.stmt | None = None
-    for statement in unit.tree.body:
+    for statement in tree.body:
         line = statement.lineno
         text = ast.unparse(ast.fix_missing_locations(statement))
         is_def = isinstance(statement, ast.FunctionDef)
@@ -59,7 +61,7 @@ def comments_above(source: str) -> dict[int, list[str]]:
 
     forms, _, comments = read_recovering(source)
     by_line = {comment.span.line: comment.text.lstrip(";").strip() for comment in comments if comment.span.col == 1}
-    found: dict[int, list[str]] = {}
+    comments_of: dict[int, list[str]] = {}
     for span in forms.span.children if forms.span is not None else ():
         lines: list[str] = []
         line = span.line - 1
@@ -67,5 +69,5 @@ def comments_above(source: str) -> dict[int, list[str]]:
             lines.insert(0, by_line[line])
             line -= 1
         if lines:
-            found[span.line] = lines
-    return found
+            comments_of[span.line] = lines
+    return comments_of

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 
 if TYPE_CHECKING:
     from semac.expand.expander import PreludeMacros
+    from semac.expand.interfaces import Interface
+
+Run = Callable[[Any, dict[str, Macro]], Any]
 
 
-def evaluate(form: Any, macros: dict[str, Macro]) -> Any:
-    """The value of a form in the macro environment."""
-    from semac.emit.module import RESULT
-    from semac.pipeline import compile_forms
+class MacroEnvironment:
+    """What analysis asks for while it expands a program: macros, the values of their bodies, interfaces of modules.
 
-    unit = compile_forms(List([form]), "<macro>", "module", result=True, macros=macros)
-    scope: dict[str, Any] = {"__name__": "__sema_macro__", "__sema_names__": {}}
-    exec(unit.code, scope)
-    return scope.pop(RESULT, None)
+    run: compiles a form, in which the given macros are known, and returns its value. The pipeline hands itself in.
+    """
+
+    def __init__(self, run: Run, macros: dict[str, Macro]) -> None:
+        self.macros = macros
+        self.prelude = prelude_macros(run)
+        self._run = run
+
+    def evaluate(self, form: Any) -> Any:
+        """The value of a form where macro bodies run."""
+        return self._run(form, self.macros)
+
+    def interface(self, spec: str, importer: str) -> Interface | None:
+        """What the module offers that `(import "spec")` means in the file importer; None when it can't be read."""
+        from semac.expand.interfaces import find_interface
+
+        return find_interface(spec, importer, self.evaluate)
 
 
 @cache
-def prelude() -> PreludeMacros:
+def prelude_macros(run: Run) -> PreludeMacros:
     """The macros of `prelude.sema`, compiled as they are used, once per process."""
     from semac.expand.expander import PreludeMacros
 
-    return PreludeMacros(lambda form: evaluate(form, {}))
+    return PreludeMacros(lambda form: run(form, {}))

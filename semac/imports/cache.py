@@ -12,7 +12,6 @@ is where a run must execute the sources that were approved, and nothing else.
 from __future__ import annotations
 
 import _frozen_importlib_external as bootstrap  # what importlib.util wraps; loaded in every process
-import _imp
 import marshal
 import os
 import sys
@@ -21,18 +20,15 @@ from _thread import get_ident
 from stat import S_ISREG
 from types import CodeType
 
-from semac.passes import optimization
+from semac.fingerprint import compiler_hash, digest, optimizes
 
 MAGIC = b"SEMA\x03" + bootstrap.MAGIC_NUMBER
 VERSION = "1"  # of the file format
-HASH_KEY = 0x53454D41
 CLOCK_TICK = 0.02  # seconds by which a file's time may lag behind the clock
 COARSE_TICK = 2.02  # the same where times may be whole seconds, on some disks even ones
-# The folders of semac whose files decide what a source compiles to.
-COMPILING = ((), ("syntax",), ("expand",), ("ir",), ("analyze",), ("analyze", "forms"), ("passes",), ("emit",))
 TAG = f".semac-{VERSION}.{sys.implementation.cache_tag}"
 OPTIMIZATION = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""
-if not optimization.enabled():
+if not optimizes():
     OPTIMIZATION += ".plain"
 
 trusted = True  # whether stored code may stand for its source
@@ -155,50 +151,6 @@ def file_hash(path: str) -> bytes:
         return b""
 
 
-_compiler: bytes | None = None
-
-
-def compiler_hash() -> bytes:
-    """A stamp of everything that decides what a source compiles to: semac's sources and the catalogue of builtins.
-
-    Names, sizes and times of the files stand for their contents: this runs at every start.
-    """
-    global _compiler
-    if _compiler is None:
-        import semac
-
-        folder = os.path.dirname(os.path.abspath(semac.__file__))
-        if os.path.basename(os.path.dirname(folder)) == "site-packages":  # installed: replaced as a whole
-            _compiler = digest((_stamp(folder, os.stat(folder)) + sys.version).encode())
-            return _compiler
-        import sema_runtime
-
-        index = os.path.join(os.path.dirname(os.path.abspath(sema_runtime.__file__)), "catalogue_index.py")
-        stamps = [stamp for part in COMPILING for stamp in _files(os.path.join(folder, *part))]
-        if os.path.exists(index):
-            stamps.append(_stamp(index, os.stat(index)))
-        _compiler = digest("\n".join(sorted(stamps)).encode() + sys.version.encode())
-    return _compiler
-
-
-def _files(folder: str) -> list[str]:
-    """The stamps of a folder's files: each look costs 3 µs."""
-    try:
-        with os.scandir(folder) as entries:
-            return [_stamp(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".py", ".sema"))]
-    except OSError:  # semac inside a zip file: its path decides
-        return [folder]
-
-
-def _stamp(name: str, facts: os.stat_result) -> str:
-    return f"{name} {facts.st_size} {facts.st_mtime_ns}"
-
-
-def digest(data: bytes | memoryview) -> bytes:
-    """Eight bytes that tell one text from another: the hash that Python has for sources, with a key of our own."""
-    return bytes(_imp.source_hash(HASH_KEY, data))
-
-
 def _checksum(payload: bytes | memoryview) -> bytes:
     return digest(payload)[:4]
 
@@ -208,3 +160,24 @@ def _remove(path: str) -> None:
         os.remove(path)
     except OSError:
         return
+
+
+def program_code(path: str, source: bytes) -> CodeType:
+    """The code of a file compiled as a whole program, from the cache or fresh. Raises SemaError.
+
+    It is kept beside the code of the same file as a module, under `NAME.run`: a program may be compiled more freely.
+    """
+    real = os.path.realpath(path)
+    kept = cache_path(f"{os.path.splitext(real)[0]}.run.sema")
+    known = load(kept, path, real, source)
+    if known is not None:
+        return known
+    from semac.pipeline import compile_source
+    from semac.sources import decode
+
+    unit = compile_source(decode(source, path), real, "program")
+    code = unit.code
+    unit.show_warnings()
+    if unit.unit.is_portable and not unit.unit.warnings:  # each run says them
+        store(kept, source, code, {file: file_hash(file) for file in unit.macro_files})
+    return code

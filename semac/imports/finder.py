@@ -19,8 +19,11 @@ from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
 from sema_runtime.values.errors import ReaderError, SemaError
+from semac import sources
+from semac.fingerprint import digest
 from semac.imports import cache
 from semac.imports.archives import archive_has, archive_member, archive_of
+from semac.sources import decode, read, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +37,6 @@ INIT = "__init__" + SUFFIX
 _file_modules: dict[str, str] = {}  # made-up module name → real path, for files outside of sys.path
 _names: dict[str, str] = {}  # real path → name of the module that was made of it
 _chain: ContextVar[tuple[str, ...]] = ContextVar("sema_import_chain", default=())
-_snapshot: dict[str, bytes] | None = None  # real path → contents, where only these files are code
 
 
 class SemaSyntaxError(SyntaxError):
@@ -76,18 +78,18 @@ class SemaFinder:
             folder = _folder(entry)
             if folder is None:
                 only_ours = False
-                found = _in_archive(entry, tail)
+                file = _in_archive(entry, tail)
             else:
                 names = folder.names.get(tail)
                 if names is None:
                     continue
                 only_ours = only_ours and names == [tail + SUFFIX]
-                found = _in_folder(entry, tail, names)
-            if found is None:
+                file = _in_folder(entry, tail, names)
+            if file is None:
                 continue
-            if not only_ours and _python_comes_first(fullname, entries[: index + 1], entry, found):
+            if not only_ours and _python_comes_first(fullname, entries[: index + 1], entry, file):
                 return None
-            return _spec(fullname, found, os.path.basename(found) == INIT, folder)
+            return _spec(fullname, file, os.path.basename(file) == INIT, folder)
         return None
 
     def invalidate_caches(self) -> None:
@@ -96,7 +98,7 @@ class SemaFinder:
 
 
 class _Folder:
-    """What a folder held when it was looked at. names: by what stands before their first dot."""
+    """The contents of a folder when it was read. names: by the part before the first dot."""
 
     def __init__(self, path: str, facts: os.stat_result) -> None:
         self.stamp = cache.stamp(facts)
@@ -110,7 +112,7 @@ _folders: dict[str, _Folder] = {}
 
 
 def _folder(path: str) -> _Folder | None:
-    """What an entry of the path holds, read again when it has changed; None for one that is no folder."""
+    """The contents of an entry of the path, read again when it has changed; None for one that is no folder."""
     try:
         facts = os.stat(path)
         known = _folders.get(path)
@@ -138,14 +140,14 @@ def _in_archive(entry: str, tail: str) -> str | None:
     return package if archive_has(package) else module if archive_has(module) else None
 
 
-def _python_comes_first(fullname: str, entries: list[str], entry: str, found: str) -> bool:
+def _python_comes_first(fullname: str, entries: list[str], entry: str, file: str) -> bool:
     """Whether Python has a module of that name in an earlier entry, or in the same one, which draws a warning."""
     spec = PathFinder.find_spec(fullname, entries)
     if spec is None or spec.loader is None or spec.origin is None:
         return False
     folder = os.path.dirname(spec.origin)
     if folder == entry or os.path.dirname(folder) == entry:
-        warnings.warn(f"import {fullname}: {spec.origin} is used, {found} is ignored", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"import {fullname}: {spec.origin} is used, {file} is ignored", RuntimeWarning, stacklevel=2)
     return True
 
 
@@ -184,7 +186,7 @@ class SemaLoader(SourceFileLoader):
 
     def get_data(self, path: str) -> bytes:
         """The bytes of the module, or of a file beside it. Raises OSError."""
-        if path == self.path and _snapshot is not None:
+        if path == self.path and sources.is_snapshot():
             return read(path)
         try:
             return read_file(path)
@@ -216,7 +218,6 @@ class SemaLoader(SourceFileLoader):
 
     def _compiled(self) -> CodeType:
         """The module compiled afresh, and kept for the next time. Raises SemaError and OSError."""
-        from semac.cli.running import tell_warnings
         from semac.pipeline import compile_source
 
         started = time.time()
@@ -224,7 +225,7 @@ class SemaLoader(SourceFileLoader):
         stamp = cache.stamp(os.stat(self.path)) if on_disk else None
         source = self.get_data(self.path)
         unit = compile_source(decode(source, self.path), self.real, "module", lists_globals=True)
-        tell_warnings(unit)
+        unit.show_warnings()
         storable = on_disk and unit.unit.is_portable and not unit.unit.warnings  # each run says them
         macro_files = cache.unchanged_since(unit.macro_files, started) if storable else None
         if macro_files is not None:
@@ -249,16 +250,6 @@ class _SameModule:
         """The module has been executed under its first name."""
 
 
-def decode(source: bytes, path: str) -> str:
-    """The text of a source file, UTF-8 with or without byte order mark. Raises ReaderError."""
-    try:
-        return source.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        col = error.start - source.rfind(b"\n", 0, error.start)
-        raise ReaderError(f"{path} is not UTF-8 text", (line, col, line, col + 1)) from None
-
-
 def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
     """The same error as Python's tools show it: with file, line, column and the line's text."""
     from sema_runtime.conditions.describe import describe
@@ -271,47 +262,17 @@ def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
         text = None
     described = describe(error)
     message = described.message + (f" (hint: {described.hint})" if described.hint else "")
-    made = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
-    made.sema_error = error
+    syntax_error = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
+    syntax_error.sema_error = error
     error.source_file = os.path.realpath(path)  # type: ignore[attr-defined]
-    return made
-
-
-# The text of files
+    return syntax_error
 
 
 def keep_to(files: dict[str, bytes] | None) -> None:
     """From now on these are all the Sema files that can be imported or loaded, with these contents, whatever becomes of
     them on the disk; compiled code that is kept there isn't used. files: by real path; None: the disk again."""
-    global _snapshot
-    _snapshot = files
+    sources.keep_to(files)
     cache.trusted = files is None
-
-
-def read(path: str) -> bytes:
-    """The bytes of a source file. Raises OSError, and SemaError for a file that isn't one of those of `keep_to`."""
-    known = None if _snapshot is None else _snapshot.get(os.path.realpath(path))
-    if known is not None:
-        return known
-    if _snapshot is not None and not _is_shipped(path):
-        os.stat(path)
-        raise SemaError(
-            f"{path} was not a part of the program when it started, so no approval covers it",
-            'name it in the program by a literal path, (import "file.sema"), and run it again',
-        )
-    return read_file(path)
-
-
-def read_file(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        return file.read()
-
-
-def _is_shipped(path: str) -> bool:
-    """Whether a file comes with the language: it is as much a part of it as the builtins are."""
-    from sema_runtime.compiler_bridge import SHIPPED
-
-    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(SHIPPED), ""))
 
 
 # (import "file.sema")
@@ -330,10 +291,10 @@ def import_file(path: str, importer: str | None = None) -> ModuleType:
         raise SemaError("cyclic import detected: " + " -> ".join([*chain[chain.index(real) :], real]))
     name = _names.get(real, "")
     if name not in sys.modules:
-        if _snapshot is None:
-            os.stat(real)
-        else:
+        if sources.is_snapshot():
             read(real)
+        else:
+            os.stat(real)
         name = _file_module_name(real)
     if not any(type(finder) is SemaFinder for finder in sys.meta_path):
         install()
@@ -349,6 +310,6 @@ def import_file(path: str, importer: str | None = None) -> ModuleType:
 def _file_module_name(real: str) -> str:
     """A module name for a file, without dots, the same in every process."""
     stem = os.path.splitext(os.path.basename(real))[0].replace(".", "_")
-    name = f"{stem}@{cache.digest(real.encode('utf-8', 'surrogateescape')).hex()[:8]}"
+    name = f"{stem}@{digest(real.encode('utf-8', 'surrogateescape')).hex()[:8]}"
     _file_modules[name] = real
     return name

@@ -1,31 +1,23 @@
-"""What the passes make, as text: `sema compile --dump expanded|ir|ast|py`."""
+"""The IR of a unit as text: `sema compile --dump ir`, and `--dump expanded`."""
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sema_runtime.values.printer import to_text
 from semac.ir import nodes as ir
 from semac.ir.types import show
-
-if TYPE_CHECKING:
-    from semac.pipeline import CompiledUnit
-
-KINDS = ("expanded", "ir", "ast", "py")
+from semac.ir.unit import Unit
 
 
-def dump(unit: CompiledUnit, kind: str) -> str:
-    """One pass's output. Raises ValueError for an unknown kind."""
-    if kind == "py":
-        return unit.python_text()
-    if kind == "ast":
-        return ast.dump(unit.tree, indent=2) + "\n"
-    if kind == "ir":
-        return "".join(tree(item, 0) for item in unit.unit.tree.items)
-    if kind == "expanded":
-        return "".join(expanded(item) + "\n" for item in unit.unit.tree.items)
-    raise ValueError(f"unknown dump: {kind} (one of {', '.join(KINDS)})")
+def tree_text(unit: Unit) -> str:
+    """The nodes of a unit with their types, one a line."""
+    return "".join(tree(item, 0) for item in unit.tree.items)
+
+
+def expanded_text(unit: Unit) -> str:
+    """The unit as Sema text, macros and sugar gone."""
+    return "".join(expanded(item) + "\n" for item in unit.tree.items)
 
 
 def tree(node: Any, depth: int) -> str:

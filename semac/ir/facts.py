@@ -7,7 +7,7 @@ from typing import Any
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.maps import PLAIN
 from semac.ir import nodes as ir
-from semac.ir.types import FLOAT, INT, LIST, MAP, OTHER, TAGS, only
+from semac.ir.types import FLOAT, INT, LIST, MAP, OTHER, STR, TAGS, only
 
 TYPE = keyword("type")
 LOCAL_NODES = (
@@ -19,20 +19,20 @@ def has_locals(node: Any) -> bool:
     """Whether a node binds variables outside of lambdas, or loops."""
     stack = [node]
     while stack:
-        here = stack.pop()
-        if isinstance(here, LOCAL_NODES):
+        part = stack.pop()
+        if isinstance(part, LOCAL_NODES):
             return True
-        if type(here) is ir.CallBuiltin and (here.inlined is not None or here.name == "foldl"):
+        if type(part) is ir.CallBuiltin and (part.inlined is not None or part.name == "foldl"):
             return True
-        if type(here) is not ir.Lambda:
-            stack.extend(ir.children(here))
+        if type(part) is not ir.Lambda:
+            stack.extend(ir.children(part))
     return False
 
 
 def globals_of(node: Any) -> set[str]:
     """Python names of the globals mentioned below a node."""
     return {
-        here.var.py for here in ir.walk(node) if (type(here) is ir.Ref or type(here) is ir.Set) and here.var.is_global
+        part.var.py for part in ir.walk(node) if (type(part) is ir.Ref or type(part) is ir.Set) and part.var.is_global
     }
 
 
@@ -56,7 +56,7 @@ def has_effects(node: Any) -> bool:
 
 
 def is_stable(node: Any) -> bool:
-    """Whether evaluating a node later gives the same value, whatever runs in between."""
+    """Whether evaluating a node later has the same value, whatever runs in between."""
     kind = type(node)
     if kind is ir.Ref:
         return not node.var.assigned and (not node.var.is_global or node.var.known_function is not None)
@@ -77,7 +77,7 @@ DIVISIONS = frozenset(("mod", "quotient", "remainder"))
 
 
 def is_total(node: Any) -> bool:
-    """Whether evaluating a node surely gives a value: it can't fail, and has no effects."""
+    """Whether evaluating a node always succeeds, without effects."""
     kind = type(node)
     if kind is ir.Ref:
         return not node.var.is_global
@@ -117,11 +117,11 @@ def is_short(node: Any, budget: int = 14) -> bool:
     count = 0
     stack = [node]
     while stack:
-        here = stack.pop()
+        part = stack.pop()
         count += 1
-        if type(here) not in SHORT or count > budget:
+        if type(part) not in SHORT or count > budget:
             return False
-        stack.extend(ir.children(here))
+        stack.extend(ir.children(part))
     return True
 
 
@@ -155,4 +155,58 @@ def read_early(variables: list[ir.Var], body: Any) -> set[ir.Var]:
 
 
 def mentioned(node: Any) -> set[ir.Var]:
-    return {here.var for here in ir.walk(node) if type(here) is ir.Ref or type(here) is ir.Set}
+    return {part.var for part in ir.walk(node) if type(part) is ir.Ref or type(part) is ir.Set}
+
+
+PURE_BUILTINS = frozenset(
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "mod",
+        "quotient",
+        "remainder",
+        "<",
+        ">",
+        "<=",
+        ">=",
+        "=",
+        "not",
+        "car",
+        "cdr",
+        "cons",
+        "first",
+        "rest",
+        "null?",
+        "nil?",
+    ]
+)
+
+
+def is_pure(node: Any) -> bool:
+    """Whether the order in which nodes like this are evaluated can't be seen."""
+    for part in ir.walk(node):
+        kind = type(part)
+        if kind is ir.CallBuiltin:
+            if part.name not in PURE_BUILTINS:
+                return False
+        elif kind not in (ir.Const, ir.Quote, ir.Ref, ir.Builtin):
+            return False
+    return True
+
+
+def is_plain_split(node: Any) -> bool:
+    """`(string/split text "x")` of a string with a separator that isn't empty: Python's own split."""
+    if type(node) is not ir.CallBuiltin or node.name != "string/split" or len(node.args) != 2:
+        return False
+    text, separator = node.args
+    return (
+        only(text.type, STR) and type(separator) is ir.Const and type(separator.value) is str and separator.value != ""
+    )
+
+
+def is_owned_assoc(node: Any) -> bool:
+    """`(assoc variable key value ...)`."""
+    args = node.args
+    return node.name == "assoc" and len(args) >= 3 and len(args) % 2 == 1 and type(args[0]) is ir.Ref

@@ -7,7 +7,7 @@ the catalogue says.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from semac.ir import nodes as ir
 from semac.ir.types import (
@@ -30,18 +30,31 @@ from semac.ir.types import (
 )
 from semac.passes.tail_calls import function_argument
 
-if TYPE_CHECKING:
-    from semac.passes.inference import Inference
 
-    Rule = Callable[[Inference, Any], int]
+class Inference(Protocol):
+    """What the rules ask of type inference (`inference.py`)."""
 
+    noted: set[ir.Var]
+    filled: set[ir.Var]
+
+    def visit(self, node: Any) -> int:
+        """The type of a node, computed and stored."""
+
+    def returned(self, function: ir.Function) -> int:
+        """The type of what calls of a function give."""
+
+    def widen(self, var: ir.Var, mask: int) -> None:
+        """Adds the types of mask to what a variable may hold."""
+
+
+Rule = Callable[[Inference, Any], int]
 BUILTIN_RULES: dict[str, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     def register(function: Rule) -> Rule:
-        for one in names:
-            BUILTIN_RULES[one] = function
+        for name in names:
+            BUILTIN_RULES[name] = function
         return function
 
     return register

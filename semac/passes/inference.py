@@ -19,10 +19,9 @@ from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
-from semac.analyze.analyzer import Unit
-from semac.emit.tests import KEYWORD_GET
 from semac.ir import nodes as ir
 from semac.ir.facts import read_early
+from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.types import (
     ANY,
     ANY_ELEMENTS,
@@ -52,6 +51,7 @@ from semac.ir.types import (
     rows,
     sequence_of,
 )  # fmt: skip
+from semac.ir.unit import Unit
 from semac.passes.builtin_types import BUILTIN_RULES, looked_up
 
 Variables = set[ir.Var]
@@ -61,12 +61,12 @@ CONSTANT_TYPES: dict[type, int] = {
 }  # fmt: skip
 
 
-def infer(unit: Unit, closed: bool) -> None:
+def infer_types(unit: Unit) -> None:
     """Fills in the types of a unit's nodes and variables."""
-    Inference(unit, closed).run()
+    Inference(unit, closed=unit.is_program and not unit.is_open).run()
 
 
-def leave_open(unit: Unit) -> None:
+def leave_types_open(unit: Unit) -> None:
     """Says of every variable that it may hold anything; the nodes of a fresh tree say so already."""
     variables = list(unit.globals.values())
     for function in [unit.main, *unit.functions]:
@@ -308,10 +308,10 @@ class Inference:
         numbers = rows(mask) or ()
         for number in numbers:
             self.read(number)
-        found = [self.columns[number] for number in numbers]
-        if not found or any(len(columns) != len(found[0]) for columns in found):
+        vectors = [self.columns[number] for number in numbers]
+        if not vectors or any(len(columns) != len(vectors[0]) for columns in vectors):
             return None
-        return [reduce(or_, masks) for masks in zip(*found, strict=True)]
+        return [reduce(or_, masks) for masks in zip(*vectors, strict=True)]
 
     def map_lit(self, node: Any) -> int:
         for key in node.keys:
@@ -415,10 +415,10 @@ _returns: dict[str, int] = {}
 
 def returns_of(name: str) -> int:
     """What the catalogue says a builtin returns."""
-    found = _returns.get(name)
-    if found is None:
-        found = _returns[name] = parse(INDEX[name][4])
-    return found
+    mask = _returns.get(name)
+    if mask is None:
+        mask = _returns[name] = parse(INDEX[name][4])
+    return mask
 
 
 NARROWING = {

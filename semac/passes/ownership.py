@@ -18,18 +18,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from semac.analyze.analyzer import Unit
 from semac.ir import nodes as ir
+from semac.ir.facts import is_owned_assoc
+from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Var
-from semac.ir.types import CHAR, INT, KEYWORD, NIL, STR, SYMBOL, only
+from semac.ir.types import PLAIN_KEYS, only
+from semac.ir.unit import Unit
 from semac.passes.raw_lists import find_raw_lists
 
-PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR | NIL
 READERS = frozenset(("get", "contains?", "count", "length", "map/count"))
-KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
 
 
-def find(unit: Unit) -> None:
+def find_owned_maps(unit: Unit) -> None:
     """Marks the owned variables of a unit (`Var.owned`), what makes raw dicts for them (`unit.raw`), and puts a Box
     where a map leaves its owner."""
     nodes = list(ir.walk(unit.tree))
@@ -319,24 +319,18 @@ def only_read(node: Any, var: Var) -> bool:
     """Whether node uses var in nothing but look-ups."""
     stack = [node]
     while stack:
-        here = stack.pop()
-        kind = type(here)
-        if kind is ir.Ref and here.var is var:
+        part = stack.pop()
+        kind = type(part)
+        if kind is ir.Ref and part.var is var:
             return False
-        if kind is ir.Lambda or (kind is ir.NamedLet and not here.is_loop):
-            if mentions(here.function.body, var):
+        if kind is ir.Lambda or (kind is ir.NamedLet and not part.is_loop):
+            if mentions(part.function.body, var):
                 return False
-        if is_read(here, var):
-            stack += here.args[1:]
+        if is_read(part, var):
+            stack += part.args[1:]
         else:
-            stack += ir.children(here)
+            stack += ir.children(part)
     return True
-
-
-def is_owned_assoc(node: Any) -> bool:
-    """`(assoc variable key value ...)`."""
-    args = node.args
-    return node.name == "assoc" and len(args) >= 3 and len(args) % 2 == 1 and type(args[0]) is ir.Ref
 
 
 def is_read(node: Any, var: Var) -> bool:
@@ -356,23 +350,23 @@ def is_read(node: Any, var: Var) -> bool:
 
 def results(node: Any) -> list[Any]:
     """The expressions whose values a body may return."""
-    found = []
+    values = []
     stack = [node]
     while stack:
-        here = stack.pop()
-        kind = type(here)
+        part = stack.pop()
+        kind = type(part)
         if kind is ir.If:
-            stack += [here.then, here.otherwise]
+            stack += [part.then, part.otherwise]
         elif kind in (ir.Let, ir.Bind):
-            stack.append(here.body)
+            stack.append(part.body)
         elif kind is ir.Seq:
-            stack.append(here.items[-1])
-        elif kind is ir.NamedLet and here.is_loop:
-            stack.append(here.function.body)
-        elif kind is not ir.Throw and not (kind is ir.Call and here.recur is not None):
-            found.append(here)
-    return found
+            stack.append(part.items[-1])
+        elif kind is ir.NamedLet and part.is_loop:
+            stack.append(part.function.body)
+        elif kind is not ir.Throw and not (kind is ir.Call and part.recur is not None):
+            values.append(part)
+    return values
 
 
 def mentions(node: Any, var: Var) -> bool:
-    return any(type(here) in (ir.Ref, ir.Set) and here.var is var for here in ir.walk(node))
+    return any(type(part) in (ir.Ref, ir.Set) and part.var is var for part in ir.walk(node))

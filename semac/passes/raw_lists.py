@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from semac.ir import nodes as ir
-from semac.ir.types import STR, only
+from semac.ir.facts import is_plain_split
 
 
 def find_raw_lists(nodes: list[Any]) -> None:
-    """Marks variables that hold the pieces of a split string and are only looked at piece by piece."""
+    """Marks variables that hold the pieces of a split string and are only read piece by piece."""
     pieces = {
         var: value
         for node in nodes
@@ -28,16 +28,6 @@ def find_raw_lists(nodes: list[Any]) -> None:
             pieces.pop(node.var, None)
     for var in pieces:
         var.raw_list = True
-
-
-def is_plain_split(node: Any) -> bool:
-    """`(string/split text "x")` of a string with a separator that isn't empty: Python's own split."""
-    if type(node) is not ir.CallBuiltin or node.name != "string/split" or len(node.args) != 2:
-        return False
-    text, separator = node.args
-    return (
-        only(text.type, STR) and type(separator) is ir.Const and type(separator.value) is str and separator.value != ""
-    )
 
 
 def is_piece_access(node: Any) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from semac.analyze.analyzer import Unit
 from semac.ir import nodes as ir
 from semac.ir.nodes import Function, NamedLet, Var
+from semac.ir.unit import Unit
 
 # Builtins that call a function argument before they return and don't keep it: closures over loop variables are safe.
 IMMEDIATE = frozenset(
@@ -84,7 +84,7 @@ def function_to_inline(node: Any) -> Function | None:
     return function
 
 
-def mark(unit: Unit) -> None:
+def mark_tail_calls(unit: Unit) -> None:
     """Fills in tail flags, escapes, loops and recurring calls of a unit."""
     Tails(unit).run()
 
@@ -206,21 +206,21 @@ class Tails:
 
     def captured_in(self, loops: dict[Function, NamedLet]) -> set[Function]:
         """Functions whose own variables, or those of loops inside them, some closure captures."""
-        found: set[Function] = set()
+        captured: set[Function] = set()
         for var, fn in self.uses:
             owner = var.owner
-            here: Function | None = fn
-            while here is not None and here is not owner:
-                if here not in loops and here not in self.immediate:
+            user: Function | None = fn
+            while user is not None and user is not owner:
+                if user not in loops and user not in self.immediate:
                     break
-                here = here.parent
-            if owner is None or here is owner or here is None:
+                user = user.parent
+            if owner is None or user is owner or user is None:
                 continue
             up: Function | None = owner
             while up is not None:
-                found.add(up)
+                captured.add(up)
                 up = loops[up].enclosing if up in loops else None
-        return found
+        return captured
 
     def recurring_calls(self) -> None:
         captured = self.captured_in(self.loops)

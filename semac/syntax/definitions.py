@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.values.atoms import Symbol
+from sema_runtime.values.atoms import Keyword, Symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
@@ -85,9 +85,42 @@ def inner_names(form: Any) -> list[str]:
             live = items[2:] if true == (head == "when") else []
         return [name for part in live for name in inner_names(part)]
     if head == "cond":
-        found = []
+        names = []
         for clause in items[1:]:
             if type(clause) is List and clause.items and clause.items[0] is not False and clause.items[0] is not None:
-                found += [name for part in clause.items for name in inner_names(part)]
-        return found
+                names += [name for part in clause.items for name in inner_names(part)]
+        return names
     return [name for part in items[1:] for name in inner_names(part)]
+
+
+def bound_module(parts: Any) -> str | None:
+    """The name that (py/import module [:as name]) binds; None when it is malformed."""
+    if len(parts) == 1:
+        return str(parts[0]).partition(".")[0]
+    is_alias = len(parts) == 3 and type(parts[1]) is Keyword and parts[1].name == "as" and type(parts[2]) is Symbol
+    return parts[2].name if is_alias else None
+
+
+def bound_name(part: Any) -> tuple[str, str] | None:
+    """(name in the module, name here) of a part of py/from: a symbol, or (name :as other)."""
+    if type(part) is Symbol:
+        return part.name, part.name
+    if type(part) is List and len(part.items) == 3 and type(part.items[0]) is Symbol:
+        other = bound_module(part.items)
+        return None if other is None else (part.items[0].name, other)
+    return None
+
+
+def imported_names(form: Any) -> list[str]:
+    """The names that a top-level form binds to things of Python."""
+    if type(form) is not List or len(form.items) < 2 or type(form.items[0]) is not Symbol:
+        return []
+    head, parts = form.items[0].name, form.items[1:]
+    if head in ("begin", "progn", "module"):
+        return [name for part in parts for name in imported_names(part)]
+    if head == "py/import":
+        module = bound_module(parts) if type(parts[0]) is str else None
+        return [] if module is None else [module]
+    if head == "py/from":
+        return [pair[1] for part in parts[1:] if (pair := bound_name(part)) is not None]
+    return []

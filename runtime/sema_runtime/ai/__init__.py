@@ -2,7 +2,7 @@
 
 The same layers as in Sema: retries, budgets, cache, cassettes, fallback, rate limits, tools, agents, usage. Calls run
 in the loop that awaits them, none in a thread; cancelling the awaiting task ends the request. `sema_runtime.ai.sync`
-has the same names for code without asyncio. docs/python-llm.md explains both.
+has the same names for code without asyncio. docs/how-to/python-llm.md explains both.
 """
 
 from __future__ import annotations
@@ -45,6 +45,14 @@ from sema_runtime.ai.values import Ranked as Ranked
 from sema_runtime.ai.values import Usage as Usage
 from sema_runtime.ai.values import image as image
 from sema_runtime.tasks import call
+
+__all__ = [
+    "Agent", "BudgetError", "Comparison", "Conversation", "Image", "LlmError", "Memory", "Message", "Prompt",
+    "ProviderError", "Ranked", "Run", "SemaError", "Stream", "SyncStream", "Tool", "ToolEvent", "Usage", "batch",
+    "budget", "cache", "cassette", "chat", "classify", "compare", "complete", "complete_all", "configure",
+    "configure_embeddings", "embed", "extract", "fallback", "image", "last_usage", "providers", "rate_limit",
+    "rerank", "reset_usage", "set_default", "set_price", "stream", "summarize", "tool", "usage",
+]  # fmt: skip
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -24,7 +24,7 @@ def configure(
     answers in place of a server, for tests: it gets the request as a dict {"model", "messages", ...} and returns a str
     or a dict {"content", "tool_calls", "usage": {"prompt_tokens", "completion_tokens"}}.
     """
-    from sema_runtime.lib.llm.llm_providers import llm_configure, llm_define_provider
+    from sema_runtime.lib.llm.providers import llm_configure, llm_define_provider
 
     settings = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
     options = Map({keyword(key): value for key, value in settings.items() if value is not None})
@@ -58,7 +58,7 @@ def configure_embeddings(
     name: str, *, api_key: str | None = None, base_url: str | None = None, default_model: str | None = None
 ) -> None:
     """Makes a provider the default of `embed`, and of `rerank` if it ranks."""
-    from sema_runtime.lib.llm.llm_providers import llm_configure_embeddings
+    from sema_runtime.lib.llm.providers import llm_configure_embeddings
 
     settings = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
     options = {keyword(key): value for key, value in settings.items() if value is not None}
@@ -67,21 +67,21 @@ def configure_embeddings(
 
 def set_default(name: str) -> None:
     """Makes a registered provider the default. Raises LlmError for an unknown one."""
-    from sema_runtime.lib.llm.llm_providers import llm_set_default
+    from sema_runtime.lib.llm.providers import llm_set_default
 
     llm_set_default(keyword(name))
 
 
 def providers() -> list[str]:
     """Returns the names of the registered providers, sorted."""
-    from sema_runtime.lib.llm.llm_providers import llm_list_providers
+    from sema_runtime.lib.llm.providers import llm_list_providers
 
     return [provider.name for provider in llm_list_providers()]
 
 
 def set_price(pattern: str, input_usd: float, output_usd: float) -> None:
     """Sets the price of models whose names contain pattern, in USD per million input and output tokens."""
-    from sema_runtime.lib.llm.llm_usage import llm_set_pricing
+    from sema_runtime.lib.llm.usage import llm_set_pricing
 
     llm_set_pricing(pattern, input_usd, output_usd)
 

@@ -40,6 +40,13 @@ from sema_runtime.ai.values import Comparison, Prompt, Ranked, messages_of
 from sema_runtime.ai.values import image as image
 from sema_runtime.values.lists import List
 
+__all__ = [
+    "Agent", "Conversation", "Memory", "batch", "budget", "cache", "cassette", "chat", "classify", "compare",
+    "complete", "complete_all", "configure", "configure_embeddings", "embed", "extract", "fallback", "image",
+    "last_usage", "providers", "rate_limit", "rerank", "reset_usage", "set_default", "set_price", "stream",
+    "summarize", "tool", "usage",
+]  # fmt: skip
+
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 

@@ -8,13 +8,12 @@ from sema_runtime.conditions.tracebacks import (
     is_ours,
     raw_calls,
     sema_frames,
-    sema_names,
 )
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
 from sema_runtime.values.lists import EMPTY, List, delayed_list
 from sema_runtime.values.maps import Map
-from sema_runtime.values.naming import name_of_code
+from sema_runtime.values.naming import name_of_code, sema_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +25,6 @@ MESSAGE = keyword("message")
 STACK_TRACE = keyword("stack-trace")
 PYTHON_EXCEPTION = keyword("python-exception")
 NAME, LINE, COL = keyword("name"), keyword("line"), keyword("col")
-_NAMES = "reader eval type-error arity unbound user io llm python permission-denied policy-denied cancelled timeout"
-KINDS = {name: keyword(name) for name in _NAMES.split()}
-KIND_KEYWORDS = frozenset(KINDS.values())
 
 
 class Described:
@@ -58,10 +54,7 @@ def condition_of(exc: BaseException) -> SemaError:
 
 def rethrown(exc: BaseException) -> Map | None:
     """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
-    if not isinstance(exc, Rethrown):
-        return None
-    entries = exc.value.d
-    return exc.value if entries.get(TYPE) in KIND_KEYWORDS and type(entries.get(MESSAGE)) is str else None
+    return exc.condition() if isinstance(exc, Rethrown) else None
 
 
 def condition_map(exc: BaseException) -> Map:
@@ -73,7 +66,7 @@ def condition_map(exc: BaseException) -> Map:
         kept = type(trace) is List and len(trace) > 0
         return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc, error)})
     entries: dict[Any, Any] = {
-        TYPE: KINDS.get(error.kind) or keyword(error.kind),
+        TYPE: keyword(error.kind),
         MESSAGE: _catch_message(error),
         STACK_TRACE: _trace(exc, error),
     }

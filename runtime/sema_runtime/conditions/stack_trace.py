@@ -17,11 +17,10 @@ from sema_runtime.conditions.tracebacks import (
     is_ours,
     position,
     raw_calls,
-    sema_names,
     shown_name,
 )
 from sema_runtime.values.functions import tail_call
-from sema_runtime.values.naming import ANONYMOUS
+from sema_runtime.values.naming import ANONYMOUS, sema_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

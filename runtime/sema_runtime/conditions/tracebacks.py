@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sema_runtime.values.naming import ANONYMOUS, name_of_code
+from sema_runtime.values.naming import ANONYMOUS, name_of_code, sema_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
-COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
-TEXT_FILES = ("<input", "<string>", "<stdin>")
 
 
 class Frame:
@@ -92,16 +90,6 @@ def is_ours(namespace: dict[str, Any]) -> bool:
     """Whether a frame with these globals belongs to the runtime or the compiler."""
     name = namespace.get("__name__")
     return isinstance(name, str) and name.partition(".")[0] in OURS
-
-
-def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | None:
-    """The names table of code of a compiled program with these globals; None for code of anything else."""
-    table: dict[str, str] | None = namespace.get("__sema_names__")
-    if table is None:
-        file = code.co_filename
-        if file.endswith(".sema") or file.startswith(TEXT_FILES) or str(namespace.get("__doc__")).endswith(COMPILED):
-            return {}
-    return table
 
 
 def in_library(exc: BaseException) -> bool:

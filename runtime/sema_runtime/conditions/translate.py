@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from sema_runtime.conditions.tracebacks import in_library, innermost, is_ours, sema_names
+from sema_runtime.conditions.tracebacks import in_library, innermost, is_ours
 from sema_runtime.values.errors import ArityError, InternalError, SemaError, SemaTypeError, UnboundError
-from sema_runtime.values.naming import ANONYMOUS, function_name, name_of_code
+from sema_runtime.values.naming import ANONYMOUS, function_name, name_of_code, sema_names
 from sema_runtime.values.typenames import NAMES, type_name
 
 TYPE_CHECKING = False
@@ -57,7 +57,10 @@ COUNTS = {"no": "0", "one": "1"}
 
 SEQUENCE_ATTRIBUTES = frozenset(("car", "cdr", "items", "steps"))
 MAP_ATTRIBUTES = frozenset(("lookup", "assoc", "without", "merged", "pairs", "sorted_keys", "has", "d"))
-PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()} | {"Fraction": "rational", "Complex": "complex"}
+PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()} | {
+    **{"List": "list", "Map": "map", "HashMap": "hashmap"},
+    **{"Fraction": "rational", "Complex": "complex"},
+}
 
 
 class PythonError(SemaError):

@@ -11,15 +11,16 @@ import json
 import os
 
 from sema_runtime import capabilities
-from sema_runtime.lib.data.kv_store import Store
 from sema_runtime.llm.messages import Message
 from sema_runtime.support.appending import append_line, lock
 from sema_runtime.support.file_access import READ_LIMIT, failed, opened_regular
 from sema_runtime.support.home import in_home
 from sema_runtime.support.json_input import loads
+from sema_runtime.support.key_value_file import KeyValueFile
 from sema_runtime.support.private_files import FILE_MODE, make_folders
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.support.visible import tell
+from sema_runtime.tasks.background import Lane
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
@@ -39,11 +40,12 @@ _threads: dict[tuple[str, str, str], Thread] = {}
 
 class Thread:
     """messages: the turns, with roles user and assistant. facts: JSON texts by key. size: bytes of the file read so
-    far."""
+    far. lane: runs what reads and changes the files, one after another."""
 
     def __init__(self, path: str) -> None:
         self.path = f"{path}.jsonl"
-        self.facts = Store(f"{path}.facts.json", os.path.realpath(f"{path}.facts.json"), FILE_MODE)
+        self.facts = KeyValueFile(f"{path}.facts.json", os.path.realpath(f"{path}.facts.json"), FILE_MODE)
+        self.lane = Lane()
         self.messages: list[Message] = []
         self.size = 0
 
@@ -51,7 +53,7 @@ class Thread:
         """Reads what others have added to the files. Raises IoError."""
         capabilities.require(function, "fs-read")
         self._check(function)
-        self.facts.lane.run(lambda _: self._refresh(function))
+        self.lane.run(lambda _: self._refresh(function))
 
     def _refresh(self, function: str) -> None:
         self._read(function)
@@ -65,7 +67,7 @@ class Thread:
             json.dumps({"role": message.role, "content": message.content}, ensure_ascii=False) for message in messages
         ]
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
-        self.facts.lane.run(lambda _: self._append(function, data))
+        self.lane.run(lambda _: self._append(function, data))
 
     def _append(self, function: str, data: bytes) -> None:
         try:
@@ -88,10 +90,10 @@ class Thread:
 
         def change(work: Work) -> None:
             make_folders(os.path.dirname(self.path))
-            self.facts.change(function, key, text, work)
+            self.facts.change(function, key, text, work.check)
 
         try:
-            self.facts.lane.run(change)
+            self.lane.run(change)
         except OSError as error:
             raise failed(function, self.facts.path, error) from None
 

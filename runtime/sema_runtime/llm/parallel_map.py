@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 
-from sema_runtime.tasks.callbacks import Callbacks
 from sema_runtime.tasks.promises import AsyncPromise
 from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.tasks.waiting import Callbacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -202,7 +202,7 @@ def _keys() -> Iterator[str]:
             yield endpoint.api_key if endpoint is not None else ""
 
 
-secrets.sources.append(_keys)
+secrets.key_sources["providers"] = _keys
 
 
 def reset() -> None:

@@ -121,9 +121,9 @@ def default_store() -> Store:
 
 def folder() -> str:
     """Returns the directory of the file and of the locks."""
-    from sema_runtime.lib.system.system import sys_config_dir
+    from sema_runtime.support.home import settings_directory
 
-    return os.path.join(sys_config_dir(), "sema")
+    return os.path.join(settings_directory(), "sema")
 
 
 class FileStore:

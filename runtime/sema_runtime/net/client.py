@@ -12,7 +12,7 @@ import atexit
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
@@ -23,10 +23,11 @@ import httpx
 from sema_runtime.net.connection import Link, opened
 from sema_runtime.net.decoding import Unpacked, coding_of
 from sema_runtime.net.failures import CONNECT_MS, IDLE_MS, Failure, cause_of, timed_out
-from sema_runtime.net.http import Part, Request, checked_header
 from sema_runtime.net.http1 import Broken, Exchanges
+from sema_runtime.net.messages import Part, Request, checked_header
 from sema_runtime.net.proxies import Proxy, proxy_for, tunnelled
 from sema_runtime.net.redirects import PORTS, checked_url, following
+from sema_runtime.net.tls import tls_context
 
 MAX_IDLE = 512  # connections that are kept for later
 IDLE_SECONDS = 5.0  # for which they are kept
@@ -322,11 +323,3 @@ def _open_files() -> int:
         except (ValueError, OSError):  # forbidden after all
             return soft
     return soft
-
-
-@cache
-def tls_context() -> Any:
-    """What certificates are checked with: an ssl.SSLContext."""
-    context = httpx.create_ssl_context()
-    context.set_alpn_protocols(["http/1.1"])
-    return context

@@ -8,63 +8,35 @@ What can go wrong is a `Failure`. Proxies come from HTTPS_PROXY, HTTP_PROXY, ALL
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 from sema_runtime.net.failures import IDLE_MS, Failure, timed_out
+from sema_runtime.net.messages import (
+    MAX_BYTES,
+    METHOD_CHARACTERS,
+    Part,
+    Reply,
+    Request,
+    checked_header,
+    decoded,
+)
 from sema_runtime.values.digits import small
 
 if TYPE_CHECKING:
     from sema_runtime.net.client import Answer
 
-MAX_BYTES = 256 << 20  # of a body, after decompression
-MAX_REDIRECTS = 10
-METHOD_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")
-NAME_CHARACTERS = METHOD_CHARACTERS | frozenset("abcdefghijklmnopqrstuvwxyz")
-
-
-class Part(NamedTuple):
-    """One field of a form. filename: None for a plain field."""
-
-    name: str
-    content: bytes
-    filename: str | None = None
-    content_type: str | None = None
-
-
-class Request(NamedTuple):
-    """body: the bytes to send, or the parts of a form (multipart/form-data).
-
-    timeout_ms: for the request as a whole, from its turn on; None for IDLE_MS between two pieces of the reply.
-    repeatable: may be sent again, when a connection that was used before turns out to have ended; else its method says.
-    reach: PUBLIC or LOOPBACK of addresses.py for what the host must resolve to, "" for anything.
-    """
-
-    method: str
-    url: str
-    headers: Sequence[tuple[str, str]] = ()
-    body: bytes | list[Part] | None = None
-    timeout_ms: float | None = None
-    redirects: int = MAX_REDIRECTS
-    max_bytes: int = MAX_BYTES
-    repeatable: bool = False
-    reach: str = ""
-
-
-class Reply(NamedTuple):
-    """headers: (name in lower case, value) as they came."""
-
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-
-    def header(self, name: str) -> str | None:
-        """The first header of that name."""
-        return next((value for found, value in self.headers if found == name), None)
-
-    def text(self) -> str:
-        """The body in the charset that its type names, UTF-8 without one; bytes that don't fit become U+FFFD."""
-        return decoded(self.body, self.header("content-type") or "")
+__all__ = [
+    "MAX_BYTES",
+    "METHOD_CHARACTERS",
+    "Part",
+    "Reply",
+    "Request",
+    "Stream",
+    "checked_header",
+    "decoded",
+    "fetch",
+]
 
 
 async def fetch(request: Request) -> Reply:
@@ -186,16 +158,6 @@ class Stream:
             raise failure_of(error) from error
 
 
-def checked_header(name: str, value: str) -> tuple[str, str]:
-    """The header as it is sent. Raises Failure for one that can't be; the message doesn't show its value."""
-    if not name or not NAME_CHARACTERS.issuperset(name):
-        raise Failure("header", f"{name!r} can't be the name of a header")
-    stripped = value.strip(" \t")
-    if not (stripped.isascii() and stripped.replace("\t", " ").isprintable()):
-        raise Failure("header", f"the header {name} holds characters that can't be sent")
-    return name, stripped
-
-
 async def _body(answer: Answer, limit: int) -> bytes:
     from sema_runtime.net.decoding import SLACK
 
@@ -215,31 +177,3 @@ async def _body(answer: Answer, limit: int) -> bytes:
 
 def _too_large(limit: int) -> Failure:
     return Failure("size", f"the body is larger than {limit} bytes")
-
-
-# Text
-
-
-def decoded(body: bytes, content_type: str) -> str:
-    """A body as text, in the charset that its content type names."""
-    name = charset_of(content_type)
-    if name == "utf-8":
-        return body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return body.decode(name, "replace")
-
-
-def charset_of(content_type: str) -> str:
-    """The Python codec for the charset of a content type; `utf-8` without one, or for one that isn't known."""
-    import codecs
-
-    for parameter in content_type.split(";")[1:]:
-        key, _, value = parameter.partition("=")
-        if key.strip().lower() == "charset":
-            try:
-                found = codecs.lookup(value.strip().strip("\"'"))
-            except (LookupError, ValueError):
-                break
-            if not getattr(found, "_is_text_encoding", True):
-                break
-            return "cp1252" if found.name in ("iso8859-1", "ascii") else found.name
-    return "utf-8"

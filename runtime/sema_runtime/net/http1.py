@@ -1,7 +1,7 @@
 """HTTP/1.1 over one connection: a request out, a reply back, as often as both sides keep it open. h11 speaks it.
 
 httpx's own transport takes four times as long for an exchange, and those that are under way at the same time go on in
-turns, a step each, so that all of them end late (docs/decisions.md, "HTTP connections").
+turns, a step each, so that all of them end late (docs/decisions/0026-http-connections-of-our-own.md).
 """
 
 from __future__ import annotations

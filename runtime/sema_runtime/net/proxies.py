@@ -17,6 +17,7 @@ from sema_runtime.net.addresses import Address, address_of, allowed, embedded
 from sema_runtime.net.connection import Link, opened
 from sema_runtime.net.failures import Failure
 from sema_runtime.net.http1 import Exchanges, Headers
+from sema_runtime.net.tls import tls_context
 
 VARIABLES = ("https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 SYSTEMS = ("darwin", "win32")  # that have settings of their own for it
@@ -123,8 +124,6 @@ def _parsed(setting: str) -> Proxy:
 async def tunnelled(proxy: Proxy, scheme: str, host: str, port: int, tls: Any, seconds: float, reach: str = "") -> Link:
     """A connection to the proxy; for https to the host behind it. reach: what the host's addresses must be, as far as
     they are known here: the proxy resolves the name itself. Raises OSError, TimeoutError, Failure."""
-    from sema_runtime.net.client import tls_context
-
     if reach:
         with suppress(gaierror):  # only the proxy knows the name
             async with asyncio.timeout(seconds):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 
 def sema_home() -> str:
@@ -12,6 +13,13 @@ def sema_home() -> str:
         return given
     user = os.environ.get("HOME") or os.environ.get("USERPROFILE") or os.path.expanduser("~")
     return os.path.join("." if user == "~" else user, ".sema")
+
+
+def settings_directory() -> str:
+    """The user's directory for settings of programs."""
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support")
+    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
 
 
 def in_home(*parts: str) -> str:

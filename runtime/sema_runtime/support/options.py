@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from sema_runtime.support.text_arguments import INT_LIMIT
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
+from sema_runtime.values.printer import display, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,8 +79,6 @@ def names(options: Map, name: str) -> tuple[str, ...]:
 
 def texts(options: Map, name: str) -> dict[str, str]:
     """A map with its keys and values as text: names and strings as they are, anything else as it prints."""
-    from sema_runtime.values.printer import display
-
     value = options.lookup(keyword(name))
     if not isinstance(value, Map | dict):
         return {}
@@ -97,3 +97,30 @@ def is_native(function: str, options: Map) -> bool:
     if mode not in (None, "native", "prompt"):
         raise SemaError(f"{function}: unknown :mode {mode}", "the modes are :prompt (the default) and :native")
     return mode == "native"
+
+
+def options_or_empty(options: Any) -> Map:
+    """The options of a function. Anything that isn't a map counts as no options, as in the reference."""
+    from sema_runtime.values.sequences import mapping
+
+    return mapping(options) if isinstance(options, (Map, dict)) else Map()
+
+
+def header_list(headers: Any) -> list[tuple[str, str]]:
+    """Names and values of a map of headers; values that aren't strings as they print."""
+    pairs = options_or_empty(headers).pairs()
+    return [(_header_name(key), value if isinstance(value, str) else to_text(value)) for key, value in pairs]
+
+
+def _header_name(key: Any) -> str:
+    return key.name if isinstance(key, Keyword) else key if isinstance(key, str) else to_text(key)
+
+
+def positive(where: str, options: Map, name: str) -> float | None:
+    """A number among the options, None without it."""
+    value = options.lookup(keyword(name))
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not 0 < value < INT_LIMIT:
+        raise SemaError(f"{where}: :{name} must be a positive number, got {to_text(value)}")
+    return float(value)

@@ -13,13 +13,13 @@ REDACTED = "[redacted]"
 SHORTEST = 12  # characters; texts contain `none`, `test` and other placeholders for keys
 SUFFIXES = ("API_KEY", "ACCESS_KEY", "SECRET_KEY", "TOKEN", "SECRET", "PASSWORD")  # of names of variables
 
-sources: list[Callable[[], Iterable[str]]] = []  # of more secrets: the keys of registered providers
+key_sources: dict[str, Callable[[], Iterable[str]]] = {}  # by the name of what holds keys, such as "providers"
 
 
 def known() -> list[str]:
-    """Returns the secrets of this process, longest first: variables named like `X_API_KEY`, and what sources give."""
+    """Returns the secrets of this process, longest first: variables like `X_API_KEY`, keys of `key_sources`."""
     secrets = {value for name, value in os.environ.items() if name.upper().endswith(SUFFIXES)}
-    for source in sources:
+    for source in tuple(key_sources.values()):
         secrets.update(source())
     return sorted((value for value in secrets if len(value) >= SHORTEST), key=len, reverse=True)
 

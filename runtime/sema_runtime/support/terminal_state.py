@@ -10,8 +10,6 @@ import atexit
 import os
 import sys
 
-from sema_runtime.lib.language import output
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,40 +31,12 @@ class Held:
         self.owner = os.getpid()  # a forked process leaves the terminal to its parent
 
 
-def emit(sequence: str) -> None:
-    """Writes a control sequence, behind what was printed so far."""
-    if output.sink is not None:
-        output.sink.append(sequence)
-        return
-    sys.stdout.write(sequence)
-    sys.stdout.flush()
-
-
 def hold(undo: Callable[[], None]) -> Held:
     """Has undo called when the result is released, or when the program ends."""
     _watch()
     held = Held(undo)
     _held[held] = None
     return held
-
-
-def hold_sequence(sequence: str) -> Held:
-    """As `hold`: has a control sequence written to where the output goes."""
-    data = sequence.encode()
-    try:
-        descriptor = sys.stdout.fileno()
-    except (OSError, ValueError):
-        descriptor = None
-    if output.sink is not None or descriptor is None:
-        return hold(lambda: emit(sequence))
-    return hold(lambda: _write(descriptor, data))
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    try:
-        os.write(descriptor, data)
-    except OSError:  # nobody is there any more
-        return
 
 
 def release(held: Held) -> None:

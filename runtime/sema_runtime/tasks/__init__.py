@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-NAP = 1.0  # seconds to wait at once: a Ctrl-C that comes in the moment before a wait begins is noticed after it
-
 
 def suspend(awaitable: Awaitable[Any]) -> Any:
     """The result of an awaitable; while it is pending, other tasks run. Raises what it raises, or Cancelled."""

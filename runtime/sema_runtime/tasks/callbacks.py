@@ -10,32 +10,12 @@ The compiler has `call_native` make such calls, in programs with tasks only.
 from __future__ import annotations
 
 from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.tasks.waiting import Callbacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-
-class Callbacks:
-    """The callbacks of one call of a builtin. has_begun: there was one; is_used: one has called a task builtin;
-    is_fresh: the current has not; is_inline: the call gives no turn unless one is used."""
-
-    __slots__ = ("has_begun", "is_fresh", "is_inline", "is_used")
-
-    def __init__(self, is_inline: bool, has_begun: bool) -> None:
-        self.is_inline = is_inline
-        self.has_begun = has_begun
-        self.is_used = self.is_fresh = False
-
-    def begin(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, each call of which is a callback."""
-
-        def callback(*args: Any) -> Any:
-            self.has_begun = self.is_fresh = True
-            return function(*args)
-
-        return callback
 
 
 def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> Any:

@@ -11,9 +11,9 @@ import os
 from contextlib import suppress
 from time import monotonic
 
-from sema_runtime.lib.files.files import checked
+from sema_runtime.support.file_access import checked
 from sema_runtime.support.text_arguments import text_of
-from sema_runtime.tasks import NAP
+from sema_runtime.tasks.limits import LONGEST_WAIT
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
@@ -173,7 +173,7 @@ class Child:
         """Waits until the program has ended and everybody has closed its streams. False when that takes longer."""
         end = None if seconds is None else monotonic() + seconds
         while self.thread.is_alive() and (end is None or monotonic() < end):
-            self.thread.join(NAP if end is None else max(0.0, min(NAP, end - monotonic())))
+            self.thread.join(LONGEST_WAIT if end is None else max(0.0, min(LONGEST_WAIT, end - monotonic())))
         return self.ended
 
     def wait(self) -> int:

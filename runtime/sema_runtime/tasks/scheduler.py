@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 
 from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
 
-from sema_runtime.tasks import NAP
+from sema_runtime.tasks.limits import LONGEST_WAIT
 from sema_runtime.tasks.promises import CANCELLED, PENDING, AsyncPromise, Cancelled, Deadlock
 from sema_runtime.tasks.waiting import Strand, Task, TaskGreenlet, Waiter
 
@@ -320,7 +320,7 @@ class Scheduler:
             return True
         delay = self._next_timer()
         if delay is not None:
-            time.sleep(min(delay, NAP))
+            time.sleep(min(delay, LONGEST_WAIT))
             return True
         if self.idle_runners:
             return self.idle_runners.popleft().wake()
@@ -450,7 +450,7 @@ def scheduler() -> Scheduler:
     """The scheduler of the running task, outside of tasks that of this thread."""
     current = getcurrent()
     if type(current) is TaskGreenlet:
-        return current.task.scheduler
+        return current.task.scheduler  # type: ignore[return-value]  # the one that made the task
     found = _here.scheduler
     if found is None:
         found = _here.scheduler = Scheduler()

@@ -12,10 +12,18 @@ from sema_runtime.tasks.promises import AsyncPromise
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol
 
-    from sema_runtime.tasks.callbacks import Callbacks
-    from sema_runtime.tasks.scheduler import Scheduler
+    class Queue(Protocol):
+        """What a task knows of the scheduler that runs it."""
+
+        ready: deque[Strand]
+        begun: set[Task]
+
+        def cancel(self, promise: AsyncPromise) -> bool: ...
+
+        def pump_soon(self) -> None: ...
+
 
 NO_CONTEXT = Context()
 MAX_IDLE = 256  # greenlets kept for later tasks
@@ -55,6 +63,27 @@ class Waiter:
             self.wake(promise.value)
 
 
+class Callbacks:
+    """The callbacks of one call of a builtin. has_begun: there was one; is_used: one has called a task builtin;
+    is_fresh: the current has not; is_inline: the call gives no turn unless one is used."""
+
+    __slots__ = ("has_begun", "is_fresh", "is_inline", "is_used")
+
+    def __init__(self, is_inline: bool, has_begun: bool) -> None:
+        self.is_inline = is_inline
+        self.has_begun = has_begun
+        self.is_used = self.is_fresh = False
+
+    def begin(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, each call of which is a callback."""
+
+        def callback(*args: Any) -> Any:
+            self.has_begun = self.is_fresh = True
+            return function(*args)
+
+        return callback
+
+
 class Strand:
     """Whoever can wait. `waiter` is set while it does. This class is the root; tasks are the subclass."""
 
@@ -89,7 +118,7 @@ class Task(Strand):
         "scheduler",
     )
 
-    def __init__(self, scheduler: Scheduler, function: Callable[[], Any], context: Context | None = None) -> None:
+    def __init__(self, scheduler: Queue, function: Callable[[], Any], context: Context | None = None) -> None:
         self.waiter = None
         self.callback = None
         self.scheduler = scheduler

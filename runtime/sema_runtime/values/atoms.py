@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from _collections_abc import Mapping
+
+from sema_runtime.values.base_errors import ArityError, type_error
+from sema_runtime.values.typenames import NAMES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +36,17 @@ class Keyword:
         return ":" + self.name
 
     def __call__(self, *args: Any) -> Any:
-        global keyword_call
-        if keyword_call is None:
-            from sema_runtime.lib.collections.maps import keyword_call
-        return keyword_call(self, args)
+        """(:key map): what the map has under the key, or nil. Takes exactly one map."""
+        if len(args) != 1:
+            error = ArityError(self.name, "1", len(args))
+            error.hint = f"a keyword takes one map: (:{self.name} m); with a default: (get m :{self.name} default)"
+            raise error
+        (collection,) = args
+        if type(collection) in MAPS:
+            return collection.d.get(self)
+        if not isinstance(collection, Mapping):
+            type_error("map or hashmap", collection)
+        return foreign_entry(collection, self)
 
     def __reduce__(self) -> tuple[Callable[[str], Keyword], tuple[str]]:
         return keyword, (self.name,)
@@ -56,7 +68,9 @@ class Char:
         return char, (self.value,)
 
 
-keyword_call: Any = None  # of lib/collections/maps.py, which needs this module first
+MAPS: set[type] = set()  # the types of Sema's maps, which maps.py enters
+NAMES.update({Symbol: "symbol", Keyword: "keyword", Char: "char"})
+ABSENT: Any = object()
 _symbols: dict[str, Symbol] = {}
 _keywords: dict[str, Keyword] = {}
 _chars: dict[str, Char] = {}
@@ -64,29 +78,38 @@ _chars: dict[str, Char] = {}
 
 def symbol(name: str) -> Symbol:
     """The symbol of that name."""
-    found = _symbols.get(name)
-    if found is None:
-        found = Symbol()
-        found.name = name
-        found = _symbols.setdefault(name, found)
-    return found
+    atom = _symbols.get(name)
+    if atom is None:
+        atom = Symbol()
+        atom.name = name
+        atom = _symbols.setdefault(name, atom)
+    return atom
 
 
 def keyword(name: str) -> Keyword:
     """The keyword of that name, given without its colon."""
-    found = _keywords.get(name)
-    if found is None:
-        found = Keyword()
-        found.name = name
-        found = _keywords.setdefault(name, found)
-    return found
+    atom = _keywords.get(name)
+    if atom is None:
+        atom = Keyword()
+        atom.name = name
+        atom = _keywords.setdefault(name, atom)
+    return atom
 
 
 def char(value: str) -> Char:
     """The character value for one code point."""
-    found = _chars.get(value)
-    if found is None:
-        found = Char()
-        found.value = value
-        found = _chars.setdefault(value, found)
-    return found
+    atom = _chars.get(value)
+    if atom is None:
+        atom = Char()
+        atom.value = value
+        atom = _chars.setdefault(value, atom)
+    return atom
+
+
+def foreign_entry(mapping: Mapping[Any, Any], key: Keyword, default: Any = None) -> Any:
+    """What a mapping of Python has under a keyword, else under the string of its name, else default."""
+    if isinstance(mapping, dict):  # others may take strings only, as os.environ does
+        value = mapping.get(key, ABSENT)
+        if value is not ABSENT:
+            return value
+    return mapping.get(key.name, default)

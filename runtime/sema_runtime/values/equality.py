@@ -1,16 +1,22 @@
 """Sema equality: deep, structural, without coercion (`1`, `1.0` and `#t` are three values).
 
-Python's `==` is coarser: whatever it calls different is different here too, so it serves as the fast first test.
+Python's `==` is coarser: values that it calls different are different here too, so it is the fast first test.
+Lists, dicts and bytearrays of Python equal the Sema values that they stand for.
 """
 
 from __future__ import annotations
 
+from sema_runtime.values.typenames import NAMES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
 FOREIGN = frozenset((list, dict, bytearray))
+CONFUSED = frozenset((bool, float, complex, tuple))  # types of keys that Python's dict would confuse with others
+SCALARS = frozenset((str, int, bool, float, type(None), bytes))
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -19,14 +25,12 @@ def equal(a: Any, b: Any) -> bool:
         return type(a) is not float or a == a  # a container is equal to itself even when a NaN is in it
     kind = type(a)
     if kind is not type(b):
-        return (kind in FOREIGN or type(b) in FOREIGN) and equal(native(a), native(b))
+        return (kind in FOREIGN or type(b) in FOREIGN) and _equal_foreign(a, b)
     if kind in FOREIGN:
-        return equal(native(a), native(b))
+        return _equal_foreign(a, b)
     try:
         return same_items(a, b) if kind is tuple else bool(a == b)
     except RecursionError:
-        from sema_runtime.values.deep_equality import equal_deep
-
         return equal_deep(a, b)
 
 
@@ -37,26 +41,115 @@ def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return all(map(equal, a, b))
 
 
+def same_entries(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    """Whether two dicts of stored keys hold equal values under the same keys."""
+    if len(a) != len(b):
+        return False
+    return all(equal(value, b.get(key, MISSING)) for key, value in a.items())
+
+
+def _equal_foreign(a: Any, b: Any) -> bool:
+    """`equal` of two values of which one or both are a list, a dict or a bytearray of Python."""
+    name = NAMES.get(type(a))
+    if name != NAMES.get(type(b)):
+        return False
+    try:
+        if name == "list":
+            return same_items(a, b)
+        return same_entries(stored_entries(a), stored_entries(b)) if name == "map" else bool(a == b)
+    except RecursionError:
+        return equal_deep(a, b)
+
+
 def strict_hash(values: Any) -> int:
     """A hash that agrees with `equal` for a sequence of values."""
     return hash((len(values), *map(_hash_one, values)))
 
 
 def _hash_one(value: Any) -> int:
-    if type(value) is tuple:
-        return strict_hash(value)
-    return hash(native(value) if type(value) in FOREIGN else value)
-
-
-def native(value: Any) -> Any:
-    """A Python list, dict or bytearray as the Sema value it stands for; other values as they are."""
     kind = type(value)
-    if kind is list:
-        from sema_runtime.values.lists import List
-
-        return List(value)
+    if kind is tuple or kind is list:
+        return strict_hash(value)
     if kind is dict:
-        from sema_runtime.values.maps import Map
+        return hash(("map", frozenset(stored_entries(value))))
+    return hash(bytes(value) if kind is bytearray else value)
 
-        return Map.of(value.items())
-    return bytes(value) if kind is bytearray else value
+
+# Keys of dicts
+
+
+class StoredKey:
+    """A key that Python's dict would confuse with another one."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is StoredKey and (
+            equal(self.key, other.key) or (self.key != self.key and other.key != other.key)
+        )
+
+    def __hash__(self) -> int:
+        key = self.key
+        return hash((type(key).__name__, strict_hash(key) if type(key) is tuple else 0 if key != key else key))
+
+
+def stored_entries(value: Any) -> dict[Any, Any]:
+    """The entries of a map, or of a dict of Python, by stored key."""
+    if type(value) is dict:
+        return {StoredKey(key) if type(key) in CONFUSED else key: item for key, item in value.items()}
+    entries: dict[Any, Any] = value.stable()
+    return entries
+
+
+# Without recursion: for mutable containers, which can hold themselves, and for values nested very deeply
+
+
+def equal_deep(a: Any, b: Any) -> bool:
+    """`equal` with a list of what is left to compare in place of Python's stack.
+
+    Two containers that meet a second time in one comparison count as equal: any other difference ends the comparison
+    anyway. So cycles end, and containers that share their parts are compared once.
+    """
+    todo = [(a, b)]
+    met: set[tuple[int, int]] = set()
+    while todo:
+        a, b = todo.pop()
+        if type(a) in SCALARS:
+            if not equal(a, b):
+                return False
+            continue
+        if a is b or (id(a), id(b)) in met:
+            continue
+        met.add((id(a), id(b)))
+        kind = NAMES.get(type(a), type(a))
+        if kind != NAMES.get(type(b), type(b)):
+            return False
+        pairs = _pairs(kind, a, b)
+        if pairs is not None:
+            todo += pairs
+        elif a != b:
+            return False
+    return True
+
+
+def _pairs(kind: Any, a: Any, b: Any) -> Iterable[tuple[Any, Any]] | None:
+    """The parts of two values of one kind that must be equal for the values to be; None when they have no parts.
+
+    A difference that shows already is a pair of parts that differ. kind: the name of the type, or the type.
+    """
+    if kind == "map" or kind == "hashmap":
+        mine, theirs = stored_entries(a), stored_entries(b)
+        if len(mine) != len(theirs):
+            return [(True, False)]
+        return [(value, theirs.get(key, MISSING)) for key, value in mine.items()]
+    if kind == "list" or kind == "vector":
+        left, right = a, b
+    else:
+        members = getattr(type(a), "sema_members", None)
+        if members is None:
+            return None
+        left, right = members(a), members(b)
+    return zip(left, right, strict=True) if len(left) == len(right) else [(True, False)]

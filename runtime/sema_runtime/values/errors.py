@@ -13,59 +13,36 @@
     └── InternalError         :internal        a mistake of semac's
 
 Errors that Python itself raises (NameError, ZeroDivisionError, TypeError of a call or an operator, RecursionError)
-cost nothing on the way; `conditions.py` translates them when they are caught by a program or shown.
-The map that `catch` binds is built there too, only when it is needed.
+cost nothing on the way; `conditions/describe.py` translates them when a program catches them or when they are shown,
+and builds the map that `catch` binds, only when it is needed.
 """
 
 from __future__ import annotations
 
+from sema_runtime.values.atoms import Keyword, keyword
+from sema_runtime.values.base_errors import ArityError as ArityError
+from sema_runtime.values.base_errors import SemaError as SemaError
+from sema_runtime.values.base_errors import SemaTypeError as SemaTypeError
+from sema_runtime.values.base_errors import arity_words as arity_words
+from sema_runtime.values.base_errors import type_error as type_error
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
+    from sema_runtime.values.maps import Map
 
-class SemaError(Exception):
-    """A condition. message: without prefix; hint, note: advice shown below it; fields: extra catch-map entries."""
-
-    kind = "eval"
-
-    def __init__(self, message: str, hint: str | None = None, note: str | None = None, **fields: Any) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.note = note
-        self.fields = fields
-
-    def display(self) -> str:
-        """The text behind `Error: `."""
-        return self.message
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args, self.__dict__)
+# What the :type of a condition map can be
+KINDS = frozenset((
+    "reader", "eval", "type-error", "arity", "unbound", "user", "io", "llm", "python", "permission-denied",
+    "policy-denied", "cancelled", "timeout",
+))  # fmt: skip
 
 
 class DivisionByZero(ZeroDivisionError):
     """`(/ 1 0)`. Cheaper to raise than Python's own, and known at once not to come from the code of a library."""
 
     __slots__ = ()
-
-
-class SemaTypeError(SemaError):
-    kind = "type-error"
-
-    def __init__(self, expected: str, got: str, hint: str | None = None, note: str | None = None) -> None:
-        super().__init__(f"expected {expected}, got {got}", hint, note, expected=expected, got=got)
-
-
-class ArityError(SemaError):
-    """expected: `1`, `2+` or `1-2` (what the catch map holds); given: the number of arguments."""
-
-    kind = "arity"
-
-    def __init__(self, function: str, expected: str, given: int) -> None:
-        super().__init__(
-            f"{function} expects {arity_words(expected)}, got {given}", function=function, expected=expected, got=given
-        )
 
 
 class UnboundError(SemaError):
@@ -109,10 +86,7 @@ class Thrown(SemaError):
         return to_text(self.value)
 
     def display(self) -> str:
-        from sema_runtime.conditions.describe import rethrown
-
-        condition = rethrown(self)
-        return f"User exception: {self.message}" if condition is None else str(condition["message"])
+        return f"User exception: {self.message}"
 
 
 class ThrownMap(Thrown):
@@ -138,6 +112,17 @@ class Rethrown(Thrown):
 
     def __str__(self) -> str:
         return self.display()
+
+    def display(self) -> str:
+        condition = self.condition()
+        return super().display() if condition is None else str(condition["message"])
+
+    def condition(self) -> Map | None:
+        """The map that was thrown, when it has the :type and the :message of a condition; else None."""
+        thrown: Map = self.value
+        kind = thrown.d.get(keyword("type"))
+        is_condition = type(kind) is Keyword and kind.name in KINDS and type(thrown.d.get(keyword("message"))) is str
+        return thrown if is_condition else None
 
 
 class InternalError(SemaError):
@@ -199,27 +184,3 @@ class PolicyDenied(SemaError):
         )
         self.policy, self.boundary, self.subject, self.rule = policy, boundary, subject, rule
         self.reason, self.action, self.source = reason, action, source
-
-
-def _restored(kind: type[SemaError], args: tuple[Any, ...], state: dict[str, Any]) -> SemaError:
-    """A pickled condition: its parts are known, so no constructor has to make them again."""
-    made = kind.__new__(kind, *args)
-    made.__dict__.update(state)
-    return made
-
-
-def arity_words(expected: str) -> str:
-    """`0` -> "no arguments", `1` -> "1 argument", `2+` -> "2 or more arguments", `1-2` -> "1 to 2 arguments"."""
-    if expected in ("0", "1"):
-        return "1 argument" if expected == "1" else "no arguments"
-    if expected.endswith("+"):
-        return f"{expected[:-1]} or more arguments"
-    low, dash, high = expected.partition("-")
-    return f"{low} to {high} arguments" if dash else f"{expected} arguments"
-
-
-def type_error(expected: str, value: Any, hint: str | None = None) -> NoReturn:
-    """Raises `expected EXPECTED, got <type of value>`."""
-    from sema_runtime.values.typenames import type_name
-
-    raise SemaTypeError(expected, type_name(value), hint)

@@ -19,6 +19,7 @@ import sys
 from _collections_abc import Sequence as AbstractSequence
 
 from sema_runtime.values.equality import same_items, strict_hash
+from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class List:
         return List, (list(self.items),)
 
 
+NAMES[List] = "list"
 AbstractSequence.register(List)  # isinstance, and `match` with [a, *rest]
 EMPTY = List(())
 _new = List.__new__

@@ -18,9 +18,11 @@ from __future__ import annotations
 from _collections_abc import Mapping
 from _thread import RLock
 
-from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
-from sema_runtime.values.equality import equal, strict_hash
+from sema_runtime.values.atoms import MAPS, Char, Keyword, Symbol, keyword
+from sema_runtime.values.equality import CONFUSED, StoredKey, same_entries
+from sema_runtime.values.equality import MISSING as MISSING
 from sema_runtime.values.lists import List
+from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,29 +33,10 @@ if TYPE_CHECKING:
 
 ATOMIC = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes))  # stored as they are, hashed without our code
 PLAIN = ATOMIC | {List}  # stored as they are
-NAMES = ATOMIC - {int}  # never equal, in Python, to a value of another type
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
+UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
 SMALL = 40  # up to this many entries a copy costs no more than taking the dict over
 PINNED = 1 << 60
 TAKING = RLock()  # held while a dict changes its owner
-
-
-class StoredKey:
-    """A key that Python's dict would confuse with another one."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is StoredKey and (
-            equal(self.key, other.key) or (self.key != self.key and other.key != other.key)
-        )
-
-    def __hash__(self) -> int:
-        key = self.key
-        return hash((type(key).__name__, strict_hash(key) if type(key) is tuple else 0 if key != key else key))
 
 
 def stored(key: Any) -> Any:
@@ -68,14 +51,14 @@ def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) ->
     except TypeError:  # a key that Python can't hash
         return collect(map(stored, values))
     kinds = set(map(type, found))
-    if kinds <= NAMES or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
+    if kinds <= UNAMBIGUOUS or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
         return found
     return collect(map(stored, values))
 
 
 def _wrapped(key: Any) -> Any:
     kind = type(key)
-    if kind is bool or kind is float or kind is complex or kind is tuple:
+    if kind in CONFUSED:
         return StoredKey(key)
     if kind is list:
         return List(key)
@@ -256,10 +239,7 @@ class Map:
             return True
         if type(other) is not type(self):
             return self == type(self).of(other.items()) if type(other) is dict else NotImplemented
-        mine, theirs = self.stable(), other.stable()
-        if len(mine) != len(theirs):
-            return False
-        return all(equal(value, theirs.get(key, MISSING)) for key, value in mine.items())
+        return same_entries(self.stable(), other.stable())
 
     def __hash__(self) -> int:
         found = self._hash
@@ -283,8 +263,16 @@ class HashMap(Map):
     type_name = "hashmap"
 
 
+MAPS.update((Map, HashMap))
+NAMES.update({Map: "map", HashMap: "hashmap"})
 Mapping.register(Map)  # isinstance, and `match` with {"name": name}
 _new = Map.__new__
+
+# JSON objects: Python's scanner makes dicts and lists; what a program reads of them becomes maps and lists
+
+_keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
+_FINAL = frozenset((str, int, bool, type(None)))  # what the scanner makes that is a Sema value already
+_OBJECTS = {dict}
 
 
 def json_map(raw: dict[str, Any]) -> Map:
@@ -292,6 +280,29 @@ def json_map(raw: dict[str, Any]) -> Map:
     made = _new(Map)
     made.raw = raw
     return made
+
+
+def json_value(value: Any) -> Any:
+    """The Sema value of decoded JSON. A float out of range is nil, as in the reference."""
+    kind = type(value)
+    if kind is dict:
+        return json_map(value)
+    if kind is list:
+        kinds = set(map(type, value))
+        if kinds <= _FINAL:
+            return List(value)
+        return List(list(map(json_map if kinds == _OBJECTS else json_value, value)))
+    return None if kind is float and value - value != 0 else value
+
+
+def _json_entries(raw: dict[str, Any]) -> dict[Any, Any]:
+    """The entries of the map of a JSON object."""
+    keywords = _keywords
+    try:
+        return {keywords[name]: value if type(value) in _FINAL else json_value(value) for name, value in raw.items()}
+    except KeyError:
+        keywords.update((name, keyword(name)) for name in raw)
+        return _json_entries(raw)
 
 
 _raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError where it is unset or used up
@@ -331,9 +342,7 @@ def _restored(old: Map) -> dict[Any, Any]:
         except AttributeError:
             pass
         else:
-            from sema_runtime.lib.data.json import entries
-
-            old.d = found = entries(raw)
+            old.d = found = _json_entries(raw)
             del old.raw
             return found
         changes: list[tuple[Any, Any]] = []

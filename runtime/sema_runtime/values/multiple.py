@@ -26,6 +26,10 @@ class Values:
     def __hash__(self) -> int:
         return strict_hash(self.items)
 
+    def sema_members(self) -> tuple[Any, ...]:
+        """What equality compares."""
+        return self.items
+
     def sema_parts(self) -> tuple[str, Iterable[Any], str]:
         return "#<record %multiple-values%" + (" " if self.items else ""), self.items, ">"
 

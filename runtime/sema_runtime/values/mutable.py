@@ -5,6 +5,8 @@ One can hold itself, so nothing here or in what compares them walks their conten
 
 from __future__ import annotations
 
+from sema_runtime.values.equality import equal_deep
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -20,7 +22,7 @@ class MutableArray:
         self.items = items
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(other) is MutableArray and _equal(self, other))
+        return self is other or (type(other) is MutableArray and equal_deep(self, other))
 
     def __hash__(self) -> int:
         return hash(MutableArray)
@@ -38,6 +40,8 @@ class MutableArray:
         """What orders it among its like."""
         return self.items
 
+    sema_members = sema_contents  # what equality compares
+
     def sema_text(self) -> str:
         return f"<mutable-array {len(self.items)}>"
 
@@ -54,7 +58,7 @@ class MutableCell:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(other) is MutableCell and _equal(self, other))
+        return self is other or (type(other) is MutableCell and equal_deep(self, other))
 
     def __hash__(self) -> int:
         return hash(MutableCell)
@@ -63,13 +67,9 @@ class MutableCell:
         """What orders it among its like."""
         return [self.value]
 
+    sema_members = sema_contents  # what equality compares
+
     def sema_text(self) -> str:
         return "<mutable-cell>"
 
     __repr__ = sema_text
-
-
-def _equal(a: Any, b: Any) -> bool:
-    from sema_runtime.values.deep_equality import equal_deep
-
-    return equal_deep(a, b)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 ANONYMOUS = "<lambda>"
+COMPILED = " by semac."  # the end of the docstring of a module that was written as Python text
+TEXT_FILES = ("<input", "<string>", "<stdin>")
 GLOBALS = "__sema_globals__"  # the globals that are the program's, in modules that were imported or use `eval`
 
 
@@ -23,9 +26,17 @@ def function_name(function: Any) -> str:
     if code is None:
         inner = getattr(function, "func", None) or getattr(function, "__func__", None)
         return function_name(inner) if inner is not None else str(getattr(function, "__name__", ANONYMOUS))
-    from sema_runtime.conditions.tracebacks import sema_names
-
     return name_of_code(code.co_name, sema_names(code, function.__globals__))
+
+
+def sema_names(code: CodeType, namespace: dict[str, Any]) -> dict[str, str] | None:
+    """The names table of code of a compiled program with these globals; None for code of anything else."""
+    table: dict[str, str] | None = namespace.get("__sema_names__")
+    if table is None:
+        file = code.co_filename
+        if file.endswith(".sema") or file.startswith(TEXT_FILES) or str(namespace.get("__doc__")).endswith(COMPILED):
+            return {}
+    return table
 
 
 def name_of_code(co_name: str, table: dict[str, str] | None) -> str:

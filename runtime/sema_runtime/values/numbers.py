@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from sema_runtime.values.typenames import NAMES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -104,6 +106,9 @@ class Complex:
         if self.im != self.im and math.copysign(1.0, self.im) < 0:
             text = "-" + text
         return f"{to_text(self.re)}{'' if text[0] == '-' else '+'}{text}i"
+
+
+NAMES[Complex] = "complex"
 
 
 class Kinds(dict[type, bool]):

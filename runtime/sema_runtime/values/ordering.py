@@ -10,10 +10,8 @@ from __future__ import annotations
 from _thread import get_ident
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, Map
 from sema_runtime.values.mutable import MutableArray, MutableCell
-from sema_runtime.values.numbers import Complex
+from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,17 +26,14 @@ RANKS: dict[type, int] = {
     str: 5,
     Symbol: 6,
     Keyword: 7,
-    List: 8,
     list: 8,
     tuple: 9,
-    Map: 10,
     dict: 10,
-    HashMap: 11,
     bytes: 13,
     bytearray: 13,
     complex: 21,
-    Complex: 21,
-}
+}  # and the types of RANKS_BY_NAME that a program has ordered
+RANKS_BY_NAME = {"list": 8, "map": 10, "hashmap": 11, "complex": 21}
 RECORD, OTHER, RATIONAL = 12, 14, 20
 INFINITY = float("inf")
 
@@ -79,7 +74,10 @@ def order_key(value: Any) -> tuple[Any, ...]:
     """A key for `sorted`: two keys compare as their values do in Sema's total order."""
     rank = RANKS.get(type(value))
     if rank is None:
-        return _other(value)
+        rank = RANKS_BY_NAME.get(NAMES.get(type(value), ""))
+        if rank is None:
+            return _other(value)
+        RANKS[type(value)] = rank
     if rank in (2, 5):
         return (rank, value)
     if rank in (0, 10, 11):

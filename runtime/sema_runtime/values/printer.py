@@ -7,8 +7,7 @@ for something that holds values (a record). All three functions work on data of 
 from __future__ import annotations
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, Map
+from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,32 +131,40 @@ def _opaque(value: Any, foreign: Callable[[Any], str] = repr) -> str:
 
 def brackets(value: Any) -> Parts | None:
     """The pieces of a collection that `pretty` may break; None for everything else."""
-    kind = type(value)
-    if kind is List or kind is list:
+    name = NAMES.get(type(value))
+    if name == "list":
         return "(", value, ")"
-    if kind is tuple:
+    if name == "vector":
         return "[", value, "]"
-    if kind is Map or kind is HashMap:
+    if name == "map" or name == "hashmap":
         return "{", _flat_pairs(value), "}"
+    if name is not None:
+        return None
     if isinstance(value, dict):
-        return "{", _flat_pairs(Map.of(value.items())), "}"
+        return "{", _flat_pairs(value), "}"
     if isinstance(value, tuple):
         return "[", value, "]"
-    if isinstance(value, list):
-        return "(", value, ")"
-    return None
+    return ("(", value, ")") if isinstance(value, list) else None
 
 
 def _parts(value: Any) -> Parts | None:
-    found = brackets(value)
-    if found is None:
+    parts = brackets(value)
+    if parts is None:
         own = getattr(value, "sema_parts", None)
         if own is not None and type(value) is not type:
-            found = own()
-    return found
+            parts = own()
+    return parts
 
 
-def _flat_pairs(value: Map) -> Iterator[Any]:
+def _flat_pairs(value: Any) -> Iterator[Any]:
+    """The keys and values of a map or of a dict of Python, alternating, in the order of the keys."""
+    if isinstance(value, dict):
+        from sema_runtime.values.ordering import order_key
+
+        for key in sorted(value, key=order_key):
+            yield key
+            yield value[key]
+        return
     for pair in value.pairs():
         yield from pair
 

@@ -45,6 +45,10 @@ class Record:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.tag, self.fields, tuple(self.values))
 
+    def sema_members(self) -> Sequence[Any]:
+        """What equality compares."""
+        return self.values
+
     def sema_parts(self) -> tuple[str, Sequence[Any], str]:
         return f"#<record {self.tag}{' ' if self.values else ''}", self.values, ">"
 

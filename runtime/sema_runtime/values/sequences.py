@@ -5,14 +5,13 @@ The builtins themselves test the common case inline (`x.items if type(x) is List
 
 from __future__ import annotations
 
-import sys
 from _collections_abc import Mapping, Set
 from _collections_abc import Sequence as AbstractSequence
 
-from sema_runtime.values.atoms import Keyword
+from sema_runtime.values.atoms import Keyword, foreign_entry
 from sema_runtime.values.errors import SemaError, SemaTypeError, type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
+from sema_runtime.values.maps import ATOMIC, HashMap, Map
 from sema_runtime.values.mutable import MutableArray
 
 TYPE_CHECKING = False
@@ -44,8 +43,7 @@ def foreign_items(value: Any) -> list[Any] | None:
 def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
     """What a mapping of Python has under key. Its keys are strings as a rule: a keyword finds that of its name too."""
     if type(key) is Keyword:
-        found = value.get(key, MISSING) if isinstance(value, dict) else MISSING  # others may be strict (os.environ)
-        return value.get(key.name, default) if found is MISSING else found
+        return foreign_entry(value, key, default)
     return value.get(key, default) if type(key) in ATOMIC else mapping(value).lookup(key, default)
 
 
@@ -114,16 +112,3 @@ def items_for(function: Any, collection: Any, name: str) -> Sequence[Any]:
     if not callable(function) and items:
         not_callable(function)
     return items
-
-
-def used_as_value() -> bool:
-    """Whether the builtin that asks was called as a value (`(map car xs)`, `(let ((f car)) (f x))`), not by its name.
-
-    The reference words some errors differently for the two.
-    """
-    from sema_runtime.conditions.stack_trace import calls_directly
-
-    caller = sys._getframe(2)
-    if str(caller.f_globals.get("__name__", "")).startswith("sema_runtime."):
-        return True
-    return not calls_directly(caller.f_code, caller.f_lasti, sys._getframe(1).f_code.co_name)

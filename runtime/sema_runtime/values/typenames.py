@@ -1,12 +1,10 @@
-"""What Sema calls the type of a value, in messages and for `type`."""
+"""The name of a value's type, in messages and for `type`.
+
+`NAMES` is the table; the module of a type of ours enters it there. What isn't in the table has a class attribute
+`type_name`, or is known to Python only.
+"""
 
 from __future__ import annotations
-
-from types import BuiltinFunctionType, FunctionType, MethodType
-
-from sema_runtime.values.atoms import Char, Keyword, Symbol
-from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, Map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,20 +17,14 @@ NAMES: dict[type, str] = {
     float: "float",
     complex: "complex",
     str: "string",
-    Char: "char",
-    Keyword: "keyword",
-    Symbol: "symbol",
-    List: "list",
     list: "list",
     tuple: "vector",
-    Map: "map",
-    HashMap: "hashmap",
     dict: "map",
     bytes: "bytevector",
     bytearray: "bytevector",
-    FunctionType: "native-fn",
-    BuiltinFunctionType: "native-fn",
-    MethodType: "native-fn",
+    type(lambda: None): "native-fn",
+    type(len): "native-fn",
+    type(type("", (), {"method": lambda self: None})().method): "native-fn",
     type: "native-fn",
 }
 
@@ -40,9 +32,9 @@ NAMES: dict[type, str] = {
 def type_name(value: Any) -> str:
     """The name used in `expected X, got NAME`; a class of ours says its own in `type_name`."""
     kind = type(value)
-    found = NAMES.get(kind)
-    if found is not None:
-        return found
+    name = NAMES.get(kind)
+    if name is not None:
+        return name
     if kind.__module__ == "fractions":  # not imported here: it is slow to load
         return "rational"
     own = getattr(kind, "type_name", None)

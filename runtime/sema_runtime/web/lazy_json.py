@@ -70,10 +70,10 @@ def _parsed_quietly(text: str) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    from sema_runtime.lib.data.json import json_decode
+    from sema_runtime.support.json import decode
 
     try:
-        return json_decode(text)
+        return decode(text)
     except (SemaError, RecursionError):
         return MISSING
 

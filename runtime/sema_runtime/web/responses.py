@@ -3,12 +3,7 @@ events or a WebSocket. web/app.py sends them."""
 
 from __future__ import annotations
 
-import os
-
-from sema_runtime.catalogue import builtin
-from sema_runtime.lib.data.json import json_encode
-from sema_runtime.lib.files.files import checked, failed
-from sema_runtime.support.text_arguments import text_of
+from sema_runtime.support.json import encode
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.maps import Map
@@ -40,7 +35,7 @@ def json_response(status: int, value: Any) -> Map:
 def json_text(value: Any) -> str:
     """Returns the JSON text of any value: values without JSON form are printed, NaN and infinities are null."""
     try:
-        return json_encode(value)
+        return encode(value)
     except SemaError:
         import json
 
@@ -49,123 +44,11 @@ def json_text(value: Any) -> str:
         return json.dumps(to_json(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-@builtin("http/ok", returns="map")
-def http_ok(body: Any) -> Map:
-    """The response 200 with the body as JSON.
-
-    (:body (http/ok {:message "hi"})) => "{\\"message\\":\\"hi\\"}"
-    (:headers (http/ok [1 2])) => {"content-type" "application/json"}
-    """
-    return json_response(200, body)
-
-
-@builtin("http/created", returns="map")
-def http_created(body: Any) -> Map:
-    """The response 201 with the body as JSON.
-
-    (:status (http/created {:id 1})) => 201
-    """
-    return json_response(201, body)
-
-
-@builtin("http/no-content", returns="map")
-def http_no_content() -> Map:
-    """The response 204, without a body.
-
-    (http/no-content) => {:body "" :headers {} :status 204}
-    """
-    return response(204, Map(), "")
-
-
-@builtin("http/not-found", returns="map")
-def http_not_found(body: Any) -> Map:
-    """The response 404 with the body as JSON.
-
-    (:body (http/not-found {:error "no such user"})) => "{\\"error\\":\\"no such user\\"}"
-    """
-    return json_response(404, body)
-
-
-@builtin("http/error", returns="map")
-def http_error(status: Any, body: Any) -> Map:
-    """A response of any status with the body as JSON.
-
-    (:status (http/error 422 {:errors ["name is missing"]})) => 422
-    """
-    if type(status) is not int:
-        type_error("integer", status)
-    return json_response(status, body)
-
-
-@builtin("http/redirect", returns="map")
-def http_redirect(url: Any) -> Map:
-    """The response 302, which sends the client to another address.
-
-    (http/redirect "/login") => {:body "" :headers {"location" "/login"} :status 302}
-    """
-    return response(302, Map({"location": text_of(url)}), "")
-
-
-@builtin("http/html", returns="map")
-def http_html(text: Any) -> Map:
-    """The response 200 with a page of HTML.
-
-    (:headers (http/html "<h1>Hi</h1>")) => {"content-type" "text/html"}
-    """
-    return response(200, HTML_HEADERS, text_of(text))
-
-
-@builtin("http/text", returns="map")
-def http_text(text: Any) -> Map:
-    """The response 200 with plain text.
-
-    (http/text "OK") => {:body "OK" :headers {"content-type" "text/plain"} :status 200}
-    """
-    return response(200, TEXT_HEADERS, text_of(text))
-
-
-@builtin("http/file", returns="map", cap="fs-read")
-def http_file(path: Any, content_type: Any = None) -> Map:
-    """The response 200 with a file, which is read when it is sent; its content type is guessed from its name.
-
-    (file/write "a.css" "p {}")
-    (:__file_content_type (http/file "a.css")) => "text/css"
-    (http/file "missing.html") ! I/O error: http/file missing.html: No such file
-    """
-    file_path = checked("http/file", path)
-    kind = None if content_type is None else text_of(content_type)
-    try:
-        real = os.path.realpath(file_path, strict=True)
-    except (OSError, ValueError) as error:
-        raise failed("http/file", file_path, error) from None
-    return file_response(real, kind)
-
-
 def file_response(path: str, content_type: str | None = None) -> Map:
     """Returns the response map of a file."""
     from sema_runtime.web.mime import content_type_of
 
     return Map({FILE: True, FILE_PATH: path, FILE_TYPE: content_type or content_type_of(path)})
-
-
-@builtin("http/stream", returns="map")
-def http_stream(handler: Any) -> Map:
-    """A response of server-sent events: handler is called with a function that sends a text as one event. The stream
-    ends when handler returns; it is cancelled when the client goes away.
-
-    (:__stream (http/stream (fn (send) (send "one") (send "two")))) => #t
-    """
-    return Map({STREAM: True, STREAM_HANDLER: function_of(handler)})
-
-
-@builtin("http/websocket", returns="map")
-def http_websocket(handler: Any) -> Map:
-    """The answer to a WebSocket request: handler is called with a map of the functions `:send` (a string or a
-    bytevector), `:recv` (waits for a message, nil when the connection is closed) and `:close`, and the `:request`.
-
-    (:__websocket (http/websocket (fn (conn) ((:send conn) ((:recv conn)))))) => #t
-    """
-    return Map({WEBSOCKET: True, WS_HANDLER: function_of(handler)})
 
 
 def function_of(value: Any) -> Any:

@@ -1,6 +1,7 @@
-"""The special forms, by topic. Importing this package fills `semac.analyze.analyzer.SPECIAL`."""
+"""The special forms, by topic. Each topic has a table `FORMS`, from a name to the function that analyzes the form."""
 
-from semac.analyze.forms import (  # noqa: F401
+from semac.analyze.context import Handler
+from semac.analyze.forms import (
     agents,
     binding,
     control,
@@ -14,3 +15,18 @@ from semac.analyze.forms import (  # noqa: F401
     python,
     tasks,
 )
+
+SPECIAL_FORMS: dict[str, Handler] = {
+    **control.FORMS,
+    **binding.FORMS,
+    **definitions.FORMS,
+    **functions.FORMS,
+    **loops.FORMS,
+    **patterns.FORMS,
+    **errors.FORMS,
+    **dynamic.FORMS,
+    **modules.FORMS,
+    **tasks.FORMS,
+    **python.FORMS,
+    **agents.FORMS,
+}

@@ -1,149 +1,32 @@
-"""async and await; calls of builtins that call back, in programs with tasks."""
+"""async and await."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sema_runtime.values.atoms import Symbol, symbol
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import Map
-from semac.analyze.analyzer import Analyzer, special
+from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
-from semac.ir.nodes import Builtin, Call, Const, Ref, Runtime
-from semac.syntax.definitions import defined_names
+from semac.ir.nodes import Call, Ref, Runtime
 
 SPAWN = "sema_runtime.lib.tasks.concurrency:async_spawn"
-CALL_NATIVE = "sema_runtime.tasks.callbacks:call_native"
-FUNCTION_FORMS = (symbol("fn"), symbol("lambda"))
-INLINE = {"map": 2, "filter": 2, "for-each": 2, "foldl": 3, "fold": 3, "reduce": 2}
-"""Builtins that the reference's machine runs itself when they are called with that many arguments."""
-NATIVE = frozenset(
-    (
-        "any", "any?", "apply", "call-with-values", "context/with", "drop-while", "every", "every?", "flat-map",
-        "foldr", "list/drop-while", "list/find", "list/group-by", "list/reject", "list/take-while", "map-indexed",
-        "map/filter", "map/map-keys", "map/map-vals", "map/update", "partition", "sort", "sort-by", "string/map",
-        "take-while", "tap", "update-in",
-    )
-)  # fmt: skip
-"""Builtins that call back, and that it has to leave its machine for."""
 
 
-@special("async")
-def async_(a: Analyzer, form: List, scope: Scope) -> Any:
-    body = a.expect(form, 1)
-    thunk = a.thunk(body, scope, "task")
-    head = a.reference("async/spawn", scope)
+def async_(context: Context, form: List, scope: Scope) -> Any:
+    body = context.expect(form, 1)
+    thunk = context.thunk(body, scope, "task")
+    head = context.reference("async/spawn", scope)
     if type(head) is Ref:
-        return Call(head, [thunk], False, None, span=a.span)
-    return Runtime(SPAWN, [thunk], span=a.span)
+        return Call(head, [thunk], False, None, span=context.span)
+    return Runtime(SPAWN, [thunk], span=context.span)
 
 
-@special("await")
-def await_(a: Analyzer, form: List, scope: Scope) -> Any:
-    (promise,) = a.expect(form, 1, 1)
-    return Runtime("sema_runtime.lib.tasks.concurrency:await_", [a.node(promise, scope)], span=a.span)
+def await_(context: Context, form: List, scope: Scope) -> Any:
+    (promise,) = context.expect(form, 1, 1)
+    return Runtime("sema_runtime.lib.tasks.concurrency:await_", [context.node(promise, scope)], span=context.span)
 
 
-def native_call(a: Analyzer, call: Any, forms: Any, scope: Scope) -> Any:
-    """The call of a builtin in a program with tasks; where its callbacks may call task builtins, one that looks after
-    the turns of the other tasks."""
-    is_inline = call.name in INLINE and len(call.args) == INLINE[call.name]
-    if not is_inline and ((call.name not in NATIVE and call.name not in INLINE) or _has_no_callback(call)):
-        return call
-    if is_inline:
-        is_inline = not any(may_wait(a, form, scope) for form in forms)
-        if is_inline and not any(may_call_back(a, form, scope) for form in forms):
-            return call
-    return Runtime(CALL_NATIVE, [Builtin(call.name), Const(is_inline), *call.args], span=call.span)
-
-
-def _has_no_callback(call: Any) -> bool:
-    return call.name == "sort" and len(call.args) == 1
-
-
-def may_wait(a: Analyzer, form: Any, scope: Scope) -> bool:
-    """Whether the reference's machine leaves the calls of a callback to its scheduler: those that may call a task
-    builtin, with `try`, with a named let, with calls of local functions."""
-    if type(form) is Symbol:
-        return form.name in a.task_names and scope.find(form.name) is None
-    if type(form) is not List:
-        return False
-    return not a.task_names.isdisjoint(symbols_in(without_returned_function(form))) or calls_local(form, scope)
-
-
-def without_returned_function(form: List) -> List:
-    """A `(fn ...)` form without the function that it returns, whose body no call of it runs."""
-    items = form.items
-    is_function = len(items) > 2 and items[0] in FUNCTION_FORMS
-    last = items[-1] if is_function else None
-    if type(last) is List and last.items and last.items[0] in FUNCTION_FORMS:
-        return List(list(items[:-1]))
-    return form
-
-
-def may_call_back(a: Analyzer, form: Any, scope: Scope) -> bool:
-    """Whether calling what a form gives may call a builtin that calls back; a function that is not known here may."""
-    if type(form) is Symbol:
-        return scope.find(form.name) is not None or form.name in a.native_names
-    return type(form) is List and not a.native_names.isdisjoint(symbols_in(form))
-
-
-def calls_local(function: List, scope: Scope) -> bool:
-    """Whether a `(fn ...)` form calls a function that is bound to a local name, a named let's among them."""
-    if len(function.items) < 2 or function.items[0] not in FUNCTION_FORMS:
-        return False
-    parameters = symbols_in(function.items[1])
-    stack: list[Any] = list(function.items[2:])
-    while stack:
-        form = stack.pop()
-        if type(form) is not List or not form.items:
-            continue
-        head = form.items[0]
-        if type(head) is Symbol:
-            if head.name in parameters or scope.find(head.name) is not None:
-                return True
-            if head.name == "let" and len(form.items) > 1 and type(form.items[1]) is Symbol:
-                return True
-        stack.extend(form.items)
-    return False
-
-
-def task_names(forms: Any) -> tuple[frozenset[str], frozenset[str]]:
-    """Names whose calls may wait: task builtins and functions of the program whose definitions mention such names or
-    `try`; and those of builtins that call back and of what mentions them. Both empty for a program without tasks."""
-    mentioned = [(defined_names(form)[:1], symbols_in(form)) for form in forms]
-    found = {name for _, names in mentioned for name in names if is_task_name(name)}
-    if not found:
-        return frozenset(), frozenset()
-    return _with_callers({*found, "try"}, mentioned), _with_callers(set(NATIVE), mentioned)
-
-
-def _with_callers(names: set[str], mentioned: list[tuple[Any, set[str]]]) -> frozenset[str]:
-    """The names, and those whose definitions mention one of them."""
-    grown = True
-    while grown:
-        new = {name for defined, inner in mentioned for name in defined if name not in names and inner & names}
-        names |= new
-        grown = bool(new)
-    return frozenset(names)
-
-
-def is_task_name(name: str) -> bool:
-    return name.startswith(("async", "channel/")) or name in ("await", "parallel", "parallel-settled", "pipeline")
-
-
-def symbols_in(form: Any) -> set[str]:
-    """The names of all symbols in a form."""
-    found: set[str] = set()
-    stack = [form]
-    while stack:
-        here = stack.pop()
-        if type(here) is Symbol:
-            found.add(here.name)
-        elif type(here) is List:
-            stack.extend(here.items)
-        elif type(here) is tuple:
-            stack.extend(here)
-        elif type(here) is Map:
-            stack.extend(part for pair in here.pairs() for part in pair)
-    return found
+FORMS: dict[str, Handler] = {
+    "async": async_,
+    "await": await_,
+}

@@ -1,210 +1,95 @@
-"""`sema eval`: one program from the command line or stdin, or with `--jsonl` a stream of programs.
-
-Programs run in a process of their own, which is ended when they pass a limit: see `eval_processes.py`.
-"""
+"""`sema eval`: its options; `answers.py` evaluates the programs."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-import time
 from typing import Any
 
-from sema_runtime.support.visible import json_at_terminal
-from semac.cli.eval.limits import Limits
-from semac.cli.eval.processes import finish, supervised
-from semac.cli.eval.supervisor import PATIENCE, Overrun, Watched, Worker, load_compiler
+import click
 
-# A stream of programs
+from semac.cli.common import LLM_OPTIONS, SETTINGS, failed, sandbox_options, set_up, standalone
 
-
-def jsonl(limits: Limits) -> int:
-    """Reads lines {"id", "src"} from stdin and answers each with {"id", "value", "output", "error", "hint"}.
-
-    Every program runs in a fresh environment in a worker process, which is replaced when a program brings it down or
-    leaves something behind.
-    """
-    return supervised(lambda: _answer_lines(limits))
+MEMORY_HELP = "Memory limit, such as 512MB; 0 = none. [2GB]"
+OUTPUT_HELP = "Limit of what a program may print into a JSON answer; 0 = none. [16MB]"
 
 
-def _answer_lines(limits: Limits) -> int:
-    load_compiler()
-    worker = Worker(limits)
-    try:
-        for line in sys.stdin.buffer:
-            if line.strip():
-                sys.stdout.buffer.write(_answer_line(worker, line))
-                sys.stdout.buffer.flush()
-    finally:
-        worker.close()
-    return 0
+def main(args: list[str]) -> int:
+    """Runs `sema eval ARGS` and returns the exit status."""
+    return standalone(eval_command, args)
 
 
-def _answer_line(worker: Worker, line: bytes) -> bytes:
-    try:
-        question = json.loads(line)
-        name, source = question["id"], question["src"]
-        if not isinstance(source, str):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError):
-        problem = 'expected a line {"id": ..., "src": "..."}'
-        answer: dict[str, Any] = {"id": None, "value": None, "output": [], "error": problem}
-    else:
-        answer = {"id": name, **worker.ask(source)}
-    text = json_at_terminal(json.dumps(answer, ensure_ascii=False))
-    return text.encode("utf-8", "backslashreplace") + b"\n"  # which is how JSON writes half a surrogate pair
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, such as 512MB."""
 
+    name = "size"
 
-# One program
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from semac.cli.eval.limits import size
 
-
-def report(source: str, path: str, limits: Limits) -> dict[str, Any]:
-    """What `sema eval --json` prints: elapsedMs, error, ok, stderr, stdout, value. For a supervisor."""
-    load_compiler()
-    started = time.monotonic()
-    deadline = started + limits.seconds if limits.seconds else None
-    watched = Watched(limits, lambda ends: _report_to(ends, source, path, limits), ("answer", "stdout", "stderr"))
-    answer = watched.collected["answer"]
-    outcome: dict[str, Any] = {"value": None, "error": None}
-    ended = started
-    try:
-        watched.wait(lambda: answer[-1:] == b"\n", deadline)
-        ended = time.monotonic()
-        if answer[-1:] == b"\n":
-            outcome = json.loads(answer)
-            watched.wait(lambda: False, ended + PATIENCE)
-        else:
-            outcome["error"] = {"message": watched.reason()}
-    except Overrun as overrun:
-        if ended == started:
-            ended = time.monotonic()
-            outcome["error"] = {"message": overrun.message}
-        elif overrun.message == limits.too_much_output():
-            outcome = {"value": None, "error": {"message": overrun.message}}
-    except ValueError:
-        outcome = {"value": None, "error": {"message": watched.reason()}}
-    finally:
-        watched.end()
-    return {
-        "elapsedMs": round((ended - started) * 1000),
-        "ok": outcome["error"] is None,
-        **{name: watched.collected[name].decode("utf-8", "replace") for name in ("stderr", "stdout")},
-        **outcome,
-    }
-
-
-def _report_to(ends: dict[str, int], source: str, path: str, limits: Limits) -> None:
-    """In the process of the program: answers with {"value", "error"} when it has ended."""
-    from semac.cli.eval.worker import MEMORY_STATUS, OUTPUT_STATUS, is_out_of_memory
-
-    os.dup2(ends["stdout"], 1)
-    os.dup2(ends["stderr"], 2)
-    os.close(ends["stdout"])
-    os.close(ends["stderr"])
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    outcome: dict[str, Any] = {"value": None, "error": None}
-    try:
-        outcome["value"] = _printed_value(source, path, 120)
-    except SystemExit:
-        pass
-    except BaseException as error:  # whatever a program raises is its answer
-        if is_out_of_memory(error):
-            os._exit(MEMORY_STATUS)
-        outcome["error"] = error_entry(error)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    text = json.dumps(outcome).encode() + b"\n"
-    if limits.output and len(text) > limits.output:
-        os._exit(OUTPUT_STATUS)
-    while text:
-        text = text[os.write(ends["answer"], text) :]
-    os.close(ends["answer"])
-    finish(0)
-
-
-def _printed_value(source: str, path: str, width: int) -> str | None:
-    from sema_runtime.values.printer import pretty
-    from semac.session import Session
-
-    value = Session(path).run(source)
-    return None if value is None else pretty(value, width)
-
-
-def refusal(problem: str) -> dict[str, Any]:
-    """The same report for a program that was not run."""
-    return {"elapsedMs": 0, "error": {"message": problem}, "ok": False, "stderr": "", "stdout": "", "value": None}
-
-
-def plain(source: str, path: str, limits: Limits) -> int:
-    """Runs a program with our standard streams, prints its value; the exit status. For a supervisor."""
-    from semac.cli.eval.processes import Stopped
-
-    load_compiler()
-    deadline = time.monotonic() + limits.seconds if limits.seconds else None
-    watched = Watched(limits, lambda ends: _print_value(ends["answer"], source, path, limits), ("answer",))
-    try:
-        watched.wait(lambda: bool(watched.collected["answer"]), deadline)
-        if watched.collected["answer"]:
-            watched.ended_by_itself(PATIENCE)
-            watched.end()
-            return watched.collected["answer"][0]
-        message = watched.reason()
-    except Overrun as overrun:
-        message = overrun.message
-    except Stopped as stopped:
-        if stopped.number != 2 or not _interrupted(watched):
-            watched.end()
-            raise
-        return watched.collected["answer"][0] if watched.collected["answer"] else 1
-    finally:
-        watched.end()
-    print(f"Error: {message}", file=sys.stderr)
-    return 1
-
-
-def _interrupted(watched: Watched) -> bool:
-    """Lets the program clean up after Ctrl-C; whether it has ended by that."""
-    from signal import SIGINT
-
-    os.kill(watched.process, SIGINT)
-    ended = watched.ended_by_itself(PATIENCE)
-    watched.drain()
-    return ended
-
-
-def _print_value(answer: int, source: str, path: str, limits: Limits) -> None:
-    """In the process of the program."""
-    from sema_runtime.support.visible import at_terminal
-    from sema_runtime.values.errors import SemaError
-    from semac.cli.eval.worker import is_out_of_memory
-    from semac.cli.running import guarded
-
-    def run() -> None:
         try:
-            shown = _printed_value(source, path, 80)
-        except BaseException as error:
-            if is_out_of_memory(error):
-                raise SemaError(limits.out_of_memory()) from None
-            raise
-        if shown is not None:
-            print(at_terminal(shown))
-
-    status = guarded(run, path, {path: source})
-    os.write(answer, bytes([status & 0xFF]))
-    finish(status)
+            return value if isinstance(value, int) else size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-def error_entry(error: BaseException) -> dict[str, Any]:
-    """{message, hint?, line?, col?} for an error."""
-    from sema_runtime.conditions.describe import describe
+@click.command("sema eval", context_settings=SETTINGS)
+@click.option("--expr", "expression", metavar="CODE", help="The program.")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the program from stdin.")
+@click.option("--jsonl", "stream", is_flag=True, help='Answer programs from stdin, {"id", "src"} a line.')
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: value, stdout, stderr, error, elapsedMs.")
+@click.option("--path", default="<input>", metavar="FILE", help="The file that the text belongs to.")
+@click.option("--timeout", default=5000, type=click.IntRange(0), metavar="MS", help="Time limit; 0 = none. [5000]")
+@click.option("--memory", default=2 << 30, type=Size(), metavar="SIZE", help=MEMORY_HELP)
+@click.option("--max-output", default=16 << 20, type=Size(), metavar="SIZE", help=OUTPUT_HELP)
+@sandbox_options
+@click.option("--no-llm", is_flag=True, help="Don't configure LLM providers.")
+def eval_command(
+    expression: str | None,
+    from_stdin: bool,
+    stream: bool,
+    as_json: bool,
+    path: str,
+    timeout: int,
+    memory: int,
+    max_output: int,
+    **options: Any,
+) -> int:
+    """Evaluate one program in a fresh environment and a process of its own, or with --jsonl a stream of programs.
 
-    shown = describe(error)
-    entry: dict[str, Any] = {"message": shown.message}
-    if shown.hint:
-        entry["hint"] = shown.hint
-    place = shown.place or next(((frame.line, frame.col) for frame in shown.frames if frame.line), None)
-    if place is not None:
-        entry["line"], entry["col"] = place
-    return entry
+    A program that passes a limit is ended together with all processes it started; its answer names the limit.
+
+    \b
+    Examples:
+      sema eval --expr '(+ 1 2)'
+      echo '(println "hi") [1 2]' | sema eval --stdin --json
+      sema eval --jsonl --timeout 1000 --memory 512MB --sandbox strict < programs.jsonl
+    """
+    from semac.cli.eval import answers
+    from semac.cli.eval.limits import Limits
+    from semac.cli.eval.processes import supervised
+
+    limits = Limits(timeout / 1000, memory, max_output)
+    problem = set_up({**dict.fromkeys(LLM_OPTIONS), **options})
+    if problem is not None:
+        problem = f"Invalid sandbox: {problem}"
+    elif stream and (from_stdin or expression is not None or as_json):
+        raise click.UsageError("--jsonl excludes --expr, --stdin and --json")
+    elif not (stream or from_stdin) and expression is None:
+        problem = "Either --stdin or --expr is required"
+    if problem is not None:
+        return failed(problem) if not as_json else _report(answers.refusal(problem), 1)
+    if stream:
+        return answers.jsonl(limits)
+    text = sys.stdin.read() if from_stdin else expression or ""
+    if as_json:
+        return supervised(lambda: _report(answers.report(text, path, limits), 0))
+    return supervised(lambda: answers.plain(text, path, limits))
+
+
+def _report(answer: dict[str, object], status: int) -> int:
+    """Prints an answer as JSON and returns the status."""
+    from sema_runtime.support.visible import json_at_terminal
+
+    print(json_at_terminal(json.dumps(answer, ensure_ascii=False, sort_keys=True)))
+    return status

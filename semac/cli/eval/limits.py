@@ -1,4 +1,5 @@
-"""What a program that `sema eval` runs may use, how sizes are written, and what its answer says when it used more."""
+"""The limits of programs that `sema eval` runs, how sizes are written, and the messages for programs that pass a
+limit."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?\s*", re.IGNORECASE)
 
 
 class Limits(NamedTuple):
-    """seconds: of wall-clock time; memory: bytes that the program and its child processes may have beyond what the
-    empty worker has; output: bytes that it may print, the value included. 0: no limit."""
+    """The limits of one program. seconds: wall-clock time; memory: bytes of the program and its child processes beyond
+    those of the empty worker; output: bytes that it may print, the value included. 0: no limit."""
 
     seconds: float = 5.0
     memory: int = 2 << 30
@@ -30,7 +31,8 @@ class Limits(NamedTuple):
 
 
 def size(text: str) -> int:
-    """Bytes: `512MB`, `2GB`, `1.5G`, `4096`; a unit is 1024 of the one before. Raises ValueError."""
+    """The number of bytes in a size: `512MB`, `2GB`, `1.5G`, `4096`; each unit is 1024 of the one before. Raises
+    ValueError."""
     match = SIZE.fullmatch(text)
     if match is None:
         raise ValueError(f"'{text}' is not a size; write bytes or a number with KB, MB or GB, such as 512MB")

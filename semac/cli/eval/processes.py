@@ -3,8 +3,8 @@
     sema eval  ──fork──>  supervisor  ──fork──>  worker  ──>  whatever a program starts
 
 The supervisor has the compiler loaded, so that a new worker costs a fork. It alone keeps time and counts memory, and it
-ends a worker together with everything that descends from it; nothing is asked of the program. Each process ends when
-the one above it does, however that died. On Linux the kernel sees to that, elsewhere a worker ends with its questions.
+ends a worker together with all its descendants; the program needn't cooperate. Each process ends when its parent does,
+however that died. On Linux the kernel ensures that; elsewhere a worker ends with its questions.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _supervise(action: Callable[[], int], parent: int) -> NoReturn:
             signal.signal(stopped.number, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.number)
     except BrokenPipeError:
-        from semac.cli.running import pipe_closed
+        from semac.cli.exits import pipe_closed
 
         status = pipe_closed()
     except BaseException:
@@ -130,9 +130,9 @@ def forked(work: Callable[[], object]) -> int:
 
 
 def end_all(worker: int) -> int:
-    """Ends a worker and everything that descends from it or from this process; the status of the worker.
+    """Ends a worker and everything that descends from it or from this process. Returns the status of the worker.
 
-    A process that is being made meanwhile is found in the next round, for the orphans come here.
+    A process that starts meanwhile is found in the next round, since orphans become children of this process.
     """
     worker_status = 0
     until = time.monotonic() + END_SECONDS
@@ -156,7 +156,7 @@ def end_all(worker: int) -> int:
 
 
 def descendants(process: int) -> list[int]:
-    """The ids of all processes below one; none where the system doesn't say."""
+    """The ids of all descendants of a process; none where the system doesn't list them."""
     if not os.path.exists("/proc/self/task"):
         return []
     below: list[int] = []
@@ -169,31 +169,31 @@ def descendants(process: int) -> list[int]:
 
 
 def _children(process: int) -> list[int]:
-    """Those that any thread of a process has made."""
+    """The children of all threads of a process."""
     folder = f"/proc/{process}/task"
     try:
         threads = os.listdir(folder)
     except OSError:
         return []
-    found: list[int] = []
+    children: list[int] = []
     for thread in threads:
         try:
             with open(f"{folder}/{thread}/children", "rb") as file:
-                found += map(int, file.read().split())
+                children += map(int, file.read().split())
         except OSError:
             continue
-    return found
+    return children
 
 
 def resident(processes: list[int]) -> int:
-    """The bytes of memory that processes have in use together. What they share in anonymous mappings counts once."""
+    """The bytes of memory that processes use together. Shared anonymous mappings count once."""
     return sum(_statm(process, 1) - _statm(process, 2) for process in processes) + max(
         map(_shared, processes), default=0
     )
 
 
 def _shared(process: int) -> int:
-    """The bytes that a process has in use of memory that it may share, but for files on disk."""
+    """The bytes of shareable memory that a process uses, files on disk excluded."""
     try:
         with open(f"/proc/{process}/status", "rb") as file:
             _, _, rest = file.read().partition(b"\nRssShmem:")
@@ -203,7 +203,8 @@ def _shared(process: int) -> int:
 
 
 def data_size() -> int:
-    """The bytes that this process may have written to: what RLIMIT_DATA counts. 0 where the system doesn't say."""
+    """The bytes that RLIMIT_DATA counts for this process: those it may have written to. 0 where the system doesn't
+    tell."""
     return _statm("self", 5)
 
 
@@ -216,7 +217,7 @@ def _statm(process: int | str, column: int) -> int:
 
 
 def limit_data(extra: int) -> None:
-    """Bounds the memory of this process, and of each that it starts, to what it has and extra bytes."""
+    """Limits the memory of this process, and of each that it starts, to its current size and extra bytes."""
     try:
         import resource
     except ImportError:
@@ -229,7 +230,7 @@ def limit_data(extra: int) -> None:
 
 
 def finish(status: int) -> NoReturn:
-    """Ends this process as Python does at the end of a program, but without going back to who forked it."""
+    """Ends this process as Python does at the end of a program, but without returning to the code that forked it."""
     import atexit
 
     threading: Any = sys.modules.get("threading")

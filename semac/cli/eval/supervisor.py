@@ -1,4 +1,4 @@
-"""What the supervisor of `sema eval` knows of its worker: how to start it, how long to wait for it, how to end it."""
+"""The supervisor's side of a worker of `sema eval`: starting it, waiting for it, ending it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST_READ = 1 << 16
 
 
 class Overrun(Exception):
-    """A program was ended. message: what its answer says."""
+    """A program was ended. message: the text of its answer."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -34,14 +34,14 @@ class Overrun(Exception):
 def load_compiler() -> None:
     """Loads what each worker needs, once for all of them."""
     import_module("semac.cli.eval.worker")
-    import_module("semac.expand.environment").prelude()
+    import_module("semac.pipeline").prelude()
     gc.freeze()
 
 
 class Watched:
-    """A process that runs a program, and the pipes from it. Use as a context: in the end nothing of it is left.
+    """A process that runs a program, and the pipes from it. Use it as a context manager, which ends the process.
 
-    pipes: name to read end; what comes there is collected, at most `limits.output` bytes of each.
+    pipes: name to read end. Their output is collected, at most `limits.output` bytes of each.
     """
 
     def __init__(self, limits: Limits, work: Callable[[dict[str, int]], object], names: tuple[str, ...]) -> None:
@@ -65,8 +65,8 @@ class Watched:
             os.close(write)
 
     def wait(self, enough: Callable[[], bool], deadline: float | None) -> None:
-        """Collects what the process writes until that is enough, or it has closed all pipes. deadline: of
-        time.monotonic(). Raises Overrun when a limit is passed; the process is ended then."""
+        """Collects the output of the process until it is enough, or all pipes are closed. deadline: of
+        time.monotonic(). Raises Overrun when a limit is passed, after ending the process."""
         pause = FIRST_LOOK
         while self.pipes and not enough():
             left = pause if deadline is None else min(pause, deadline - time.monotonic())
@@ -80,7 +80,7 @@ class Watched:
                 pause = LOOK
 
     def drain(self) -> None:
-        """Collects what is in the pipes already."""
+        """Collects the output that is already in the pipes."""
         while ready := select.select(list(self.pipes.values()), [], [], 0)[0] if self.pipes else []:
             self._read(ready)
 
@@ -108,7 +108,7 @@ class Watched:
         raise Overrun(message)
 
     def end(self) -> int:
-        """Ends the process and all that descend from it; its status."""
+        """Ends the process and all its descendants. Returns its status."""
         if self.status is None:
             self.status = eval_processes.end_all(self.process)
             for read in self.pipes.values():
@@ -117,7 +117,7 @@ class Watched:
         return self.status
 
     def ended_by_itself(self, seconds: float) -> bool:
-        """Waits for the process to end, at most so long."""
+        """Waits at most some seconds for the process to end. Returns whether it has."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if os.waitid(os.P_PID, self.process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
@@ -136,7 +136,7 @@ class Watched:
 
 
 class Worker:
-    """A process for a stream of programs; started when it is needed, and again after a program that brought it down."""
+    """A process for a stream of programs. It starts when needed, and again after a program that ended it."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -162,9 +162,9 @@ class Worker:
         if answer[-1:] != b"\n":
             return self._cut_off(watched.reason())
         try:
-            found: dict[str, Any] = json.loads(answer)
-            spent = found.pop("spent")
-            if found.pop("token") != token:
+            response: dict[str, Any] = json.loads(answer)
+            spent = response.pop("spent")
+            if response.pop("token") != token:
                 return self._cut_off(ENDED)
         except (ValueError, KeyError, TypeError, AttributeError):  # the program wrote into our pipe
             return self._cut_off(ENDED)
@@ -172,7 +172,7 @@ class Worker:
         if spent is not None:
             self.stop()
             _load(spent)
-        return found
+        return response
 
     def _start(self) -> Watched:
         from semac.cli.eval import worker as eval_worker
@@ -189,7 +189,7 @@ class Worker:
         return self.watched
 
     def _cut_off(self, error: str) -> dict[str, Any]:
-        """The answer for a program that was ended: what it had printed, and why."""
+        """The answer for a program that was ended: its output so far, and the reason."""
         self.stop()
         size = os.fstat(self.copy).st_size
         lines = os.pread(self.copy, size, 0).split(b"\n")[:-1]
@@ -215,7 +215,7 @@ class Worker:
 
 
 def _load(modules: list[str]) -> None:
-    """Imports modules here, so that the next worker needn't."""
+    """Imports modules here, so that later workers needn't."""
     for name in modules:
         if name not in sys.modules:
             with contextlib.suppress(Exception):

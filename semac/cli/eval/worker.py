@@ -1,8 +1,8 @@
 """The worker of `sema eval`: evaluates programs one after the other, each in a fresh environment.
 
-What a program leaves behind in the process is put back where that is cheap and sure: its files, environment variables,
-current directory, tasks, imported modules. Where it isn't (threads, child processes, descriptors, the state of Python
-modules or of a family of builtins, memory that doesn't come back), the worker is spent: the next program gets another.
+The worker undoes the changes of a program where that is cheap and safe: its files, environment variables, current
+directory, tasks, imported modules. Where it isn't (threads, child processes, descriptors, the state of Python modules
+or of a family of builtins, memory that isn't freed), the worker is spent: the next program gets another.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from sema_runtime.conditions.describe import describe
 from sema_runtime.lib.language import output
 from sema_runtime.values.printer import pretty
-from semac.analyze.forms import python
+from semac.analyze import python_calls
 from semac.cli.eval.limits import Limits
 from semac.cli.eval.processes import data_size
-from semac.limits import grow_stack
+from semac.process import grow_stack
 from semac.session import Session
 
 Answer = dict[str, Any]
@@ -82,7 +82,7 @@ def is_stateful(module: str) -> bool:
 class Printed(list[str]):
     """What a program printed, an entry a call. A copy goes to a file that outlives the process, as lines of JSON.
 
-    Past most bytes (0: any number) the process ends: neither a handler of the program nor another thread goes on.
+    Past most bytes (0: any number) the process ends, so that no handler and no thread of the program runs on.
     """
 
     def __init__(self, most: int = 0, journal: int | None = None) -> None:
@@ -129,7 +129,7 @@ def evaluate(source: str, printed: Printed | None = None) -> Answer:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error comes of memory that could not be had, wherever that was noticed."""
+    """Whether an error is due to lack of memory, wherever that was noticed."""
     chain: BaseException | None = error
     while chain is not None and not isinstance(chain, MemoryError):
         if isinstance(chain, RuntimeError) and str(chain) == "can't start new thread":  # its stack finds no room
@@ -147,7 +147,7 @@ _environment = dict(os.environ)
 
 
 def forget_program() -> None:
-    """Drops what a program left in the runtime outside of its environment."""
+    """Drops the state that a program left in the runtime outside its environment."""
     if os.environ != _environment:
         os.environ.clear()
         os.environ.update(_environment)
@@ -157,8 +157,8 @@ def forget_program() -> None:
 
 
 class Workplace:
-    """What each program finds: an empty folder of this worker's as the current directory, and a process without
-    threads, children or open files of its predecessors."""
+    """The surroundings of each program: an empty folder as the current directory, and a process without threads,
+    children or open files of earlier programs."""
 
     def __init__(self, folder: str) -> None:
         """folder: an empty one that belongs to this worker alone; everything in it is removed after each program."""
@@ -178,16 +178,16 @@ class Workplace:
         self.descriptor = self._lowest_descriptor()
 
     def restore(self) -> bool:
-        """Puts everything in order for the next program; false when that can't be done."""
+        """Restores the surroundings for the next program. Returns false when that is impossible."""
         self.programs += 1
         seam = sys.modules.get("sema_runtime.compiler_bridge")
         imported = seam is not None and seam.forget()
-        self.python = imported or python.used or "sema_runtime.lib.python.python" in sys.modules
+        self.python = imported or python_calls.used or "sema_runtime.lib.python.python" in sys.modules
         os.umask(self.umask)
         return not self._is_spent() and self._emptied()
 
     def loaded(self) -> list[str]:
-        """The modules that programs have had loaded and that remember nothing of them."""
+        """The modules that programs have loaded and that keep no state of them."""
         if self.python:  # they may be anything
             return []
         return [
@@ -225,7 +225,7 @@ class Workplace:
         return descriptor
 
     def _emptied(self) -> bool:
-        """Goes back to the folder and empties it. Only there is anything removed, wherever the program has gone."""
+        """Returns to the folder and empties it. Files elsewhere stay, wherever the program has gone."""
         try:
             os.chdir(self.folder)
             facts = os.stat(".")
@@ -254,8 +254,8 @@ def _has_children() -> bool:
 
 def serve(questions: int, answers: int, copy: int, folder: str, limits: Limits) -> None:
     """Reads lines [token, program] and answers each: a line {"value", "output", "error", "hint", "spent", "token"}.
-    spent: None, or when this process must not run another program, the modules that the next one may have at once.
-    token: that of the question, by which an answer is told from what the program itself wrote there."""
+    spent: None, or when this process must not run another program, the modules that the next worker may load at once.
+    token: that of the question, which distinguishes an answer from text that the program itself wrote there."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):  # programs must not read our questions or write among our answers
         os.dup2(null, descriptor)

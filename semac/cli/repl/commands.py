@@ -106,7 +106,7 @@ def _doc(repl: Repl, name: str) -> None:
 
 def _parameters(repl: Repl, code: Any) -> str:
     table = repl.session.shared.shown
-    shown = [name_of_code(one, table) for one in code.co_varnames[: code.co_argcount]]
+    shown = [name_of_code(name, table) for name in code.co_varnames[: code.co_argcount]]
     if code.co_flags & 0x04:
         shown += [".", name_of_code(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], table)]
     return " ".join(shown)

@@ -23,11 +23,11 @@ MOST_HISTORY = 5000
 
 
 class Leave(Exception):
-    """The user wants to go."""
+    """The user leaves the REPL."""
 
 
 class Repl:
-    """One conversation. Without a terminal on stdin it is silent: no banner, no prompts."""
+    """One interactive session. Without a terminal on stdin it is silent: no banner, no prompts."""
 
     def __init__(self, session: Session, quiet: bool = False) -> None:
         self.session = session
@@ -38,7 +38,7 @@ class Repl:
         session.closed = False
 
     def run(self) -> int:
-        """Goes on until the end of input or a command to leave; the exit status."""
+        """Runs until the end of input or a command to leave. Returns the exit status."""
         if self.terminal:
             self.prepare_terminal()
         if not self.quiet:
@@ -46,7 +46,7 @@ class Repl:
         try:
             return self.loop()
         except SystemExit as exit_:
-            from semac.cli.running import exit_status
+            from semac.cli.exits import exit_status
 
             return exit_status(exit_.code)
         finally:
@@ -104,7 +104,7 @@ class Repl:
         return 0
 
     def answer(self, text: str) -> None:
-        """Does what one input asks for. Raises Leave."""
+        """Runs one input: a command or forms. Raises Leave."""
         if text.strip() in LEAVE:
             raise Leave
         if text.startswith(","):
@@ -115,7 +115,7 @@ class Repl:
             self.guarded(lambda: self.show(self.evaluate(text), text))
 
     def guarded(self, action: Callable[[], None]) -> None:
-        """Shows what an action raises and goes on."""
+        """Runs an action and shows the error that it raises."""
         try:
             action()
         except KeyboardInterrupt:
@@ -137,7 +137,7 @@ class Repl:
         self.session.bind("*e", describe(error).message)
 
     def input_name(self) -> str:
-        """The file name of the latest input, so that errors in functions defined earlier find their text."""
+        """The file name of the latest input. It lets errors in functions defined earlier find their text."""
         return f"<input {self.count}>"
 
     def evaluate(self, text: str) -> Any:
@@ -147,7 +147,7 @@ class Repl:
         return self.session.run(text, self.input_name())
 
     def show(self, value: Any, text: str) -> None:
-        """Prints a value, or what was defined; remembers it as `*1`."""
+        """Prints a value, or the name that was defined, and keeps it as `*1`."""
         for older, newer in (("*3", "*2"), ("*2", "*1")):
             self.session.bind(older, self.session.globals.get(self.session.shared.global_name(newer)))
         self.session.bind("*1", value)
@@ -161,7 +161,7 @@ class Repl:
     # The terminal
 
     def prepare_terminal(self) -> None:
-        """History and completion, where the readline module exists."""
+        """Sets up history and completion, where the readline module exists."""
         try:
             import readline
         except ImportError:
@@ -189,11 +189,11 @@ class Repl:
 
     def complete(self, start: str, index: int) -> str | None:
         """The index-th name that begins with start."""
-        found = [name for name in self.names() if name.startswith(start)]
-        return found[index] if index < len(found) else None
+        matches = [name for name in self.names() if name.startswith(start)]
+        return matches[index] if index < len(matches) else None
 
     def names(self) -> list[str]:
-        """Every name that means something here, sorted."""
+        """Every name that is known here, sorted."""
         from sema_runtime.conditions.hints import visible_names
         from semac.docs.special_forms import FORMS
 
@@ -201,7 +201,7 @@ class Repl:
 
 
 def banner() -> str:
-    """What is said at the start."""
+    """The text shown at the start."""
     from sema_runtime.capabilities import denied
     from semac import __version__
 
@@ -216,7 +216,7 @@ def history_file() -> str:
 
 
 def incomplete(text: str) -> bool:
-    """Whether the text ends within a form. An empty line behind an f-string or the like ends it all the same."""
+    """Whether the text ends within a form. An empty line after an unfinished f-string or the like ends it anyway."""
     try:
         read_program(text)
     except ReaderError as error:

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.tables import aligned, one_line
 from semac.cli.workflow.list import Problem, as_json, opened, root_of, run_dir, show_json
 

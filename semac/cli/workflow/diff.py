@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from sema_runtime.support.money import dollars
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.tables import aligned, cut, one_line
 from semac.cli.workflow.list import UNKNOWN, Problem, as_json, cost, opened, root_of, run_dir, show_json, width
 from semac.cli.workflow.show import status

@@ -6,8 +6,7 @@ import os
 
 import click
 
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.workflow.list import failed, opened, root_of, run_dir
 
 

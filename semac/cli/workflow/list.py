@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from sema_runtime.support.money import dollars
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.tables import aligned, one_line
 
 DEFAULT_ROOT = os.path.join(".sema", "runs")

@@ -20,7 +20,8 @@ from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
-from semac.imports.finder import INIT, decode, keep_to
+from semac.imports.finder import INIT, keep_to
+from semac.sources import decode
 
 MARK = b"sema-workflow-approval-revision-v1"
 ENTRY = "<entry>"

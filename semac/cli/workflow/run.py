@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from sema_runtime.support.visible import tell
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.workflow.next_steps import PAUSES, Again
 from semac.cli.workflow.resume import Refused, taken_up, told, unlike
 
@@ -149,8 +148,8 @@ def _check(source: bytes, file: str) -> None:
     if b"defworkflow" not in source:
         return  # compiling it will say what is wrong
     from sema_runtime.values.errors import ReaderError
-    from semac.diagnostics.workflow_check import ERROR, check_text
-    from semac.imports.finder import decode
+    from semac.checks.workflows import ERROR, check_text
+    from semac.sources import decode
 
     try:
         found = [one for one in check_text(decode(source, file)) if one.severity == ERROR]
@@ -185,10 +184,10 @@ def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> N
 
 def _restrict(source: bytes, file: str) -> None:
     """Takes away from this process what the file's workflows forbid themselves."""
-    from sema_runtime import capabilities
+    from sema_runtime import sandbox
     from sema_runtime.values.errors import SemaError
     from semac.cli.workflow.permissions import denied
-    from semac.imports.finder import decode
+    from semac.sources import decode
     from semac.syntax.reader import read_program
 
     try:
@@ -198,7 +197,7 @@ def _restrict(source: bytes, file: str) -> None:
     except ValueError as error:
         raise Refused(str(error)) from None
     if names:
-        capabilities.restrict(names)
+        sandbox.enter(names)
 
 
 def _check_args(text: str) -> None:
@@ -237,7 +236,7 @@ def _program(file: str, source: bytes) -> Any:
 
 def _evaluated(file: str, source: bytes, again: Again, root: str) -> int:
     """Runs the program; the exit status, by the value of its last form."""
-    from semac.cli.running import guarded
+    from semac.cli.exits import guarded
 
     envelope: Any = None
 
@@ -295,7 +294,7 @@ def _replayed(file: str, source: bytes, recording: Recording) -> int:
         with suppress(scope.Stop):  # it ends where the replay does
             _program(file, source)
 
-    from semac.cli.running import guarded
+    from semac.cli.exits import guarded
 
     failed = guarded(run, file, prefix=f"Error replaying workflow {file}:")
     for problem in recording.all_problems():

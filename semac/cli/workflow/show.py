@@ -12,8 +12,7 @@ from sema_runtime.workflow.journal.segments import about
 from sema_runtime.workflow.read.columns import FAILED
 from sema_runtime.workflow.read.recorded_run import is_held
 from sema_runtime.workflow.read.tables import Agent
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.tables import aligned, cut, one_line
 from semac.cli.workflow import uncertain as workflow_presumed
 from semac.cli.workflow.list import (

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from semac.cli.commands import SETTINGS
-from semac.cli.main import standalone
+from semac.cli.common import SETTINGS, standalone
 from semac.cli.workflow.list import opened, root_of
 
 

@@ -1,4 +1,4 @@
-"""What a program that is checked with `mypy --strict` may rely on; tests/test_python_llm.py checks it."""
+"""What a program that is checked with `mypy --strict` may rely on; tests/ai/test_python_llm.py checks it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Functions that take functions: map, filter, folds, and what groups or searches by a function.
+"""Functions that take functions: map, filter, folds, and grouping and searching by a function.
 
-Each runs over a list, vector or mutable array, of which it sees the elements it had at the call. What isn't callable is
-reported when there is something to call it with, as in the reference.
+Each takes a list, vector or mutable array and reads the elements it had at the call. A value that can't be called
+raises an error only when there is an element to call it with, as in the reference.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ INTS = {int}
 
 @builtin("map", "mapcar", returns="list")
 def map_(function: Any, collection: Any, *more: Any) -> List:
-    """Calls function with each element of a list or vector: the list of the results. With several collections, with one
-    element of each, up to the end of the shortest.
+    """Returns the list of the results of calling function with each element of a list or vector. With several
+    collections, function takes one element of each; the shortest decides the length.
 
     (map abs '(-1 2)) => (1 2)
     (map + '(1 2) [10 20 30]) => (11 22)
@@ -30,7 +30,7 @@ def map_(function: Any, collection: Any, *more: Any) -> List:
     """
     items = collection.items if type(collection) is List else elements(collection, "map")
     if more:
-        rows = [items, *[elements(one, "map") for one in more]]
+        rows = [items, *[elements(other, "map") for other in more]]
         if not callable(function) and all(rows):
             not_callable(function)
         return List([function(*row) for row in zip(*rows, strict=False)])
@@ -41,7 +41,7 @@ def map_(function: Any, collection: Any, *more: Any) -> List:
 
 @builtin("map-indexed", returns="list")
 def map_indexed(function: Any, collection: Any) -> List:
-    """Calls function with the index and value of each element: the list of the results.
+    """Returns the list of the results of calling function with the index and value of each element.
 
     (map-indexed list '(a b)) => ((0 a) (1 b))
     """
@@ -68,7 +68,7 @@ def filter_(predicate: Any, collection: Any) -> List:
     (filter :ok (list {:ok #t :n 1} {:ok #f :n 2})) => ({:n 1 :ok #t})
     """
     items = items_for(predicate, collection, "filter")
-    return List([item for item in items if (found := predicate(item)) is not None and found is not False])
+    return List([item for item in items if (verdict := predicate(item)) is not None and verdict is not False])
 
 
 @builtin("list/reject", returns="list")
@@ -78,12 +78,12 @@ def list_reject(predicate: Any, collection: Any) -> List:
     (list/reject even? '(1 2 3)) => (1 3)
     """
     items = items_for(predicate, collection, "list/reject")
-    return List([item for item in items if (found := predicate(item)) is None or found is False])
+    return List([item for item in items if (verdict := predicate(item)) is None or verdict is False])
 
 
 @builtin("partition", returns="list")
 def partition(predicate: Any, collection: Any) -> List:
-    """Splits a list by a predicate: the elements for which it holds, and the others. Equal parts: list/chunk.
+    """Splits a list by a predicate into the elements for which it holds and the others. For equal parts see list/chunk.
 
     (partition even? '(1 2 3)) => ((2) (1 3))
     """
@@ -91,15 +91,15 @@ def partition(predicate: Any, collection: Any) -> List:
     held: list[Any] = []
     others: list[Any] = []
     for item in items:
-        found = predicate(item)
-        (others if found is None or found is False else held).append(item)
+        verdict = predicate(item)
+        (others if verdict is None or verdict is False else held).append(item)
     return List((List(held), List(others)))
 
 
 @builtin("foldl", "fold")
 def foldl(function: Any, initial: Any, collection: Any) -> Any:
-    """Folds a list or vector from the left: calls (function acc element), acc being initial at first, then the last
-    result.
+    """Folds a list or vector from the left: calls (function acc element), where acc is initial at first and then the
+    last result.
 
     (foldl + 0 '(1 2 3)) => 6
     (foldl list 0 '(1 2)) => ((0 1) 2)
@@ -116,8 +116,8 @@ def foldl(function: Any, initial: Any, collection: Any) -> Any:
 
 @builtin("foldr")
 def foldr(function: Any, initial: Any, collection: Any) -> Any:
-    """Folds a list or vector from the right: calls (function element acc), acc being initial at first, then the last
-    result.
+    """Folds a list or vector from the right: calls (function element acc), where acc is initial at first and then the
+    last result.
 
     (foldr cons '() '(1 2)) => (1 2)
     (foldr list 0 '(1 2)) => (1 (2 0))
@@ -131,7 +131,7 @@ def foldr(function: Any, initial: Any, collection: Any) -> Any:
 
 @builtin("reduce")
 def reduce(function: Any, collection: Any) -> Any:
-    """Folds a list or vector from the left, starting with the first element; an empty one is an error.
+    """Folds a list or vector from the left, starting with the first element. An empty one raises an error.
 
     (reduce + '(1 2 3)) => 6
     (reduce + '()) ! reduce: empty list
@@ -164,15 +164,16 @@ def apply(function: Any, first: Any, *more: Any) -> Any:
 
 @builtin("any", "any?", "some?", returns="bool")
 def any_(predicate: Any, collection: Any) -> bool:
-    """Whether predicate holds for some element of a list or vector. Gives #t or #f, not what predicate gave.
+    """Whether predicate holds for some element of a list or vector. Returns #t or #f, not the value that predicate
+    returned.
 
     (any even? '(1 2)) => #t
     (any even? '()) => #f
     """
     items = items_for(predicate, collection, "any")
     for item in items:
-        found = predicate(item)
-        if found is not None and found is not False:
+        verdict = predicate(item)
+        if verdict is not None and verdict is not False:
             return True
     return False
 
@@ -186,8 +187,8 @@ def every(predicate: Any, collection: Any) -> bool:
     """
     items = items_for(predicate, collection, "every")
     for item in items:
-        found = predicate(item)
-        if found is None or found is False:
+        verdict = predicate(item)
+        if verdict is None or verdict is False:
             return False
     return True
 
@@ -201,15 +202,15 @@ def list_find(predicate: Any, collection: Any) -> Any:
     """
     items = items_for(predicate, collection, "list/find")
     for item in items:
-        found = predicate(item)
-        if found is not None and found is not False:
+        verdict = predicate(item)
+        if verdict is not None and verdict is not False:
             return item
     return None
 
 
 @builtin("list/sole")
 def list_sole(predicate: Any, collection: Any) -> Any:
-    """The only element for which predicate holds. None or several are an error.
+    """The only element for which predicate holds. Raises an error when there is none or more than one.
 
     (list/sole even? '(1 2 3)) => 2
     (list/sole even? '(2 4)) ! list/sole: more than one matching item
@@ -217,8 +218,8 @@ def list_sole(predicate: Any, collection: Any) -> Any:
     items = items_for(predicate, collection, "list/sole")
     matching: list[Any] = []
     for item in items:
-        found = predicate(item)
-        if found is not None and found is not False:
+        verdict = predicate(item)
+        if verdict is not None and verdict is not False:
             matching.append(item)
             if len(matching) > 1:
                 raise SemaError("list/sole: more than one matching item")
@@ -232,8 +233,8 @@ def _prefix_length(predicate: Any, items: Any) -> int:
     if not callable(predicate) and items:
         not_callable(predicate)
     for index, item in enumerate(items):
-        found = predicate(item)
-        if found is None or found is False:
+        verdict = predicate(item)
+        if verdict is None or verdict is False:
             return index
     return len(items)
 
@@ -250,7 +251,7 @@ def take_while(predicate: Any, collection: Any) -> List:
 
 @builtin("drop-while", returns="list")
 def drop_while(predicate: Any, collection: Any) -> List:
-    """Drops elements from the start as long as predicate holds: the list of the others.
+    """Drops elements from the start as long as predicate holds and returns the list of the others.
 
     (drop-while even? '(2 4 5 6)) => (5 6)
     """
@@ -270,7 +271,7 @@ def list_take_while(predicate: Any, collection: Any) -> List:
 
 @builtin("list/drop-while", returns="list")
 def list_drop_while(predicate: Any, collection: Any) -> List:
-    """Drops elements from the start as long as predicate holds: the list of the others.
+    """Drops elements from the start as long as predicate holds and returns the list of the others.
 
     (list/drop-while even? '(2 4 5 6)) => (5 6)
     """
@@ -280,7 +281,7 @@ def list_drop_while(predicate: Any, collection: Any) -> List:
 
 @builtin("flat-map", "mapcat", returns="list")
 def flat_map(function: Any, collection: Any) -> List:
-    """Calls function with each element and joins the lists and vectors it gives to one list.
+    """Calls function with each element and joins the lists and vectors it returns into one list.
 
     (flat-map (fn (x) (list x x)) '(1 2)) => (1 1 2 2)
     (flat-map (fn (x) (if (even? x) (list x) '())) '(1 2 3 4)) => (2 4)
@@ -288,17 +289,17 @@ def flat_map(function: Any, collection: Any) -> List:
     items = items_for(function, collection, "flat-map")
     joined: list[Any] = []
     for item in items:
-        made = function(item)
-        if isinstance(made, List | tuple | list):
-            joined += made
+        result = function(item)
+        if isinstance(result, List | tuple | list):
+            joined += result
         else:
-            joined.append(made)
+            joined.append(result)
     return List(joined)
 
 
 @builtin("list/times", returns="list")
 def list_times(count: Any, function: Any) -> List:
-    """Calls function with 0, 1, ... count - 1: the list of the results.
+    """Returns the list of the results of calling function with 0, 1, ... count - 1.
 
     (list/times 3 (fn (i) (* i i))) => (0 1 4)
     """
@@ -310,8 +311,8 @@ def list_times(count: Any, function: Any) -> List:
 
 @builtin("list/group-by", returns="map")
 def list_group_by(function: Any, collection: Any) -> Map:
-    """Groups the elements of a list by the result of function: a map from each result to the list of elements that gave
-    it.
+    """Groups the elements of a list by the result of function: returns a map from each result to the list of its
+    elements.
 
     (list/group-by even? '(1 2 3)) => {#f (1 3) #t (2)}
     (list/group-by :team (list {:n 1 :team "a"} {:n 2 :team "b"})) => {"a" ({:n 1 :team "a"}) "b" ({:n 2 :team "b"})}
@@ -324,21 +325,20 @@ def list_group_by(function: Any, collection: Any) -> Map:
 
 
 def new_groups() -> dict[Any, list[Any]]:
-    """Where emitted code collects items by stored key, when the function of `list/group-by` is known."""
+    """The dict in which emitted code collects items by stored key when the function of `list/group-by` is known."""
     from collections import defaultdict
 
     return defaultdict(list)
 
 
 def grouped(groups: dict[Any, list[Any]]) -> Map:
-    """The map that `list/group-by` gives for what was collected."""
+    """The map that `list/group-by` returns for the collected items."""
     return Map({key: List(group) for key, group in groups.items()})
 
 
 @builtin("list/key-by", "index-by", returns="map")
 def list_key_by(function: Any, collection: Any) -> Map:
-    """Indexes the elements of a list by the result of function: a map from each result to the last element that gave
-    it.
+    """Indexes the elements of a list by the result of function: returns a map from each result to its last element.
 
     (list/key-by length '("a" "bb")) => {1 "a" 2 "bb"}
     (list/key-by :id (list {:id 1 :n "a"} {:id 1 :n "b"})) => {1 {:id 1 :n "b"}}
@@ -349,7 +349,7 @@ def list_key_by(function: Any, collection: Any) -> Map:
 
 @builtin("tap")
 def tap(value: Any, function: Any) -> Any:
-    """Calls function with value for its effect; gives value.
+    """Calls function with value for its effect and returns value.
 
     (tap 42 println) => 42
     (-> 2 (tap println) (+ 1)) => 3

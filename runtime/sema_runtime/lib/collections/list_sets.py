@@ -40,7 +40,7 @@ def list_index_of(collection: Any, value: Any) -> int | None:
 
 @builtin("list/unique", returns="list", pure=True)
 def list_unique(collection: Any) -> List:
-    """Removes duplicates: the elements without those that occurred before, in their order.
+    """Removes duplicates: returns the first occurrence of each element, in order.
 
     (list/unique '(3 1 3 2 1)) => (3 1 2)
     """
@@ -49,7 +49,7 @@ def list_unique(collection: Any) -> List:
 
 @builtin("list/dedupe", returns="list", pure=True)
 def list_dedupe(collection: Any) -> List:
-    """Removes the elements that equal the one just before.
+    """Removes each element that equals the one before it.
 
     (list/dedupe '(1 1 2 1)) => (1 2 1)
     """
@@ -69,7 +69,7 @@ def counted(items: Sequence[Any]) -> dict[Any, int]:
 
 @builtin("frequencies", returns="map", pure=True)
 def frequencies(collection: Any) -> Map:
-    """Counts the occurrences of each element of a list or vector: a map from element to number.
+    """Counts the occurrences of each element of a list or vector and returns a map from element to count.
 
     (frequencies '(a b a)) => {a 2 b 1}
     """
@@ -126,7 +126,7 @@ def list_intersect(collection: Any, other: Any) -> List:
 
 @builtin("list/pluck", "pluck", returns="list", pure=True)
 def list_pluck(key: Any, collection: Any) -> List:
-    """The value under key of each map of a list; nil where there is none or the element is no map.
+    """The value under key of each map of a list; nil where a map lacks the key or an element isn't a map.
 
     (list/pluck :a (list {:a 1} {:b 2})) => (1 nil)
     """

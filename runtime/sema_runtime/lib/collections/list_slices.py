@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _count(value: Any, function: str) -> int:
-    """The count of take and drop, which know what a collection in its place means."""
+    """The count of take and drop. A collection in its place gets a hint about the order of the arguments."""
     if type(value) in (List, tuple, list):
         hint = f"{function}: argument order is ({function} count collection) — looks like the arguments are swapped"
         type_error("int", value, hint)
@@ -38,7 +38,7 @@ def take(count: Any, collection: Any) -> List:
 
 @builtin("drop", returns="list", pure=True)
 def drop(count: Any, collection: Any) -> List:
-    """Drops the first count elements of a list or vector: the list of the others.
+    """Drops the first count elements of a list or vector and returns the list of the others.
 
     (drop 1 '(1 2 3)) => (2 3)
     (drop 9 '(1 2)) => ()
@@ -61,7 +61,7 @@ def list_take_last(count: Any, collection: Any) -> List:
 
 @builtin("list/drop-last", returns="list", pure=True)
 def list_drop_last(count: Any, collection: Any) -> List:
-    """Drops the last count elements: the list of the others.
+    """Drops the last count elements and returns the list of the others.
 
     (list/drop-last 2 '(1 2 3)) => (1)
     """
@@ -72,7 +72,7 @@ def list_drop_last(count: Any, collection: Any) -> List:
 
 @builtin("list/split-at", returns="list", pure=True)
 def list_split_at(collection: Any, index: Any) -> List:
-    """Splits a list or vector in two: the first index elements, and the others.
+    """Splits a list or vector into its first index elements and the others.
 
     (list/split-at '(1 2 3) 1) => ((1) (2 3))
     """
@@ -96,7 +96,7 @@ def list_chunk(count: Any, collection: Any) -> List:
 
 @builtin("list/sliding", returns="list", pure=True)
 def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
-    """The windows of width neighbouring elements, each starting step (1) elements after the one before.
+    """Lists of width neighbouring elements, each starting step (default 1) elements after the one before.
 
     (list/sliding '(1 2 3) 2) => ((1 2) (2 3))
     (list/sliding (range 6) 2 3) => ((0 1) (3 4))
@@ -127,7 +127,7 @@ def list_page(collection: Any, page: Any, per_page: Any) -> List:
 
 @builtin("list/pad", returns="list", pure=True)
 def list_pad(collection: Any, length: Any, value: Any) -> List:
-    """Fills a list up to a length with value at its end.
+    """Appends value to a list until it has a length.
 
     (list/pad '(1) 3 0) => (1 0 0)
     (list/pad '(1 2 3) 2 0) => (1 2 3)
@@ -151,7 +151,7 @@ def list_nth_or(collection: Any, index: Any, default: Any) -> Any:
 
 @builtin("flatten", returns="list", pure=True)
 def flatten(collection: Any) -> List:
-    """Flattens a list by one level: the elements of inner lists and vectors in their place.
+    """Flattens a list by one level: the elements of inner lists and vectors take their place.
 
     (flatten '(1 (2 (3)))) => (1 2 (3))
     """
@@ -166,7 +166,7 @@ def flatten(collection: Any) -> List:
 
 @builtin("flatten-deep", returns="list", pure=True)
 def flatten_deep(value: Any) -> List:
-    """Flattens a list completely: the elements of all the lists and vectors inside it, at any depth.
+    """Flattens a list completely: returns the elements of all lists and vectors inside it, at any depth.
 
     (flatten-deep '(1 (2 [3]))) => (1 2 3)
     """
@@ -185,7 +185,8 @@ def flatten_deep(value: Any) -> List:
 
 @builtin("zip", returns="list", pure=True)
 def zip_(first: Any, second: Any, *more: Any) -> List:
-    """Combines lists element by element: lists of the first, second, ... elements, up to the end of the shortest.
+    """Combines lists element by element: returns lists of the first, second, ... elements, up to the end of the
+    shortest.
 
     (zip '(1 2) '(a b)) => ((1 a) (2 b))
     (zip '(1 2 3) '(a) '(x y)) => ((1 a x))
@@ -239,8 +240,8 @@ def list_cross_join(first: Any, second: Any) -> List:
 
 @builtin("list/join", returns="string", pure=True)
 def list_join(collection: Any, separator: Any, last_separator: Any = MISSING) -> str:
-    """Joins the printed forms of the elements to a string, with separator between them, last-separator before the last
-    one.
+    """Joins the printed forms of the elements into a string, with separator between them and last-separator before the
+    last one.
 
     (list/join '(1 2 3) ", " " and ") => "1, 2 and 3"
     (list/join '("a" "b") "-") => "\\"a\\"-\\"b\\""

@@ -96,7 +96,7 @@ def list_avg(collection: Any) -> float:
 
 @builtin("list/median", returns="float", pure=True)
 def list_median(collection: Any) -> float:
-    """The median of a list of ints and floats, as a float; the mean of the middle two when their number is even.
+    """The median of a list of ints and floats, as a float; of an even number of elements, the mean of the middle two.
 
     (list/median '(3 1 2)) => 2.0
     (list/median '(1 2 3 4)) => 2.5

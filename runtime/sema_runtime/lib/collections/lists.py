@@ -1,14 +1,15 @@
-"""Lists: making them, taking them apart, joining them. Most functions take vectors too."""
+"""Lists: making, reading and joining them. Most functions take vectors too."""
 
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.mutable import MutableArray
-from sema_runtime.values.sequences import elements, foreign_items, foreign_size, seq, size, used_as_value, whole
+from sema_runtime.values.sequences import elements, foreign_items, foreign_size, seq, size, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _new = List.__new__
 _items_of = List.items.__get__  # type: ignore[attr-defined, misc]
 SIZED = (str, tuple, list, Map, dict, bytes, bytearray, MutableArray)
+SEQUENCES = (List, tuple, list)  # asking how a builtin was called takes microseconds: not for these
 FIRST = "first: argument 1 must be a list or vector"
 REST = "rest: argument 1 must be a list or vector"
 APPEND = "append: every argument must be a list or vector"
@@ -35,7 +37,7 @@ def list_(*values: Any) -> List:
 
 @builtin("cons", returns="list", pure=True)
 def cons(head: Any, tail: Any) -> List:
-    """Adds head in front of the list tail. What is no list becomes the second element; nil counts as empty.
+    """Adds head in front of the list tail. A tail that isn't a list becomes the second element; nil counts as empty.
 
     (cons 1 '(2 3)) => (1 2 3)
     (cons 1 2) => (1 2)
@@ -61,7 +63,7 @@ def car(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
-    items = seq(collection, FIRST if used_as_value() else None)
+    items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
 
 
@@ -74,38 +76,38 @@ def first(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
-    items = seq(collection, FIRST if used_as_value() else None)
+    items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
 
 
 @builtin("cdr", returns="list|vector", pure=True)
 def cdr(collection: Any) -> Any:
-    """Everything but the first element of a list or vector; of a vector, a vector.
+    """All elements but the first of a list or vector; the rest of a vector is a vector.
 
     (cdr '(1 2)) => (2)
     (cdr '()) => ()
     """
     if type(collection) is List:
         return collection.cdr
-    items = seq(collection, REST if used_as_value() else None)
+    items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
 
 @builtin("rest", returns="list|vector", pure=True)
 def rest(collection: Any) -> Any:
-    """Everything but the first element of a list or vector; of a vector, a vector.
+    """All elements but the first of a list or vector; the rest of a vector is a vector.
 
     (rest '(1 2)) => (2)
     (rest [1 2]) => [2]
     """
     if type(collection) is List:
         return collection.cdr
-    items = seq(collection, REST if used_as_value() else None)
+    items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
 
 def _nested(value: Any, path: str) -> Any:
-    """car (`a`) and cdr (`d`) along path, the innermost step last."""
+    """The result of car (`a`) and cdr (`d`) along path, the innermost step last."""
     for step in reversed(path):
         if type(value) is List:
             value = value.car if step == "a" else value.cdr
@@ -252,7 +254,7 @@ def last(collection: Any) -> Any:
 
 @builtin("nth", pure=True)
 def nth(collection: Any, index: Any) -> Any:
-    """The element at index, counted from 0. An index outside is an error.
+    """The element at index, counted from 0. Raises an error for an index outside.
 
     (nth '(10 20 30) 1) => 20
     (nth '(10 20) 5) ! index 5 out of bounds (length 2)
@@ -263,6 +265,8 @@ def nth(collection: Any, index: Any) -> Any:
                 return collection.items[index]
             if type(collection) is tuple:
                 return collection[index]
+            if type(collection) is MutableArray:
+                return collection.items[index]
         except IndexError:
             pass
     return _nth_checked(collection, index, used_as_value())
@@ -307,9 +311,9 @@ def length(collection: Any) -> int:
         return len(collection.items)
     if isinstance(collection, SIZED) or getattr(type(collection), "type_name", "") in ("f64-array", "i64-array"):
         return len(collection)
-    found = foreign_size(collection)
-    if found is not None:
-        return found
+    size = foreign_size(collection)
+    if size is not None:
+        return size
     type_error(
         "list, vector, string, map, hashmap, bytevector, typed array, or mutable-array",
         collection,
@@ -319,7 +323,7 @@ def length(collection: Any) -> int:
 
 @builtin("append", returns="list", pure=True)
 def append(*collections: Any) -> List:
-    """Concatenates lists and vectors to one list.
+    """Concatenates lists and vectors into one list.
 
     (append '(1) [2 3] '(4)) => (1 2 3 4)
     (append [1]) => (1)
@@ -329,7 +333,8 @@ def append(*collections: Any) -> List:
         a, b = collections
         if type(a) is List and type(b) is List:
             return List([*a.items, *b.items])
-        hint = APPEND if used_as_value() else None
+        known = isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)
+        hint = APPEND if not known and used_as_value() else None
         return List([*seq(a, hint), *seq(b, hint)])
     joined: list[Any] = []
     for collection in collections:
@@ -338,7 +343,7 @@ def append(*collections: Any) -> List:
 
 
 def spliced(*parts: Any) -> List:
-    """The list that a quasiquote template with splices makes."""
+    """The list for a quasiquote template with splices."""
     joined: list[Any] = []
     for part in parts:
         joined += part.items if type(part) is List else seq(part, APPEND)
@@ -359,8 +364,7 @@ def reverse(collection: Any) -> Any:
 
 @builtin("range", returns="list[int]", pure=True)
 def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
-    """A list of numbers: the integers from start (0 when there is one argument) up to end, which is left out, by step
-    (1).
+    """A list of the integers from start (default 0) up to, not including, end, by step (default 1).
 
     (range 3) => (0 1 2)
     (range 1 4) => (1 2 3)
@@ -377,7 +381,7 @@ def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
 
 @builtin("iota", returns="list[int]", pure=True)
 def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
-    """A list of count integers from start (0), each step (1) more than the one before.
+    """A list of count integers from start (default 0), each step (default 1) more than the one before.
 
     (iota 3) => (0 1 2)
     (iota 3 5) => (5 6 7)
@@ -393,7 +397,7 @@ def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
 
 @builtin("list/repeat", returns="list", pure=True)
 def list_repeat(count: Any, value: Any) -> List:
-    """A list of count times value.
+    """A list that holds value count times.
 
     (list/repeat 3 "x") => ("x" "x" "x")
     """
@@ -402,7 +406,7 @@ def list_repeat(count: Any, value: Any) -> List:
 
 @builtin("make-list", returns="list", pure=True)
 def make_list(count: Any, value: Any) -> List:
-    """A list of count times value.
+    """A list that holds value count times.
 
     (make-list 2 0) => (0 0)
     """

@@ -1,4 +1,4 @@
-"""Maps made entry by entry, and entries reached by a path of keys."""
+"""Maps built entry by entry, and entries at a path of keys."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def map_entries(collection: Any) -> List:
 
     (map/entries {:b 1 :a 2}) => ((:a 2) (:b 1))
     """
-    found = mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs")
-    return List(list(map(List, found.pairs())))
+    source = mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs")
+    return List(list(map(List, source.pairs())))
 
 
 @builtin("map/from-entries", returns="map", pure=True)
 def map_from_entries(entries: Any) -> Map:
-    """Makes a map of a list of entries, each a list or vector of a key and a value.
+    """Makes a map from a list of entries, each a list or vector of a key and a value.
 
     (map/from-entries '((:a 1) (:b 2))) => {:a 1 :b 2}
     """
@@ -45,7 +45,7 @@ def map_from_entries(entries: Any) -> Map:
 
 @builtin("map/zip", returns="map", pure=True)
 def map_zip(keys: Any, values: Any) -> Map:
-    """Combines a list of keys and a list of values to a map, up to the end of the shorter.
+    """Combines a list of keys and a list of values into a map, up to the end of the shorter.
 
     (map/zip '(:a :b) '(1 2 3)) => {:a 1 :b 2}
     """
@@ -62,11 +62,11 @@ def map_map_vals(function: Any, collection: Any) -> Map:
 
     (map/map-vals (fn (v) (* v 2)) {:a 1}) => {:a 2}
     """
-    found = mapping(collection, "map/map-vals: argument 2 must be a map; applies fn to each value")
-    pairs = found.pairs()
+    source = mapping(collection, "map/map-vals: argument 2 must be a map; applies fn to each value")
+    pairs = source.pairs()
     if not callable(function) and pairs:
         not_callable(function)
-    return type(found).of([(key, function(value)) for key, value in pairs])
+    return type(source).of([(key, function(value)) for key, value in pairs])
 
 
 @builtin("map/map-keys", returns="map")
@@ -75,16 +75,16 @@ def map_map_keys(function: Any, collection: Any) -> Map:
 
     (map/map-keys keyword->string {:a 1}) => {"a" 1}
     """
-    found = mapping(collection, "map/map-keys: argument 2 must be a map; applies fn to each key")
-    pairs = found.pairs()
+    source = mapping(collection, "map/map-keys: argument 2 must be a map; applies fn to each key")
+    pairs = source.pairs()
     if not callable(function) and pairs:
         not_callable(function)
-    made: list[tuple[Any, Any]] = []
+    renamed: list[tuple[Any, Any]] = []
     for key, value in pairs:
         key = function(key)
         check_key(key, "map/map-keys")
-        made.append((key, value))
-    return type(found).of(made)
+        renamed.append((key, value))
+    return type(source).of(renamed)
 
 
 @builtin("map/filter", returns="map")
@@ -93,12 +93,12 @@ def map_filter(predicate: Any, collection: Any) -> Map:
 
     (map/filter (fn (k v) (> v 1)) {:a 1 :b 2}) => {:b 2}
     """
-    found = mapping(collection, "map/filter: argument 2 must be a map; predicate receives (key value)")
-    pairs = found.pairs()
+    source = mapping(collection, "map/filter: argument 2 must be a map; predicate receives (key value)")
+    pairs = source.pairs()
     if not callable(predicate) and pairs:
         not_callable(predicate)
     kept = [pair for pair in pairs if (held := predicate(*pair)) is not None and held is not False]
-    return type(found).of(kept)
+    return type(source).of(kept)
 
 
 @builtin("map/select-keys", returns="map", pure=True)
@@ -109,9 +109,9 @@ def map_select_keys(collection: Any, keys: Any) -> Map:
     """
     if not isinstance(keys, List | tuple | list):
         type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
-    found = mapping(collection, "map/select-keys: argument 1 must be a map")
-    wanted = [(key, found.lookup(key, MISSING)) for key in keys]
-    return type(found).of([pair for pair in wanted if pair[1] is not MISSING])
+    source = mapping(collection, "map/select-keys: argument 1 must be a map")
+    wanted = [(key, source.lookup(key, MISSING)) for key in keys]
+    return type(source).of([pair for pair in wanted if pair[1] is not MISSING])
 
 
 @builtin("map/except", returns="map", pure=True)
@@ -130,22 +130,22 @@ def map_sort_keys(collection: Any) -> Map:
 
     (map/sort-keys {:b 1 :a 2}) => {:a 2 :b 1}
     """
-    found = mapping(collection, "map/sort-keys: argument 1 must be a map; returns it with keys sorted")
-    return found if type(found) is Map else Map(found.stable())
+    source = mapping(collection, "map/sort-keys: argument 1 must be a map; returns it with keys sorted")
+    return source if type(source) is Map else Map(source.stable())
 
 
 @builtin("map/update", returns="map")
 def map_update(collection: Any, key: Any, function: Any) -> Map:
-    """Updates the value under key with a function, which gets nil when there is none.
+    """Replaces the value under key by the result of calling function with it, or with nil when there is none.
 
     (map/update {:n 1} :n (fn (n) (+ n 1))) => {:n 2}
     (map/update {} :n (fn (n) (+ (or n 0) 1))) => {:n 1}
     """
-    found = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
+    source = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
     check_key(key, "map/update")
     if not callable(function):
         not_callable(function)
-    return found.assoc(key, function(found.lookup(key)))
+    return source.assoc(key, function(source.lookup(key)))
 
 
 def _path(value: Any, function: str) -> Sequence[Any]:
@@ -154,27 +154,27 @@ def _path(value: Any, function: str) -> Sequence[Any]:
 
 @builtin("get-in", "map/get-in", pure=True)
 def get_in(collection: Any, path: Any, default: Any = None) -> Any:
-    """The value in a nested map at the end of a path of keys; default (nil) when one of them is missing.
+    """The value at a path of keys in a nested map; default (nil) when a key is missing.
 
     (get-in {:a {:b 42}} [:a :b]) => 42
     (get-in {:a {:b 42}} [:x :b] 0) => 0
     """
-    found = collection
+    value = collection
     for key in _path(path, "get-in"):
-        if isinstance(found, Map):
-            found = found.lookup(key, MISSING)
-        elif isinstance(found, Mapping):
-            found = foreign_lookup(found, key, MISSING)
+        if isinstance(value, Map):
+            value = value.lookup(key, MISSING)
+        elif isinstance(value, Mapping):
+            value = foreign_lookup(value, key, MISSING)
         else:
             return default
-        if found is MISSING:
+        if value is MISSING:
             return default
-    return found
+    return value
 
 
 @builtin("assoc-in", "map/assoc-in", pure=True)
 def assoc_in(collection: Any, path: Any, value: Any) -> Any:
-    """Changes a nested map: value stands at the end of a path of keys. What is no map on the way is replaced by one.
+    """Sets the value at a path of keys in a nested map. A value on the path that isn't a map is replaced by one.
 
     (assoc-in {:a {:b 1}} [:a :b] 2) => {:a {:b 2}}
     (assoc-in {} [:a :b] 2) => {:a {:b 2}}
@@ -184,8 +184,8 @@ def assoc_in(collection: Any, path: Any, value: Any) -> Any:
 
 @builtin("update-in", "map/update-in")
 def update_in(collection: Any, path: Any, function: Any) -> Any:
-    """Updates the value of a nested map at the end of a path of keys with a function, which gets nil when there is
-    none.
+    """Replaces the value at a path of keys in a nested map by the result of calling function with it, or with nil when
+    there is none.
 
     (update-in {:a {:b 1}} [:a :b] (fn (n) (+ n 1))) => {:a {:b 2}}
     """
@@ -196,32 +196,32 @@ def update_in(collection: Any, path: Any, function: Any) -> Any:
 
 
 def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) -> Any:
-    """collection with function applied to what stands at path; an empty path means collection itself."""
+    """The collection with function applied to the value at path; an empty path means the collection itself."""
     levels: list[Map] = []
-    here = collection
+    value = collection
     for key in path:
         check_key(key, name)
-        level = mapping(here) if isinstance(here, Map | dict) else Map()
+        level = mapping(value) if isinstance(value, Map | dict) else Map()
         levels.append(level)
-        here = level.lookup(key)
-    made = function(here)
+        value = level.lookup(key)
+    replacement = function(value)
     for level, key in zip(reversed(levels), reversed(path), strict=True):
-        made = level.assoc(key, made)
-    return made
+        replacement = level.assoc(key, replacement)
+    return replacement
 
 
 @builtin("deep-merge", "map/deep-merge", pure=True)
 def deep_merge(*maps: Any) -> Any:
-    """Merges nested maps: what two of them have under the same key is merged in turn, or replaced where it is no map.
+    """Merges nested maps: two maps under the same key are merged too; any other value replaces the earlier one.
 
     (deep-merge {:a {:b 1 :c 2}} {:a {:b 9}}) => {:a {:b 9 :c 2}}
     """
     if not maps:
         return Map()
-    made = maps[0]
-    for one in maps[1:]:
-        made = _deep_merged(made, one)
-    return made
+    merged = maps[0]
+    for other in maps[1:]:
+        merged = _deep_merged(merged, other)
+    return merged
 
 
 def _deep_merged(old: Any, new: Any) -> Any:

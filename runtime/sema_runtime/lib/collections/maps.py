@@ -5,38 +5,26 @@ from __future__ import annotations
 from _collections_abc import Mapping
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.lib.collections.lists import assoc_entry
-from sema_runtime.values.errors import ArityError, SemaError, type_error
+from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import KEYS, check_key
 from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
-from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq, used_as_value
+from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.values.atoms import Keyword
 
 ASSOC = "assoc: expected a map as the first argument, then key/value pairs"
 ASSOC_ARGUMENTS = "assoc: requires (key alist) or (map key val ...)"
 
 
-def keyword_call(key: Keyword, args: tuple[Any, ...]) -> Any:
-    """(:key map): what the map has under key, or nil. Takes exactly one map."""
-    if len(args) != 1:
-        error = ArityError(key.name, "1", len(args))
-        error.hint = f"a keyword takes one map: (:{key.name} m); with a default: (get m :{key.name} default)"
-        raise error
-    (found,) = args
-    if type(found) is Map or type(found) is HashMap:
-        return found.d.get(key)
-    return foreign_lookup(found, key) if isinstance(found, Mapping) else mapping(found).lookup(key)
-
-
 @builtin("hash-map", "map/new", returns="map", pure=True)
 def hash_map(*keys_and_values: Any) -> Map:
-    """A new map (dictionary) of the keys and values given in turn.
+    """A new map (dictionary) of alternating keys and values.
 
     (hash-map :a 1 :b 2) => {:a 1 :b 2}
     """
@@ -50,7 +38,7 @@ def hash_map(*keys_and_values: Any) -> Map:
 
 @builtin("get", "hash-ref", pure=True)
 def get(collection: Any, key: Any, default: Any = None) -> Any:
-    """The value that a map has under key; default (nil) when it has none.
+    """The value of a key in a map; default (nil) when the key is missing.
 
     (get {:a 1} :a) => 1
     (get {:a 1} :b 0) => 0
@@ -72,8 +60,8 @@ def _indexing_hint(value: Any, function: str) -> str:
 
 @builtin("contains?", returns="bool", pure=True)
 def is_contains(collection: Any, key: Any) -> bool:
-    """Whether a map has an entry under key, be its value nil. Of two strings: whether the first contains the second,
-    which is an extension.
+    """Whether a map has a key, even with the value nil. For two strings: whether the first contains the second (an
+    extension).
 
     (contains? {:a nil} :a) => #t
     (contains? {:a 1} :b) => #f
@@ -95,9 +83,9 @@ def is_contains(collection: Any, key: Any) -> bool:
 
 @builtin("assoc", pure=True, arity=(0, -1))
 def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *more: Any) -> Any:
-    """Adds or changes entries: a map that also has them, (assoc map key value ...). The map itself stays as it is.
+    """Returns a map with entries added or changed: (assoc map key value ...). The map itself stays as it is.
 
-    With two arguments, a key and a list of lists: the first of those that starts with key, or #f.
+    With two arguments, a key and a list of lists, returns the first list that starts with key, or #f.
 
     (assoc {:a 1} :b 2 :c 3) => {:a 1 :b 2 :c 3}
     (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
@@ -111,38 +99,38 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
         return collection.assoc(key, value)
     if len(more) % 2:
         raise SemaError(ASSOC_ARGUMENTS)
-    made = mapping(collection, ASSOC)
+    source = mapping(collection, ASSOC)
     if type(key) not in KEYS:
         check_key(key, "assoc")
     for other in more[::2]:
         if type(other) not in KEYS:
             check_key(other, "assoc")
-    return made.assoc(key, value).assoc_own(more) if more else made.assoc(key, value)
+    return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
 
 
 @builtin("dissoc", returns="map", pure=True)
 def dissoc(collection: Any, key: Any, *more: Any) -> Map:
-    """Removes keys: a map without their entries. The map itself stays as it is.
+    """Removes keys from a map: returns a map without their entries. The map itself stays as it is.
 
     (dissoc {:a 1 :b 2} :a) => {:b 2}
     """
-    found = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
-    return found.without(key, *more)
+    source = mapping(collection, "dissoc: expected a map as the first argument, then keys to remove")
+    return source.without(key, *more)
 
 
 @builtin("merge", returns="map", pure=True)
 def merge(*maps: Any) -> Map:
-    """Merges maps: all their entries, the last one to have a key decides its value. Of the kind of the first map.
+    """Merges maps; the last map that has a key decides its value. The result is of the kind of the first map.
 
     (merge {:a 1} {:a 2 :b 3}) => {:a 2 :b 3}
     """
     hint = "merge: every argument must be a map or hashmap"
     if not maps:
         return Map()
-    made = mapping(maps[0], hint)
-    for one in maps[1:]:
-        made = made.merged(mapping(one, hint))
-    return made
+    merged = mapping(maps[0], hint)
+    for other in maps[1:]:
+        merged = merged.merged(mapping(other, hint))
+    return merged
 
 
 @builtin("keys", returns="list", pure=True)
@@ -174,15 +162,15 @@ def count(collection: Any) -> int:
         return len(collection.items)
     if isinstance(collection, str | tuple | list | Map | dict):
         return len(collection)
-    found = 0 if collection is None else foreign_size(collection)
-    if found is not None:
-        return found
+    size = 0 if collection is None else foreign_size(collection)
+    if size is not None:
+        return size
     type_error("collection", collection, "count: expected a list, vector, map, or string")
 
 
 @builtin("hashmap/new", returns="hashmap", pure=True)
 def hashmap_new(*keys_and_values: Any) -> HashMap:
-    """A hashmap of the keys and values given in turn: a map without order, never equal to a sorted one.
+    """A hashmap of alternating keys and values: a map without order, never equal to a sorted one.
 
     (hashmap/new :a 1) => {:a 1}
     (equal? (hashmap/new :a 1) {:a 1}) => #f
@@ -202,34 +190,34 @@ def _hashmap(value: Any, function: str) -> HashMap:
 
 @builtin("hashmap/get", pure=True)
 def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
-    """The value that a hashmap or map has under key; default (nil) when it has none.
+    """The value of a key in a hashmap or map; default (nil) when the key is missing.
 
     (hashmap/get (hashmap/new :a 1) :a) => 1
     (hashmap/get (hashmap/new) :a 0) => 0
     """
-    found = collection if type(collection) is Map else _hashmap(collection, "hashmap/get")
-    return found.lookup(key, default)
+    source = collection if type(collection) is Map else _hashmap(collection, "hashmap/get")
+    return source.lookup(key, default)
 
 
 @builtin("hashmap/assoc", returns="hashmap", pure=True)
 def hashmap_assoc(*args: Any) -> HashMap:
-    """Adds or changes entries: a hashmap that also has them, (hashmap/assoc hashmap key value ...).
+    """Returns a hashmap with entries added or changed: (hashmap/assoc hashmap key value ...).
 
     (hashmap/assoc (hashmap/new) :a 1) => {:a 1}
     """
     if len(args) < 3 or len(args) % 2 == 0:
         raise SemaError("hashmap/assoc: requires hashmap and even number of key-value pairs")
-    made = _hashmap(args[0], "hashmap/assoc")
+    result = _hashmap(args[0], "hashmap/assoc")
     for key in args[1::2]:
         check_key(key, "hashmap/assoc")
     for key, value in zip(args[1::2], args[2::2], strict=True):
-        made = made.assoc(key, value)
-    return made
+        result = result.assoc(key, value)
+    return result
 
 
 @builtin("hashmap/contains?", returns="bool", pure=True)
 def hashmap_is_contains(collection: Any, key: Any) -> bool:
-    """Whether a hashmap has an entry under key.
+    """Whether a hashmap has a key.
 
     (hashmap/contains? (hashmap/new :a 1) :a) => #t
     """

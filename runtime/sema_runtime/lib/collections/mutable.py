@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @builtin("mutable-array/new")
 def mutable_array_new(count: Any = 0, fill: Any = MISSING) -> MutableArray:
-    """A mutable array of count times fill; without fill it is empty, and count says what it may grow to.
+    """A mutable array that holds fill count times; without fill it is empty and may grow to count elements.
 
     (mutable-array/->vector (mutable-array/new 2 0)) => [0 0]
     (mutable-array/length (mutable-array/new 2)) => 0
@@ -32,7 +32,7 @@ def _array(value: Any, function: str) -> list[Any]:
 
 @builtin("mutable-array/get")
 def mutable_array_get(array: Any, index: Any, default: Any = MISSING) -> Any:
-    """The element at index; default, or an error without one, when there are too few.
+    """The element at index; default when there are too few, or an error without a default.
 
     (mutable-array/get (mutable-array/new 2 :x) 1) => :x
     (mutable-array/get (mutable-array/new 2 :x) 5) ! mutable-array/get: index 5 out of bounds (length 2)
@@ -48,7 +48,7 @@ def mutable_array_get(array: Any, index: Any, default: Any = MISSING) -> Any:
 
 @builtin("mutable-array/set!")
 def mutable_array_set_mut(array: Any, index: Any, value: Any) -> Any:
-    """Replaces the element at index, which must exist; gives the array.
+    """Replaces the element at index, which must exist, and returns the array.
 
     (mutable-array/->vector (mutable-array/set! (mutable-array/new 2 0) 1 :y)) => [0 :y]
     """
@@ -65,7 +65,7 @@ def mutable_array_set_mut(array: Any, index: Any, value: Any) -> Any:
 
 @builtin("mutable-array/push!")
 def mutable_array_push_mut(array: Any, value: Any) -> Any:
-    """Appends value to a mutable array; gives the array.
+    """Appends value to a mutable array and returns the array.
 
     (define a (mutable-array/new))
     (mutable-array/length (mutable-array/push! a 1)) => 1
@@ -86,7 +86,7 @@ def mutable_array_length(array: Any) -> int:
 
 @builtin("mutable-array/->vector", returns="vector")
 def mutable_array_to_vector(array: Any) -> tuple[Any, ...]:
-    """A vector of the elements that a mutable array has now.
+    """A vector of the current elements of a mutable array.
 
     (mutable-array/->vector (mutable-array/new 1 :a)) => [:a]
     """
@@ -106,7 +106,7 @@ def mutable_cell_new(value: Any) -> MutableCell:
 
 @builtin("mutable-cell/get")
 def mutable_cell_get(cell: Any) -> Any:
-    """The value that a cell holds.
+    """The current value of a cell.
 
     (mutable-cell/get (mutable-cell/new 1)) => 1
     """
@@ -117,7 +117,7 @@ def mutable_cell_get(cell: Any) -> Any:
 
 @builtin("mutable-cell/set!")
 def mutable_cell_set_mut(cell: Any, value: Any) -> Any:
-    """Makes a cell hold value; gives the cell.
+    """Sets the value of a cell and returns the cell.
 
     (mutable-cell/get (mutable-cell/set! (mutable-cell/new 1) 2)) => 2
     """

@@ -31,13 +31,13 @@ def is_record(value: Any) -> bool:
 
 
 def record_constructor(kind: type[Record], name: str, params: tuple[str, ...]) -> Callable[..., Record]:
-    """The constructor of kind, called name: takes one value for each of params, whose names Python can use too."""
-    given = [param.replace("-", "_") + "_" * (param in kwlist) for param in params]
-    if all(param.isidentifier() and param != "_kind" for param in given) and len({*given}) == len(given):
+    """The constructor of kind, called name. It takes one value for each of params."""
+    names = [param.replace("-", "_") + "_" * (param in kwlist) for param in params]
+    if all(param.isidentifier() and param != "_kind" for param in names) and len({*names}) == len(names):
         scope: dict[str, Any] = {"__name__": __name__, "_kind": kind}
-        exec(f"def make({', '.join(given)}): return _kind(({', '.join([*given, ''])}))", scope)
-        made: Callable[..., Record] = _named(scope["make"], name)
-        return made
+        exec(f"def make({', '.join(names)}): return _kind(({', '.join([*names, ''])}))", scope)
+        function: Callable[..., Record] = _named(scope["make"], name)
+        return function
     count = len(params)
 
     def constructor(*values: Any) -> Record:

@@ -22,8 +22,8 @@ DESCENDING = frozenset((">", ">="))
 
 @builtin("sort", returns="list")
 def sort(collection: Any, comparator: Any = MISSING) -> List:
-    """Sorts a list or vector. Its elements must be of one type, unless a comparator says for each two of them whether
-    they are in order: #t or a number of at most 0 keeps them, #f or a positive number swaps them.
+    """Sorts a list or vector. Without a comparator the elements must be of one type. A comparator takes two elements:
+    #t or a number of at most 0 says that they are in order, #f or a positive number that they are not.
 
     (sort '(3 1 2)) => (1 2 3)
     (sort '(3 1 2) >) => (3 2 1)
@@ -44,8 +44,8 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
 
 @builtin("sort-by", returns="list")
 def sort_by(function: Any, collection: Any) -> List:
-    """Sorts a list or vector by a key: what function gives for each element, of whatever types; equal ones keep their
-    order.
+    """Sorts a list or vector by a key, the result of calling function with each element. Keys may be of any types;
+    elements with equal keys keep their order.
 
     (sort-by abs '(-3 1 -2)) => (1 -2 -3)
     (sort-by :age (list {:n "a" :age 9} {:n "b" :age 7})) => ({:age 7 :n "b"} {:age 9 :n "a"})
@@ -83,7 +83,7 @@ def _in_order(items: Sequence[Any]) -> list[Any]:
 
 
 def _family(item: Any) -> Any:
-    """What may be sorted together: the real numbers, else values of one type."""
+    """The group of values that can be sorted together: real numbers, or values of one type."""
     kind = type(item)
     if kind is int or kind is float or kind.__module__ == "fractions":
         return float

@@ -23,7 +23,7 @@ def _lift_limit() -> None:
 
 
 def _rows(function: str, text: Any) -> list[list[str]]:
-    """The rows, all of one length; blank lines are left out. Raises an error at the first row of another length."""
+    """The rows, all of one length, without blank lines. Raises an error at the first row of another length."""
     from csv import reader
     from io import StringIO
 
@@ -43,18 +43,18 @@ def _rows(function: str, text: Any) -> list[list[str]]:
 
 
 def _place(text: str, record: int) -> str:
-    """Where a record begins: behind the line end of the one before, blank lines between them included."""
+    """The place where a record begins: after the line end of the one before, blank lines between them included."""
     quoted = False
-    start, here = 0, 0
+    start, end = 0, 0
     filled = False
-    for here, one in enumerate(text):
-        if one == '"':
+    for end, character in enumerate(text):
+        if character == '"':
             quoted = not quoted
             filled = True
-        elif one not in "\r\n" or quoted:
+        elif character not in "\r\n" or quoted:
             filled = True
         elif filled:
-            start = here + 1
+            start = end + 1
             record -= 1
             filled = False
             if not record:
@@ -65,7 +65,7 @@ def _place(text: str, record: int) -> str:
 
 @builtin("csv/parse", returns="list[list]", pure=True)
 def csv_parse(text: Any) -> List:
-    """Parses the text of a CSV file: the list of its rows, which are lists of strings.
+    """Parses the text of a CSV file and returns the list of its rows, which are lists of strings.
 
     (csv/parse "a,b\\n1,2") => (("a" "b") ("1" "2"))
     (csv/parse "a,\\"b, c\\"") => (("a" "b, c"))
@@ -75,7 +75,8 @@ def csv_parse(text: Any) -> List:
 
 @builtin("csv/parse-maps", returns="list[map]", pure=True)
 def csv_parse_maps(text: Any) -> List:
-    """Parses the text of a CSV file: the list of its rows as maps; the first row holds the keys, which become keywords.
+    """Parses the text of a CSV file and returns the list of its rows as maps; the first row holds the keys, which
+    become keywords.
 
     (csv/parse-maps "name,age\\nAda,36") => ({:age "36" :name "Ada"})
     """

@@ -24,7 +24,7 @@ INVISIBLE = "script, style"
 
 @builtin("html/parse", returns="string")
 def html_parse(html: Any) -> str:
-    """The HTML as a whole, repaired document; the other html functions take it as they take any HTML.
+    """Parses HTML and returns a whole, repaired document as text. The other html functions take it like any other HTML.
 
     (html/parse "<p>one<p>two") => "<html><head></head><body><p>one</p><p>two</p></body></html>"
     """
@@ -75,17 +75,18 @@ def _parsed(function: str, html: Any) -> tuple[LexborHTMLParser, int]:
 
 
 def _of_each(function: str, html: Any, selector: Any, part: Callable[[LexborNode], str]) -> List:
-    """A part of every element that matches, as a list. The parts of nested matches repeat text, so there is a limit."""
+    """The list of one part of every element that matches. Parts of nested matches repeat text, so their size is
+    limited."""
     pattern = text_of(selector)
     document, depths = _parsed(function, html)
     check_selector(function, document, depths, pattern)
-    found, size = [], 0
+    texts, size = [], 0
     for element in _matches(document, pattern):
-        found.append(part(element))
-        size += len(found[-1])
+        texts.append(part(element))
+        size += len(texts[-1])
         if size > BYTES:
             raise SemaError(f"{function}: the text of the matches exceeds {BYTES} characters", HINT)
-    return List(found)
+    return List(texts)
 
 
 def _matches(document: LexborHTMLParser, selector: str) -> list[LexborNode]:
@@ -93,10 +94,10 @@ def _matches(document: LexborHTMLParser, selector: str) -> list[LexborNode]:
     from selectolax.lexbor import SelectolaxError
 
     try:
-        found = document.css(selector)
+        elements = document.css(selector)
     except (SelectolaxError, UnicodeEncodeError):
         raise SemaError(f"invalid selector: {selector}") from None
-    return list({element.mem_id: element for element in found}.values())
+    return list({element.mem_id: element for element in elements}.values())
 
 
 def _text(element: LexborNode | None) -> str:

@@ -1,8 +1,8 @@
-"""HTML that a parser would take minutes or gigabytes for is found before it is parsed.
+"""Finds HTML that would take a parser minutes or gigabytes, before it is parsed.
 
 The rules for broken HTML make some texts expensive: a start tag of a block or an end tag without a start looks through
 all open elements, and styles that were never closed are repeated in each paragraph. The tags are walked once, roughly
-as a parser would, and these costs are added up. Documents with few tags can't be expensive and are not looked at.
+as a parser would, and these costs are added up. Documents with few tags can't be expensive and are not walked.
 
 Selectors have costs of their own, which `check_selector` bounds: the search for a match looks through what is above,
 below or beside each element.
@@ -58,9 +58,9 @@ def check_size(function: str, text: str) -> None:
 
 
 def check_cost(function: str, html: str) -> int:
-    """Raises a condition for HTML that would take too long, or too much memory, to be parsed.
+    """Raises a condition for HTML that would take too much time or memory to parse.
 
-    Gives the sum of the depths of all elements, roughly; 0 where it can't be large.
+    Returns roughly the sum of the depths of all elements; 0 where it can't be large.
     """
     tags = html.count("<")
     if tags > NODES:
@@ -69,7 +69,7 @@ def check_cost(function: str, html: str) -> int:
 
 
 def check_selector(function: str, document: LexborHTMLParser, depths: int, selector: str) -> None:
-    """Raises a condition for a selector that would take too long. depths: what `check_cost` gave."""
+    """Raises a condition for a selector that would take too long. depths: the result of `check_cost`."""
     steps = depths
     if "~" in selector or ":nth-" in selector:
         steps += _sibling_steps(document)

@@ -21,44 +21,45 @@ FENCE = "---"
 
 @builtin("markdown/to-html", returns="string")
 def markdown_to_html(markdown: Any) -> str:
-    """The HTML of a text in CommonMark. HTML within it is kept as it is.
+    """Converts a text in CommonMark to HTML. HTML inside the text stays as it is.
 
     (markdown/to-html "# Title\\n\\nHello **world**.") => "<h1>Title</h1>\\n<p>Hello <strong>world</strong>.</p>\\n"
     """
     text = _checked("markdown/to-html", markdown)
-    found: str = _pyromark("markdown/to-html").html(text)
-    return found
+    html: str = _pyromark("markdown/to-html").html(text)
+    return html
 
 
 @builtin("markdown/headings", returns="list[map]")
 def markdown_headings(markdown: Any) -> List:
-    """The headings of a text in their order, as `{:level 1 to 6 :text plain}`.
+    """The headings of a text in order, as maps `{:level 1 to 6 :text plain}`.
 
     (markdown/headings "# Intro\\n\\n## *Set* up") => ({:level 1 :text "Intro"} {:level 2 :text "Set up"})
     """
     text = _checked("markdown/headings", markdown)
-    found = []
+    headings = []
     parts: list[str] | None = None  # of the heading that is being read
     for event in _pyromark("markdown/headings").events(text):
         if type(event) is str:
             if parts is not None and event in ("SoftBreak", "HardBreak"):
                 parts.append(" ")
             continue
-        ((kind, what),) = event.items()
-        if kind == "Start" and "Heading" in what:
-            parts, level = [], int(what["Heading"]["level"][1:])
+        ((kind, content),) = event.items()
+        if kind == "Start" and "Heading" in content:
+            parts, level = [], int(content["Heading"]["level"][1:])
         elif parts is not None and kind in ("Text", "Code"):
-            parts.append(what)
-        elif parts is not None and kind == "End" and "Heading" in what:
+            parts.append(content)
+        elif parts is not None and kind == "End" and "Heading" in content:
             shown = " ".join("".join(parts).split())
-            found.append(Map({keyword("level"): level, keyword("text"): shown}))
+            headings.append(Map({keyword("level"): level, keyword("text"): shown}))
             parts = None
-    return List(found)
+    return List(headings)
 
 
 @builtin("markdown/frontmatter", returns="map", pure=True)
 def markdown_frontmatter(markdown: Any) -> Map:
-    """`{:frontmatter text :body text}`: what stands between two lines `---` at the beginning, unread, and what follows.
+    """Splits a text into `{:frontmatter text :body text}`: the lines between two `---` lines at its beginning, not
+    parsed, and the rest.
 
     :frontmatter is nil when the text doesn't begin so.
 

@@ -32,7 +32,7 @@ FIELDS = ("title", "author", "subject", "creator", "producer")
 
 @builtin("pdf/extract-text", returns="string", cap="fs-read")
 def pdf_extract_text(path: Any) -> str:
-    """The text of a PDF file, its pages with an empty line between them. Text in pictures is not seen.
+    """The text of a PDF file, its pages with an empty line between them. Text in pictures is not read.
 
     ; (pdf/extract-text "invoice.pdf") => "Invoice 17\\nTotal: 40.00"
     """
@@ -41,7 +41,7 @@ def pdf_extract_text(path: Any) -> str:
 
 @builtin("pdf/extract-text-pages", returns="list[string]", cap="fs-read")
 def pdf_extract_text_pages(path: Any) -> List:
-    """The text of each page of a PDF file.
+    """A list with the text of each page of a PDF file.
 
     ; (pdf/extract-text-pages "report.pdf") => ("Page one" "Page two")
     """
@@ -70,7 +70,8 @@ def pdf_page_count(path: Any) -> int:
 
 @builtin("pdf/metadata", returns="map", cap="fs-read")
 def pdf_metadata(path: Any) -> Map:
-    """What a PDF file says about itself: :pages, and those of :title, :author, :subject, :creator, :producer it has.
+    """The metadata of a PDF file as a map: :pages, and :title, :author, :subject, :creator, :producer where the file
+    has them.
 
     ; (pdf/metadata "report.pdf") => {:author "Ada" :pages 2 :title "Report"}
     """
@@ -78,17 +79,17 @@ def pdf_metadata(path: Any) -> Map:
 
 
 def _metadata(reader: PdfReader) -> Map:
-    found: dict[Any, Any] = {keyword("pages"): len(reader.pages)}
+    fields: dict[Any, Any] = {keyword("pages"): len(reader.pages)}
     info: Any = reader.metadata or {}
     for field in FIELDS:
         value = info.get(f"/{field.capitalize()}")
         if value is not None:
-            found[keyword(field)] = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return Map(found)
+            fields[keyword(field)] = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return Map(fields)
 
 
 def _read(function: str, path: Any, use: Callable[[PdfReader, Work], T]) -> T:
-    """The result of use(reader, work) on a PDF file. Everything that is wrong with the file is a condition."""
+    """The result of use(reader, work) on a PDF file. Everything that is wrong with the file raises a condition."""
     package = _package(function)
     with open_input(function, path, "PDF") as file:
         if SIGNATURE not in file.read(SIGNATURE_WITHIN):
@@ -109,7 +110,7 @@ def _read(function: str, path: Any, use: Callable[[PdfReader, Work], T]) -> T:
 
 
 def _package(function: str) -> Any:
-    """pypdf, which shall not write its remarks about sloppy files to the program's error output."""
+    """The module pypdf, kept from writing its remarks about sloppy files to the program's stderr."""
     try:
         import pypdf
     except ImportError:

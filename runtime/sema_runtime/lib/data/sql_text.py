@@ -1,4 +1,5 @@
-"""What must be known of a SQL text before SQLite reads it: where statements end, and which parameters have names."""
+"""Facts about a SQL text that are needed before SQLite reads it: where statements end, and which parameters have
+names."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ def _tokens() -> Pattern[str]:
 
 
 def statements(sql: str) -> list[str]:
-    """The statements of a text, cut behind their semicolons."""
+    """The statements of a text, each up to and with its semicolon."""
     from sqlite3 import complete_statement
 
-    found = []
+    complete = []
     start = 0
     for match in _tokens().finditer(sql):
         if match[0] != ";":
@@ -31,16 +32,16 @@ def statements(sql: str) -> list[str]:
         piece = sql[start : match.end()]
         if "trigger" in piece.lower() and not complete_statement(piece):
             continue  # a semicolon in the body of CREATE TRIGGER
-        found.append(piece)
+        complete.append(piece)
         start = match.end()
-    return [*found, sql[start:]]
+    return [*complete, sql[start:]]
 
 
 def unnamed(sql: str) -> tuple[str, list[int]]:
     """The text with a plain `?` for each parameter, and which of the program's values stands for each, from 0.
 
-    Python gives values to `:a`, `@a`, `$a` and `?1` by their names only; Sema programs give them in the order in which
-    SQLite numbers the names.
+    Python binds `:a`, `@a`, `$a` and `?1` only by name; Sema programs pass values in the order in which SQLite numbers
+    the names.
     """
     numbers: dict[str, int] = {}
     order: list[int] = []

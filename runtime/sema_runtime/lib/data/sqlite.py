@@ -1,7 +1,7 @@
 """SQLite databases, known to a program by the name of their handle.
 
 Calls on one database are done in order, in a thread of its own when there are tasks; cancelling a task interrupts its
-statement and rolls its transaction back. Nothing starts or ends a transaction but the program's own statements.
+statement and rolls its transaction back. Only the program's own statements start or end a transaction.
 """
 
 from __future__ import annotations
@@ -59,24 +59,25 @@ class Database:
 
         # An absolute path is never taken for a URI, whose file would not be the one that was checked.
         path = self.path if self.path in IN_MEMORY else os.path.abspath(self.path)
-        made = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        self.connection = made
-        made.set_progress_handler(self._stop_wanted, STEPS)
-        made.execute("PRAGMA foreign_keys=ON").close()
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self.connection = connection
+        connection.set_progress_handler(self._stop_wanted, STEPS)
+        connection.execute("PRAGMA foreign_keys=ON").close()
         if path not in IN_MEMORY:
             try:
-                made.execute("PRAGMA journal_mode=WAL").close()
+                connection.execute("PRAGMA journal_mode=WAL").close()
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:  # that can be read all the same
                     raise
         if capabilities.allowed is not None:
-            made.set_authorizer(self._authorize)
+            connection.set_authorizer(self._authorize)
 
     def _stop_wanted(self) -> bool:
         return self.work is not None and self.work.cancelled
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: Any) -> int:
-        """SQLite's question whether a statement may do that: other files must be in the allowed directories."""
+        """Answers SQLite's question whether a statement may do something: attached files must be in the allowed
+        directories."""
         import sqlite3
 
         if action == sqlite3.SQLITE_ATTACH and first not in IN_MEMORY:
@@ -127,17 +128,17 @@ class Database:
         raise SemaError(f"{function}: {reason}", hint=hint, note=f"in {shortened(sql)}") from None
 
     def close(self) -> None:
-        """Closes the file behind whatever is still being done."""
+        """Closes the file after everything that is still running on it."""
         if hasattr(self, "connection"):
             self.lane.end(self.connection.close)
 
 
 def _reason(error: Exception) -> str:
-    """What SQLite says, in the words of the reference where Python has its own."""
+    """SQLite's message, in the words of the reference where Python has its own."""
     text = str(error)
     if text.startswith("Incorrect number of bindings"):
-        needed, given = (int(word.strip(",.")) for word in text.split() if word.strip(",.").isdigit())
-        return _wrong_number(given, needed)
+        needed, count = (int(word.strip(",.")) for word in text.split() if word.strip(",.").isdigit())
+        return _wrong_number(count, needed)
     if text.startswith("You can only execute one statement"):
         return "Multiple statements provided"
     return text
@@ -151,10 +152,10 @@ def shortened(sql: str) -> str:
 
 def database_of(function: str, handle: Any) -> Database:
     """The open database of that name."""
-    found = databases.get(text_of(handle))
-    if found is None:
+    database = databases.get(text_of(handle))
+    if database is None:
         raise SemaError(f"{function}: no open database '{handle}'")
-    return found
+    return database
 
 
 # Opening and closing
@@ -162,10 +163,10 @@ def database_of(function: str, handle: Any) -> Database:
 
 @builtin("db/open", returns="string", cap="fs-write")
 def db_open(handle: Any, path: Any = MISSING) -> str:
-    """Opens a SQLite database file, made when missing; gives the handle for the other functions.
+    """Opens a SQLite database file, which is created if missing, and returns a handle for the other functions.
 
-    With one argument the path is the handle too; with two, handle is a name of your own. A handle that is open already
-    stands for the new database from then on. Foreign keys are enforced, and the journal is a write-ahead log.
+    With one argument the path is also the handle; with two, handle is a name of your choice. A handle that is already
+    open then refers to the new database. Foreign keys are enforced, and the journal is a write-ahead log.
 
     (db/open "app.db") => "app.db"
     (db/open "app" "app.db") => "app"
@@ -176,7 +177,7 @@ def db_open(handle: Any, path: Any = MISSING) -> str:
 
 @builtin("db/open-memory", returns="string", cap="fs-write")
 def db_open_memory(handle: Any = ":memory:") -> str:
-    """Opens a new SQLite database in memory; gives its handle.
+    """Opens a new SQLite database in memory and returns its handle.
 
     (db/open-memory "scratch") => "scratch"
     (db/open-memory) => ":memory:"
@@ -208,7 +209,7 @@ def _open(function: str, name: str, path: str) -> str:
 
 
 def _close_all() -> None:
-    """At the end of the program: SQLite tidies its files up when they are closed."""
+    """Closes all databases at the end of the program, so that SQLite tidies its files up."""
     while databases:
         database = databases.popitem()[1]
         if database.work is not None:
@@ -219,22 +220,22 @@ def _close_all() -> None:
 
 @builtin("db/close", returns="nil")
 def db_close(handle: Any) -> None:
-    """Closes a SQLite database; nothing happens when it isn't open.
+    """Closes a SQLite database. Does nothing when it isn't open.
 
     (db/open-memory "scratch")
     (db/close "scratch") => nil
     (db/tables "scratch") ! db/tables: no open database 'scratch'
     """
-    found = databases.get(text_of(handle))
-    if found is None:
+    database = databases.get(text_of(handle))
+    if database is None:
         return
-    if found.lane.waiting:
+    if database.lane.waiting:
         raise SemaError(
             f"db/close: database '{handle}' is busy — another db/* call is in flight on it",
             "wait for the in-flight db/* call on this handle to resolve before calling another",
         )
     del databases[handle]
-    found.close()
+    database.close()
 
 
 # Statements
@@ -242,10 +243,10 @@ def db_close(handle: Any) -> None:
 
 @builtin("db/exec", returns="int", cap="fs-write")
 def db_exec(handle: Any, sql: Any, *parameters: Any) -> int:
-    """Runs one SQL statement that gives no rows; gives the number of rows that it inserted, changed or deleted.
+    """Runs one SQL statement that returns no rows, and returns the number of rows that it inserted, changed or deleted.
 
-    Each `?` in the statement stands for one parameter: nil, boolean (1 or 0), int, float, string or bytevector; of
-    other values the printed form is used. Values from outside belong there, never into the text of the statement.
+    Each `?` in the statement stands for one parameter: nil, boolean (1 or 0), int, float, string or bytevector; other
+    values are passed in their printed form. Pass values from outside as parameters, never in the text of the statement.
 
     (db/open-memory "m")
     (db/exec "m" "CREATE TABLE users (name TEXT, age INTEGER)") => 0
@@ -272,9 +273,9 @@ def _changed(connection: sqlite3.Connection, statement: str, values: list[Any]) 
 
 @builtin("db/exec-batch", returns="nil", cap="fs-write")
 def db_exec_batch(handle: Any, sql: Any) -> None:
-    """Runs all statements of a SQL text, with semicolons between them: for schemas and migrations.
+    """Runs all statements of a SQL text, separated by semicolons: for schemas and migrations.
 
-    It stops at the first error; what was done before stays, unless the text has a transaction of its own.
+    It stops at the first error; earlier statements stay in effect, unless the text has a transaction of its own.
 
     (db/open-memory "m")
     (db/exec-batch "m" "CREATE TABLE a (x); CREATE TABLE b (y);") => nil
@@ -293,7 +294,7 @@ def db_exec_batch(handle: Any, sql: Any) -> None:
 
 @builtin("db/query", returns="list[map]", cap="fs-read")
 def db_query(handle: Any, sql: Any, *parameters: Any) -> List:
-    """Queries a SQLite database: the rows that a SQL statement gives, as maps with the columns' names as keyword keys.
+    """Queries a SQLite database and returns the rows as maps with the columns' names as keyword keys.
 
     NULL is nil, INTEGER an int, REAL a float, TEXT a string, BLOB a bytevector. Parameters are those of `db/exec`.
 
@@ -310,23 +311,23 @@ def _rows(connection: sqlite3.Connection, statement: str, values: list[Any]) -> 
     cursor = connection.execute(statement, values)
     try:
         keys = _keys(cursor)
-        found: list[Map] = []
+        maps: list[Map] = []
         size = 0
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            found += [Map(dict(zip(keys, row, strict=True))) for row in rows]
+            maps += [Map(dict(zip(keys, row, strict=True))) for row in rows]
             size += sum(len(cell) for row in rows for cell in row if type(cell) is str or type(cell) is bytes)
-            if len(found) > MAX_ROWS:
+            if len(maps) > MAX_ROWS:
                 raise SemaError(f"db/query: result exceeds the maximum of {MAX_ROWS} rows")
             if size > MAX_BYTES:
                 raise SemaError(f"db/query: result exceeds the maximum of {MAX_BYTES} bytes")
-        return List(found)
+        return List(maps)
     finally:
         cursor.close()
 
 
 @builtin("db/query-one", returns="map|nil", cap="fs-read")
 def db_query_one(handle: Any, sql: Any, *parameters: Any) -> Map | None:
-    """Queries a SQLite database: the first row that a SQL statement gives, as a map; nil when there is none.
+    """Queries a SQLite database and returns the first row as a map; nil when there is none.
 
     (db/open-memory "m")
     (db/query-one "m" "SELECT 40 + ? AS n" 2) => {:n 42}
@@ -361,7 +362,7 @@ def db_tables(handle: Any) -> List:
 
 @builtin("db/last-insert-id", returns="int", cap="fs-read")
 def db_last_insert_id(handle: Any) -> int:
-    """The row id of the row that was inserted last through this handle, 0 when there was none.
+    """The row id of the last row inserted through this handle; 0 when there is none.
 
     (db/open-memory "m")
     (db/exec "m" "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT)")
@@ -370,15 +371,15 @@ def db_last_insert_id(handle: Any) -> int:
     """
     sql = "SELECT last_insert_rowid()"
     database = database_of("db/last-insert-id", handle)
-    found: int = database.do("db/last-insert-id", sql, lambda connection: connection.execute(sql).fetchone()[0])
-    return found
+    row: int = database.do("db/last-insert-id", sql, lambda connection: connection.execute(sql).fetchone()[0])
+    return row
 
 
 # Values
 
 
 def _statement(function: str, sql: Any, parameters: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """What SQLite is given for a statement and its parameters."""
+    """The statement and the parameters as SQLite takes them."""
     text = text_of(sql)
     values = [_cell(value) for value in parameters]
     if not any(sign in text for sign in NAME_SIGNS):
@@ -392,8 +393,8 @@ def _statement(function: str, sql: Any, parameters: tuple[Any, ...]) -> tuple[st
     return text, [values[index] for index in order]
 
 
-def _wrong_number(given: int, needed: int) -> str:
-    return f"{WRONG_NUMBER} passed to query. Got {given}, needed {needed}"
+def _wrong_number(count: int, needed: int) -> str:
+    return f"{WRONG_NUMBER} passed to query. Got {count}, needed {needed}"
 
 
 def _cell(value: Any) -> Any:

@@ -24,7 +24,7 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f"
 
 @builtin("toml/decode", returns="map", pure=True)
 def toml_decode(text: Any) -> Map:
-    """Parses TOML: a map with keyword keys, arrays as lists, dates and times as strings.
+    """Parses TOML into a map with keyword keys, arrays as lists, dates and times as strings.
 
     (toml/decode "[server]\\nport = 80") => {:server {:port 80}}
     """
@@ -37,8 +37,8 @@ def toml_decode(text: Any) -> Map:
     try:
         if may_exceed(text.replace("_", "")):
             _refuse_endless_integers(text)
-        found = loads(text, parse_float=_float)
-        return Map({keyword(key): _decoded(item, 1) for key, item in found.items()})
+        table = loads(text, parse_float=_float)
+        return Map({keyword(key): _decoded(item, 1) for key, item in table.items()})
     except TOMLDecodeError as error:
         raise _refused(text, str(error)) from None
     except TooLarge as error:
@@ -62,9 +62,9 @@ def _refuse_endless_integers(text: str) -> None:
 
     strings = r"""\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}.*?'{3}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'"""
     integer = rf"(?<![0-9A-Za-z_])([0-9][0-9_]{{{MOST_DIGITS},}})(?![0-9_]|[ \t]*[=.]|[eE][0-9+\-])"
-    for found in re.finditer(rf"(?s){strings}|#[^\n]*|{integer}", text):
-        if found[1]:
-            raise TooLarge("u64 value", found[1].replace("_", ""))
+    for match in re.finditer(rf"(?s){strings}|#[^\n]*|{integer}", text):
+        if match[1]:
+            raise TooLarge("u64 value", match[1].replace("_", ""))
 
 
 class TooLarge(Exception):
@@ -113,39 +113,39 @@ KEY = r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[A-Za-z0-9_-]+'
 
 
 def _refused(text: str, reason: str) -> SemaError:
-    """An error with the place Python gives: `reason (at line 1, column 5)` or `reason (at end of document)`."""
-    what, _, place = reason.rpartition(" (at ")
+    """An error with the place in Python's message: `reason (at line 1, column 5)` or `reason (at end of document)`."""
+    problem, _, place = reason.rpartition(" (at ")
     lines = text.split("\n")
     line, column = len(lines), len(lines[-1]) + 1
     if place.startswith("line"):
         numbers = place.rstrip(")").replace("line ", "").replace("column ", "").split(", ")
         line, column = int(numbers[0]), int(numbers[1])
     shown = lines[line - 1]
-    if what.startswith(TAKEN):
-        what = "duplicate key"
+    if problem.startswith(TAKEN):
+        problem = "duplicate key"
         column = _taken(lines[:line], shown)
-    elif what == "Invalid statement" and shown[column - 1 : column] not in "=}],":
+    elif problem == "Invalid statement" and shown[column - 1 : column] not in "=}],":
         rest = shown[column - 1 :].partition(" ")[2].lstrip()
         column = column if rest.startswith("=") else len(shown) - len(rest) + 1  # where `=` should be
-    elif what.startswith("Unescaped"):
+    elif problem.startswith("Unescaped"):
         column -= 1
-    elif what.startswith("Escaped character"):
+    elif problem.startswith("Escaped character"):
         column -= 4 if shown[column - 7 : column - 5] == "\\u" else 8
-    elif what == "Invalid hex value":
+    elif problem == "Invalid hex value":
         column += len(shown[column - 1 :]) - len(shown[column - 1 :].lstrip("0123456789abcdefABCDEF"))
     elif shown[column - 1 : column] == "\r":
         column += 1
     elif (
-        what.startswith("Expected newline")
+        problem.startswith("Expected newline")
         and shown[column - 2 : column - 1] not in "\"'}]"
         and shown[column - 1] != " "
     ):
         column = len(shown[: column - 1].rstrip(WORD)) + 1  # a date that is none, a leading zero: all of it is wrong
-    return _error(text, line, column, REASONS.get(what, what), 1)
+    return _error(text, line, column, REASONS.get(problem, problem), 1)
 
 
 def _taken(lines: list[str], shown: str) -> int:
-    """The column of the part of a key, in the last of the lines, that stands for something already."""
+    """The column of the part of a key, in the last of the lines, that is already defined."""
     import re
     import tomllib
 
@@ -155,29 +155,28 @@ def _taken(lines: list[str], shown: str) -> int:
         path = re.findall(KEY, headers[-1]) if headers else []
     parts = list(re.finditer(KEY, shown.partition("=")[0]))
     try:
-        here: Any = tomllib.loads("\n".join(lines[:-1]))
+        table: Any = tomllib.loads("\n".join(lines[:-1]))
     except tomllib.TOMLDecodeError:  # the last value began on an earlier line
         return len(shown) - len(shown.lstrip()) + 1
     for name in path:
-        here = _entry(here, name)
+        table = _entry(table, name)
     for part in parts:
-        here = _entry(here, part[0])
-        if not isinstance(here, dict):
+        table = _entry(table, part[0])
+        if not isinstance(table, dict):
             return part.start() + 1
     return parts[-1].start() + 1
 
 
 def _entry(table: Any, key: str) -> Any:
-    """What a table has under a key; of an array of tables the last one."""
-    found = table.get(key.strip("\"'")) if isinstance(table, dict) else None
-    return found[-1] if isinstance(found, list) and found else found
+    """The value of a key in a table; of an array of tables the last one."""
+    value = table.get(key.strip("\"'")) if isinstance(table, dict) else None
+    return value[-1] if isinstance(value, list) and value else value
 
 
-def _error(text: str, line: int, column: int, what: str, width: int) -> SemaError:
+def _error(text: str, line: int, column: int, message: str, width: int) -> SemaError:
     gutter = " " * len(str(line))
-    shown = (
-        f"{gutter} |\n{line} | {text.split(chr(10))[line - 1]}\n{gutter} | {' ' * (column - 1)}{'^' * width}\n{what}\n"
-    )
+    marked = f"{' ' * (column - 1)}{'^' * width}"
+    shown = f"{gutter} |\n{line} | {text.split(chr(10))[line - 1]}\n{gutter} | {marked}\n{message}\n"
     return SemaError(f"toml/decode: parse error: TOML parse error at line {line}, column {column}\n{shown}", HINT)
 
 
@@ -228,8 +227,8 @@ def _write_table(table: dict[str, Any], path: list[str], header: str, sections: 
         if key in tables:
             _write_table(item, [*path, _key(key)], f"[{name}]", sections)
         elif key in arrays:
-            for one in item:
-                _write_table(one, [*path, _key(key)], f"[[{name}]]", sections)
+            for entry in item:
+                _write_table(entry, [*path, _key(key)], f"[[{name}]]", sections)
 
 
 def _is_table_array(value: Any) -> bool:
@@ -271,12 +270,12 @@ def _basic(text: str) -> str:
 
 def _in_lines(text: str) -> str:
     """The inside of a basic string of several lines: quotes are escaped where three would follow each other."""
-    escaped = "".join(one if one in '\n"' else _escaped(one) for one in text)
+    escaped = "".join(character if character in '\n"' else _escaped(character) for character in text)
     return escaped.replace('"""', '""\\"')
 
 
-def _escaped(one: str) -> str:
-    return ESCAPES.get(one) or (f"\\u{ord(one):04X}" if one in CODES else one)
+def _escaped(character: str) -> str:
+    return ESCAPES.get(character) or (f"\\u{ord(character):04X}" if character in CODES else character)
 
 
 def _float_text(value: float) -> str:

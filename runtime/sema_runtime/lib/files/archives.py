@@ -38,7 +38,7 @@ TAR_COMPRESSION = {".tar.gz": "gz", ".tgz": "gz", ".tar.bz2": "bz2", ".tbz2": "b
 
 @builtin("zip/create", returns="int", cap="fs-write")
 def zip_create(out_path: Any, paths: Any) -> int:
-    """Makes a zip archive of files, each under its own name without folders; gives their number.
+    """Makes a zip archive of files, each under its own name without folders, and returns their number.
 
     (file/write "a.txt" "hello")
     (zip/create "out.zip" '("a.txt")) => 1
@@ -64,10 +64,10 @@ def _zip_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
 
 @builtin("zip/extract", returns="int", cap="fs-write")
 def zip_extract(archive: Any, dest: Any) -> int:
-    """Unzips: unpacks a zip archive into a folder, made when missing; gives the number of entries.
+    """Unpacks (unzips) a zip archive into a folder, which is created if missing, and returns the number of entries.
 
-    All of it or nothing: an entry that would leave the folder (`..`, an absolute path, a link to elsewhere), one that
-    is damaged or encrypted, or more than 512 MiB altogether is an error. Files that are there already are replaced.
+    All entries are unpacked or none. Entries that would leave the folder (`..`, an absolute path, a link to elsewhere),
+    damaged or encrypted entries, and more than 512 MiB in total raise an error. Existing files are replaced.
 
     (file/write "a.txt" "hello")
     (zip/create "out.zip" '("a.txt"))
@@ -99,7 +99,7 @@ def _unzip(extraction: Extraction, file: BinaryIO) -> None:
 
 @builtin("zip/list", returns="list[string]", cap="fs-read")
 def zip_list(archive: Any) -> List:
-    """The names of the entries of a zip archive, in its order; those of folders end with a slash.
+    """The names of the entries of a zip archive, in its order; names of folders end with a slash.
 
     (file/write "a.txt" "hello")
     (zip/create "out.zip" '("a.txt"))
@@ -124,9 +124,10 @@ def _opened_zip(function: str, path: str, file: BinaryIO) -> ZipFile:
 
 @builtin("tar/create", returns="int", cap="fs-write")
 def tar_create(out_path: Any, paths: Any) -> int:
-    """Makes a tar archive of files, each under its own name without folders; gives their number.
+    """Makes a tar archive of files, each under its own name without folders, and returns their number.
 
-    The end of the archive's name says how it is compressed: `.tar.gz` or `.tgz`, `.tar.bz2`, `.tar.xz`; else it isn't.
+    The end of the archive's name decides the compression: `.tar.gz` or `.tgz`, `.tar.bz2`, `.tar.xz`; other names mean
+    none.
 
     (file/write "a.txt" "hello")
     (tar/create "out.tar.gz" '("a.txt")) => 1
@@ -154,9 +155,10 @@ def _tar_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
 
 @builtin("tar/extract", returns="int", cap="fs-write")
 def tar_extract(archive: Any, dest: Any) -> int:
-    """Unpacks a tar archive, compressed or not, into a folder, made when missing; gives the number of entries.
+    """Unpacks a tar archive, compressed or not, into a folder, which is created if missing, and returns the number of
+    entries.
 
-    What it refuses is what `zip/extract` refuses, and devices.
+    It refuses what `zip/extract` refuses, and devices.
 
     (file/write "a.txt" "hello")
     (tar/create "out.tgz" '("a.txt"))
@@ -215,7 +217,7 @@ def _decompressed(extraction: Extraction, file: BinaryIO, spool: IO[bytes]) -> I
 
 
 def _check_end(plain: IO[bytes], end: int) -> None:
-    """Raises ValueError unless the archive stops there: Python takes a damaged header for its end."""
+    """Raises ValueError unless the archive ends there: Python takes a damaged header for the end."""
     plain.seek(end)
     block = plain.read(BLOCK)
     if block.strip(b"\0"):
@@ -226,7 +228,7 @@ def _check_end(plain: IO[bytes], end: int) -> None:
 
 
 def _create(function: str, out_path: Any, paths: Any, write: Callable[..., None]) -> int:
-    """Makes an archive of files with write(path, file, add_all). The number of files."""
+    """Makes an archive of files with write(path, file, add_all) and returns the number of files."""
     target = path_of(function, out_path)
     if not isinstance(paths, List | list):
         type_error("list", paths)
@@ -255,7 +257,7 @@ def _create(function: str, out_path: Any, paths: Any, write: Callable[..., None]
 
 
 class Watched:
-    """A file that goes into an archive; reading it ends when nobody waits for the archive any more."""
+    """A file that goes into an archive. Reading it stops when nothing waits for the archive any more."""
 
     def __init__(self, file: BinaryIO, work: Work) -> None:
         self.name = ""  # tarfile asks for one
@@ -271,17 +273,17 @@ class Watched:
 def _named(function: str, paths: list[Any]) -> dict[str, str]:
     """The paths by the names that they get in the archive."""
     check_limit(function, "entries", len(paths), MAX_ENTRIES, LIMIT_HINT)
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for path in paths:
         if type(path) is not str:
             raise SemaError(f"{function}: Type error: expected string, got {type_name(path)}")
         name = os.path.basename(path.rstrip("/"))
         if name in ("", ".", ".."):
             raise SemaError(f"{function}: bad file path {path}")
-        if name in found:
+        if name in members:
             raise SemaError(f'{function}: duplicate entry name "{name}" (from {path})')
-        found[name] = path
-    return found
+        members[name] = path
+    return members
 
 
 def _extract(function: str, archive: Any, dest: Any, unpack: Callable[[Extraction, BinaryIO], None]) -> int:
@@ -300,7 +302,7 @@ def _extract(function: str, archive: Any, dest: Any, unpack: Callable[[Extractio
 
 @contextmanager
 def reading(function: str, archive: str) -> Iterator[None]:
-    """Makes conditions of what the libraries raise for a damaged archive, which may be anything."""
+    """Turns the exceptions that the libraries raise for a damaged archive, of any kind, into conditions."""
     try:
         yield
     except SemaError:
@@ -346,14 +348,14 @@ def gzip_compress(data: Any) -> bytes:
     """
     import zlib
 
-    given = _bytes_of("gzip/compress", data)
+    content = _bytes_of("gzip/compress", data)
 
     def compress(work: Work) -> bytes:
         encoder = zlib.compressobj(wbits=31)
         pieces = []
-        for start in range(0, len(given), CHUNK):
+        for start in range(0, len(content), CHUNK):
             work.check()
-            pieces.append(encoder.compress(given[start : start + CHUNK]))
+            pieces.append(encoder.compress(content[start : start + CHUNK]))
         return b"".join([*pieces, encoder.flush()])
 
     return run(compress)
@@ -361,17 +363,17 @@ def gzip_compress(data: Any) -> bytes:
 
 @builtin("gzip/decompress", returns="bytevector")
 def gzip_decompress(data: Any) -> bytes:
-    """The bytes that were compressed with gzip. Several compressed pieces in a row give all of their bytes.
+    """Decompresses gzip data to a bytevector. Several compressed pieces in a row are joined.
 
     (utf8->string (gzip/decompress (gzip/compress "hello"))) => "hello"
     (gzip/decompress (bytevector 1 2 3)) ! gzip/decompress: invalid gzip header
     """
-    given = _bytes_of("gzip/decompress", data)
-    return run(lambda work: b"".join(_gunzipped(given, work)))
+    content = _bytes_of("gzip/decompress", data)
+    return run(lambda work: b"".join(_gunzipped(content, work)))
 
 
 def _gunzipped(data: bytes, work: Work) -> Iterator[bytes]:
-    """The contents of gzip data in pieces. What stands behind it and isn't gzip is ignored, as by the reference."""
+    """The contents of gzip data in pieces. Data after it that isn't gzip is ignored, as in the reference."""
     import zlib
 
     at = total = 0

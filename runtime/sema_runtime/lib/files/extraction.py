@@ -1,7 +1,7 @@
 """Entries of an archive on their way into a folder, where all of them appear or none.
 
 They are written into a hidden folder inside the destination, checked, and moved when all is well. Archives are not
-trusted: no entry may leave the destination, neither by its name nor through a link, and sizes are counted as they come.
+trusted: no entry may leave the destination, by its name or through a link, and sizes are counted while reading.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Extraction:
     def add_link(self, name: str, target: str) -> None:
         """A symbolic link. It is made at the end, so that nothing is written through it.
 
-        `..` may stand only in front: behind the name of another link it would lead who knows where.
+        `..` may stand only at the front: after the name of another link it could lead anywhere.
         """
         self._new_file(name)
         place = self.place(name)
@@ -164,7 +164,7 @@ class Extraction:
         return path
 
     def _make_hidden(self, name: str, place: str) -> None:
-        """Makes a folder in the hidden one, and notes it with those above it."""
+        """Makes a folder in the hidden one, and notes it and its parents."""
         if not place or place in self.folders:
             return
         self._make_hidden(name, os.path.dirname(place))
@@ -185,7 +185,7 @@ class Extraction:
             file.write(chunk)
 
     def _read(self, content: IO[bytes]) -> bytes:
-        """Some bytes of an entry. Whatever a damaged one makes the library raise is a condition of ours."""
+        """Some bytes of an entry. Whatever the library raises for a damaged one becomes a condition."""
         try:
             return content.read(CHUNK)
         except Exception as error:
@@ -197,7 +197,7 @@ class Extraction:
     # Moving
 
     def finish(self) -> int:
-        """Moves everything into the destination, replacing files that were there. Gives the number of entries."""
+        """Moves everything into the destination, replacing existing files, and returns the number of entries."""
         for place, target in self.links.items():
             self._hide_link(place, target)
         folders = sorted(self.folders)
@@ -227,7 +227,7 @@ class Extraction:
             raise failed(self.function, os.path.join(self.destination, place), error) from None
 
     def _check_target(self, place: str, folder: bool) -> None:
-        """Raises a condition when an entry can't go where it should, before anything has been moved."""
+        """Raises a condition when an entry can't go to its place, before anything has been moved."""
         path = os.path.join(self.destination, place)
         check_path(self.function, path)
         parent = os.path.realpath(os.path.dirname(path))

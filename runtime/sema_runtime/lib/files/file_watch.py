@@ -1,7 +1,7 @@
 """Changes of files as they happen: `fs/watch` and the events it collects.
 
-With the extra `watch` (the package watchfiles) the system tells of changes; without it, and where the system refuses,
-a thread looks at the files several times a second. Both give the same events.
+With the extra `watch` (the package watchfiles) the operating system reports changes. Without it, or where the system
+refuses, a thread checks the files several times a second. Both produce the same events.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.files.files import checked
+from sema_runtime.support.file_access import checked
 from sema_runtime.support.handles import Handles
 from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import keyword
@@ -76,7 +76,7 @@ class Watcher:
 
 
 def _batches(path: str, recursive: bool, stopped: Event) -> Iterator[Iterable[Change]]:
-    """Changes as they come. The first batch is empty and comes when the watching has begun."""
+    """Batches of changes. The first batch is empty and arrives when watching has begun."""
     try:
         yield from _told(path, recursive, stopped)
     except (ImportError, OSError, RuntimeError):  # not installed, or the system has no more watchers to give
@@ -106,7 +106,7 @@ NAMES = {"added": "create", "modified": "modify", "deleted": "remove"}
 
 
 def _in_order(changes: list[Change]) -> list[Change]:
-    """Changes that came together, by path; whether a path was made or removed last is seen from what is there now."""
+    """Changes of one batch, by path. The current state of a path shows whether it was created or removed last."""
 
     def order(change: Change) -> tuple[str, bool, str]:
         kind, path = change
@@ -130,23 +130,23 @@ def _seen(path: str, recursive: bool, stopped: Event) -> Iterator[Iterable[Chang
 
 
 def _snapshot(path: str, recursive: bool) -> Snapshot:
-    found: Snapshot = {}
+    states: Snapshot = {}
     folders = []
     try:
-        found[path] = _state(os.stat(path))
+        states[path] = _state(os.stat(path))
         folders.append(path)
     except OSError:  # removed
-        return found
+        return states
     while folders:
         try:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
-                    found[entry.path] = _state(entry.stat(follow_symlinks=False))
+                    states[entry.path] = _state(entry.stat(follow_symlinks=False))
                     if recursive and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
         except OSError:  # a file; or removed meanwhile, or not to be read
             continue
-    return found
+    return states
 
 
 def _state(info: os.stat_result) -> tuple[int, ...]:
@@ -168,42 +168,42 @@ watchers = Handles("integer (watcher handle)", "no such watcher")
 
 @builtin("fs/watch", returns="int", cap="fs-read")
 def fs_watch(path: Any, options: Any = None) -> int:
-    """Begins to watch a file or directory and gives a handle; every change from now on is an event of fs/watch-events.
+    """Starts watching a file or directory and returns a handle; fs/watch-events returns the changes from now on.
 
-    options: `:recursive #f` leaves out what is in the directories of a directory. At most 64 paths are watched at once.
+    options: `:recursive #f` leaves out the contents of subdirectories. At most 64 paths can be watched at once.
 
     (define w (fs/watch "." {:recursive #f}))
     (fs/watch-events w) => ()
     (fs/unwatch w)
     (fs/watch "missing") ! I/O error: fs/watch missing: no such file or directory
     """
-    found = checked("fs/watch", path)
+    target = checked("fs/watch", path)
     if options is not None and not isinstance(options, Map):
         type_error("map", options)
     recursive = options is None or options.lookup(keyword("recursive"), True) not in (None, False)
-    if not os.path.exists(found):
+    if not os.path.exists(target):
         raise IoError(f"fs/watch {path}: no such file or directory")
     if len(watchers) >= MAX_WATCHERS:
         raise SemaError(f"fs/watch: too many live watcher handles (limit {MAX_WATCHERS})")
     _stop_at_exit()
-    watcher = Watcher(os.path.abspath(found), recursive)
+    watcher = Watcher(os.path.abspath(target), recursive)
     in_background(watcher.ready.wait)
     return watchers.add(watcher)
 
 
 @builtin("fs/watch-events", returns="list[map]")
 def fs_watch_events(watcher: Any) -> List:
-    """The changes since the last time, doesn't wait: a list of `{:kind k :paths (absolute-path)}`.
+    """The changes since the last call, without waiting: a list of `{:kind k :paths (absolute-path)}`.
 
-    Kinds: :create, :modify, :remove; a renamed file is removed and created. When more than 1024 were waiting, the last
-    entry is `{:kind :overflow :paths () :dropped n}`.
+    Kinds: :create, :modify, :remove; renaming a file removes one path and creates another. When more than 1024 changes
+    were waiting, the last entry is `{:kind :overflow :paths () :dropped n}`.
 
     (define w (fs/watch "."))
     (fs/watch-events w) => ()
     (fs/unwatch w)
     """
-    found: Watcher = watchers.get("fs/watch-events", watcher)
-    changes, dropped = found.take()
+    active: Watcher = watchers.get("fs/watch-events", watcher)
+    changes, dropped = active.take()
     events = [Map({keyword("kind"): keyword(kind), keyword("paths"): List([path])}) for kind, path in changes]
     if dropped:
         overflow = {keyword("kind"): keyword("overflow"), keyword("paths"): EMPTY, keyword("dropped"): dropped}
@@ -213,14 +213,14 @@ def fs_watch_events(watcher: Any) -> List:
 
 @builtin("fs/unwatch", returns="nil")
 def fs_unwatch(watcher: Any) -> None:
-    """Ends the watching and forgets the handle, which may be an unknown one.
+    """Stops watching and forgets the handle. Unknown handles are ignored.
 
     (define w (fs/watch "."))
     (fs/unwatch w) => nil
     """
-    found: Watcher | None = watchers.forget(watcher)
-    if found is not None:
-        found.stopped.set()
+    active: Watcher | None = watchers.forget(watcher)
+    if active is not None:
+        active.stopped.set()
 
 
 def _stop_at_exit() -> None:

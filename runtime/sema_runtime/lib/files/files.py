@@ -10,16 +10,15 @@ from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.file_access import (
     FAILURES,
+    checked,
     contents,
+    failed,
     opened,
     opened_regular,
     readable_name,
     refuse_special,
     write_all,
 )
-from sema_runtime.support.file_access import checked as checked  # other families take these from here
-from sema_runtime.support.file_access import failed as failed
-from sema_runtime.support.file_access import reason as reason
 from sema_runtime.support.replacing import Replacement, destination, opened_through
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.errors import IoError, type_error
@@ -41,7 +40,7 @@ LINE_LIMIT = 256 << 10  # characters of a line when going through a file
 
 @builtin("file/read", returns="string", cap="fs-read")
 def file_read(path: Any) -> str:
-    """Reads a file: its whole text, which must be UTF-8.
+    """Reads a file and returns its whole text, which must be UTF-8.
 
     (file/write "a.txt" "text")
     (file/read "a.txt") => "text"
@@ -60,7 +59,7 @@ def _text(function: str, path: Any) -> str:
 
 @builtin("file/read-bytes", cap="fs-read")
 def file_read_bytes(path: Any) -> bytes:
-    """Reads a file: its whole contents as a bytevector.
+    """Reads a file and returns its whole contents as a bytevector.
 
     (file/write-bytes "a.bin" #u8(1 255))
     (file/read-bytes "a.bin") => #u8(1 255)
@@ -83,7 +82,7 @@ def file_read_lines(path: Any) -> List:
 
 @builtin("file/for-each-line", returns="nil", cap="fs-read")
 def file_for_each_line(path: Any, function: Any) -> None:
-    """Reads a file line by line and calls function with each; the file is never in memory as a whole.
+    """Reads a file line by line and calls function with each line; the file is never in memory as a whole.
 
     (file/write "data.txt" "a\\nb\\n")
     (file/for-each-line "data.txt" println) prints a\\nb
@@ -95,7 +94,7 @@ def file_for_each_line(path: Any, function: Any) -> None:
 
 @builtin("file/fold-lines", cap="fs-read")
 def file_fold_lines(path: Any, function: Any, initial: Any) -> Any:
-    """Reads a file line by line and combines the lines: `(function accumulated line)`, starting with initial; in
+    """Reads a file line by line and folds the lines with `(function accumulated line)`, starting with initial, in
     constant memory.
 
     (file/write "data.txt" "3\\n4\\n")
@@ -129,7 +128,7 @@ def _callable(function: Any) -> Callable[..., Any]:
 
 
 def lines_of(path: Any, function: str) -> Iterator[str]:
-    """The lines of a file without their ends, a block of the file in memory at a time: what emitted loops run over."""
+    """The lines of a file without their ends, one block of the file in memory at a time. Emitted loops run over it."""
     # from one line to the next without running Python code
     return chain.from_iterable(_line_blocks(path, function, "\n", "\r"))
 
@@ -160,9 +159,9 @@ def _line_blocks(path: Any, function: str, end: AnyStr, carriage_return: AnyStr)
 def _line_source(function: str, path: Any, as_text: bool) -> Any:
     """A file to read blocks from; one that keeps its reader waiting, such as a pipe, suspends only the task."""
     require(function, "fs-read")  # emitted loops come here without the guard of the builtin
-    found = checked(function, path)
+    target = checked(function, path)
     try:
-        descriptor = opened(found)
+        descriptor = opened(target)
         mode = os.fstat(descriptor).st_mode
         if not S_ISREG(mode) and not S_ISDIR(mode):
             from sema_runtime.tasks.inputs import PatientFile
@@ -180,7 +179,7 @@ def _line_source(function: str, path: Any, as_text: bool) -> Any:
 
 @builtin("file/write", returns="nil", cap="fs-write")
 def file_write(path: Any, content: Any) -> None:
-    """Writes text to a file, replacing what was there. A reader sees the old text or the new one, no mixture.
+    """Writes text to a file, replacing its contents. A reader sees the old text or the new one, never a mixture.
 
     (file/write "a.txt" "text")
     (file/read "a.txt") => "text"
@@ -190,7 +189,7 @@ def file_write(path: Any, content: Any) -> None:
 
 @builtin("file/write-bytes", returns="nil", cap="fs-write")
 def file_write_bytes(path: Any, content: Any) -> None:
-    """Writes the bytes of a bytevector to a file, replacing what was there.
+    """Writes the bytes of a bytevector to a file, replacing its contents.
 
     (file/write-bytes "a.bin" #u8(1 255))
     (:size (file/info "a.bin")) => 2
@@ -202,7 +201,7 @@ def file_write_bytes(path: Any, content: Any) -> None:
 
 @builtin("file/write-lines", returns="nil", cap="fs-write")
 def file_write_lines(path: Any, lines: Any) -> None:
-    """Writes the items of a list or vector to a file, with line ends between them.
+    """Writes the items of a list or vector to a file, separated by line ends.
 
     (file/write-lines "a.txt" '("one" "two"))
     (file/read "a.txt") => "one\\ntwo"
@@ -217,20 +216,20 @@ def file_write_lines(path: Any, lines: Any) -> None:
 
 @builtin("file/append", returns="nil", cap="fs-write")
 def file_append(path: Any, content: Any) -> None:
-    """Appends text to a file, which is made when missing.
+    """Appends text to a file, which is created if missing.
 
     (file/append "log.txt" "one\\n")
     (file/append "log.txt" "two\\n")
     (file/read "log.txt") => "one\\ntwo\\n"
     """
-    found = checked("file/append", path)
+    target = checked("file/append", path)
     text = text_of(content)
     try:
         data = text.encode()
-        if destination(found) is None:
-            _write_through(found, data)
+        if destination(target) is None:
+            _write_through(target, data)
             return
-        descriptor = opened(found, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        descriptor = opened(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             write_all(descriptor, data)
         finally:
@@ -240,20 +239,20 @@ def file_append(path: Any, content: Any) -> None:
 
 
 def _write(function: str, path: Any, content: str | bytes | bytearray) -> None:
-    found = checked(function, path)
+    target = checked(function, path)
     try:
         data = content.encode() if isinstance(content, str) else content
-        if destination(found) is None:
-            _write_through(found, data)
+        if destination(target) is None:
+            _write_through(target, data)
             return
-        with Replacement(found, in_place=True) as file:
+        with Replacement(target, in_place=True) as file:
             write_all(file.fileno(), data)
     except FAILURES as error:
         raise failed(function, path, error) from None
 
 
 def _write_through(path: str, data: bytes | bytearray) -> None:
-    """Writes to a device, a pipe or a descriptor. Only the task waits that does it. Raises OSError."""
+    """Writes to a device, a pipe or a descriptor. Only the calling task waits. Raises OSError."""
     from sema_runtime.tasks.background import run
 
     def write(work: Work) -> None:
@@ -277,16 +276,16 @@ def file_delete(path: Any) -> None:
     (file/delete "a.txt")
     (file/exists? "a.txt") => #f
     """
-    found = checked("file/delete", path)
+    target = checked("file/delete", path)
     try:
-        os.remove(found)
+        os.remove(target)
     except FAILURES as error:
         raise failed("file/delete", path, error) from None
 
 
 @builtin("file/rename", returns="nil", cap="fs-write")
 def file_rename(source: Any, target: Any) -> None:
-    """Renames or moves a file. A file or a link of the new name is replaced; a device or a pipe is an error.
+    """Renames or moves a file. A file or a link of the new name is replaced; a device or a pipe raises an error.
 
     (file/write "a.txt" "text")
     (file/rename "a.txt" "b.txt")
@@ -317,22 +316,22 @@ def file_copy(source: Any, target: Any) -> None:
             info = os.fstat(file.fileno())
             if os.path.exists(new) and os.path.samestat(info, os.stat(new)):
                 return
-            with Replacement(new, info.st_mode & 0o7777, in_place=True, through=True) as made:
-                copyfileobj(file, made, BUFFER)
+            with Replacement(new, info.st_mode & 0o7777, in_place=True, through=True) as copy:
+                copyfileobj(file, copy, BUFFER)
     except FAILURES as error:
         raise failed("file/copy", f"{source} -> {target}", error) from None
 
 
 @builtin("file/mkdir", returns="nil", cap="fs-write")
 def file_mkdir(path: Any) -> None:
-    """Creates a directory, and those above it that are missing.
+    """Creates a directory and its missing parents.
 
     (file/mkdir "a/b")
     (file/is-directory? "a/b") => #t
     """
-    found = checked("file/mkdir", path)
+    target = checked("file/mkdir", path)
     try:
-        os.makedirs(found, exist_ok=True)
+        os.makedirs(target, exist_ok=True)
     except FAILURES as error:
         raise failed("file/mkdir", path, error) from None
 
@@ -342,7 +341,7 @@ def file_mkdir(path: Any) -> None:
 
 @builtin("file/exists?", returns="bool", cap="fs-read")
 def file_is_exists(path: Any) -> bool:
-    """Whether a file or directory of that name exists.
+    """Whether a file or directory exists at a path.
 
     (file/exists? "missing.txt") => #f
     (file/exists? ".") => #t
@@ -352,7 +351,7 @@ def file_is_exists(path: Any) -> bool:
 
 @builtin("file/is-file?", returns="bool", cap="fs-read")
 def file_is_is_file(path: Any) -> bool:
-    """Whether the path is a file.
+    """Whether a path is a file.
 
     (file/is-file? ".") => #f
     """
@@ -385,9 +384,9 @@ def file_list(path: Any) -> List:
     (file/mkdir "a")
     (file/list ".") => ("a" "b.txt")
     """
-    found = checked("file/list", path)
+    target = checked("file/list", path)
     try:
-        return List(sorted(map(readable_name, os.listdir(found))))
+        return List(sorted(map(readable_name, os.listdir(target))))
     except FAILURES as error:
         raise failed("file/list", path, error) from None
 
@@ -408,7 +407,7 @@ def file_glob(pattern: Any) -> List:
 
 @builtin("file/info", returns="map", cap="fs-read")
 def file_info(path: Any) -> Any:
-    """What is known of a file: :size in bytes, :modified in milliseconds since 1970, :is-file, :is-dir.
+    """Facts about a file as a map: :size in bytes, :modified in milliseconds since 1970, :is-file, :is-dir.
 
     (file/write "a.txt" "text")
     (:size (file/info "a.txt")) => 4
@@ -416,9 +415,9 @@ def file_info(path: Any) -> Any:
     from sema_runtime.values.atoms import keyword
     from sema_runtime.values.maps import Map
 
-    found = checked("file/info", path)
+    target = checked("file/info", path)
     try:
-        info = os.stat(found)
+        info = os.stat(target)
     except FAILURES as error:
         raise failed("file/info", path, error) from None
     return Map(

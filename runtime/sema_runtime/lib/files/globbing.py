@@ -1,4 +1,4 @@
-"""Finding files by a pattern. `**` enters each directory once, so links that lead back to it come to an end."""
+"""Finding files by a pattern. `**` enters each directory once, so links that lead back to a directory end."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ DIRECTORIES = "**"
 def matching(pattern: str) -> list[str]:
     """The paths that match, sorted. Directories outside of the allowed ones are not entered.
 
-    Raises PathDenied when the pattern begins there, SemaError for a pattern without meaning, IoError for a directory
-    that can't be read.
+    Raises PathDenied when the pattern begins in one, SemaError for a malformed pattern, IoError for an unreadable
+    directory.
     """
     _check(pattern)
     parts = [part for part in pattern.split("/") if part]
     root = "/" if pattern.startswith("/") else ""
     plain = next((index for index, part in enumerate(parts) if _is_magic(part)), len(parts))
     check_path("file/glob", os.path.join(root, *parts[:plain]) or ".")
-    found = {path for path in _below(root, parts) if path and _is_allowed(path)}
+    paths = {path for path in _below(root, parts) if path and _is_allowed(path)}
     if pattern.endswith("/"):
-        found = {path for path in found if os.path.isdir(path)}
-    return sorted(map(readable_name, found))
+        paths = {path for path in paths if os.path.isdir(path)}
+    return sorted(map(readable_name, paths))
 
 
 def _check(pattern: str) -> None:
-    """Raises SemaError for stars and brackets that mean nothing."""
+    """Raises SemaError for stars and brackets without meaning."""
     if "\0" in pattern:
         raise SemaError("file/glob: invalid pattern: file name contained an unexpected NUL byte")
     for stars in re.finditer(r"\*\*+", pattern):
@@ -59,7 +59,7 @@ def _refuse(position: int, why: str) -> None:
 
 
 def _is_magic(part: str) -> bool:
-    return any(one in part for one in "*?[")
+    return any(wildcard in part for wildcard in "*?[")
 
 
 @lru_cache(64)

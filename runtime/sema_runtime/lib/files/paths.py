@@ -1,4 +1,5 @@
-"""Paths as text. Nothing is normalised unless it says so; only the functions of group fs-read look at the disk."""
+"""Paths as text. Paths are normalized only where the text says so; only functions of the group fs-read read the
+disk."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @builtin("path/join", returns="string", pure=True)
 def path_join(first: Any, *others: Any) -> str:
-    """Joins paths: their parts with `/` where neither side brings one. Nothing is normalized.
+    """Joins paths with `/` where neither side has one. The result is not normalized.
 
     (path/join "src" "main.sema") => "src/main.sema"
     (path/join "a/" "../b") => "a/../b"
@@ -28,7 +29,7 @@ def path_join(first: Any, *others: Any) -> str:
 
 @builtin("path/dir", "path/dirname", returns="string", pure=True)
 def path_dir(path: Any) -> str:
-    """The directory of a path: all but its last part.
+    """The directory of a path: everything but its last part.
 
     (path/dir "/a/b/c.txt") => "/a/b"
     (path/dir "c.txt") => ""
@@ -49,7 +50,7 @@ def path_filename(path: Any) -> str:
 
 @builtin("path/extension", "path/ext", returns="string", pure=True)
 def path_extension(path: Any) -> str:
-    """What follows the last dot of the file name; a leading dot doesn't count.
+    """The extension of a file name: the text after its last dot. A leading dot doesn't count.
 
     (path/extension "a.tar.gz") => "gz"
     (path/extension ".bashrc") => ""
@@ -84,7 +85,7 @@ def path_is_absolute(path: Any) -> bool:
 
 @builtin("path/absolute", returns="string", cap="fs-read")
 def path_absolute(path: Any) -> str:
-    """The absolute path, from the root on, without `.`, `..` and symbolic links; it must exist.
+    """The absolute path without `.`, `..` and symbolic links; the path must exist.
 
     (path/absolute "/.") => "/"
     (path/absolute "missing") ! I/O error: path/absolute missing: No such file
@@ -94,7 +95,7 @@ def path_absolute(path: Any) -> str:
 
 @builtin("path/canonicalize", returns="string", cap="fs-read")
 def path_canonicalize(path: Any) -> str:
-    """The path from the root on with symbolic links resolved; it must exist.
+    """The absolute path with symbolic links resolved; the path must exist.
 
     (path/canonicalize "missing") ! I/O error: path/canonicalize missing: No such file
     """
@@ -104,18 +105,18 @@ def path_canonicalize(path: Any) -> str:
 def _canonical(function: str, path: Any) -> str:
     from sema_runtime.support.file_access import FAILURES, checked, failed, readable_name
 
-    found = checked(function, path)
+    target = checked(function, path)
     try:
-        if not found:
+        if not target:
             raise FileNotFoundError
-        return readable_name(os.path.realpath(found, strict=True))
+        return readable_name(os.path.realpath(target, strict=True))
     except FAILURES as error:
         raise failed(function, path, error) from None
 
 
 @builtin("path/relative-to", returns="string")
 def path_relative_to(base: Any, path: Any) -> str:
-    """The relative path, as seen from the directory base.
+    """The path relative to the directory base.
 
     (path/relative-to "/a/b" "/a/c/d.txt") => "../c/d.txt"
     """
@@ -124,7 +125,7 @@ def path_relative_to(base: Any, path: Any) -> str:
 
 @builtin("path/within?", returns="bool")
 def path_is_within(base: Any, child: Any) -> bool:
-    """Whether child is base or lies below it, when symbolic links and `..` are resolved. Neither need exist.
+    """Whether child is base or lies below it, after resolving symbolic links and `..`. Neither needs to exist.
 
     (path/within? "/a" "/a/b") => #t
     (path/within? "/a" "/a/../b") => #f

@@ -1,4 +1,4 @@
-"""Streams: what is behind the functions of streams.py. In memory, over files, and the standard ones."""
+"""The classes of streams: in memory, over files, and the standard streams. streams.py has the functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """A stream over binary files. kind: what `stream/type` says; source, sink: where bytes come from and go to."""
+    """A stream over binary files. kind: the name that `stream/type` returns; source, sink: the files to read and
+    write."""
 
     __slots__ = ("closed", "kind", "pushed", "sink", "source")
     type_name = "stream"
@@ -29,7 +30,7 @@ class Stream:
         return f"<stream:{self.kind}>"
 
     def read(self, count: int = -1) -> bytes:
-        """Up to count bytes, all that is left when negative."""
+        """Up to count bytes; everything that is left for a negative count."""
         if self.closed:
             raise SemaError("stream/read: stream is closed")
         if self.source is None:
@@ -54,7 +55,7 @@ class Stream:
             raise _failed("stream/read-line", error) from None
 
     def write(self, data: bytes | bytearray) -> int:
-        """Writes all of the data; gives its size."""
+        """Writes all of the data and returns its size."""
         if self.closed:
             raise SemaError("stream/write: stream is closed")
         if self.sink is None:
@@ -66,12 +67,12 @@ class Stream:
         return len(data)
 
     def is_ready(self) -> bool:
-        """Whether there is something to read, without waiting for it. Asked of readable streams only."""
+        """Whether there is something to read, without waiting. For readable streams only."""
         self.pushed = self.read(1)
         return bool(self.pushed)
 
     def flush(self) -> None:
-        """Hands on what was kept back so far."""
+        """Writes the data that is still buffered."""
         if self.sink is not None:
             try:
                 self.sink.flush()
@@ -97,7 +98,7 @@ class Stream:
 
 
 class Buffer(Stream):
-    """A buffer in memory: writes go to its end, reads go on from the last one."""
+    """A buffer in memory: writes append to it, each read continues after the last one."""
 
     __slots__ = ("data", "position")
 
@@ -124,8 +125,8 @@ class Buffer(Stream):
         return not self.closed
 
     def read_line(self) -> bytes:
-        found = self.data.find(b"\n", self.position)
-        return self.read(-1 if found < 0 else found + 1 - self.position)
+        newline = self.data.find(b"\n", self.position)
+        return self.read(-1 if newline < 0 else newline + 1 - self.position)
 
     def write(self, data: bytes | bytearray) -> int:
         if self.closed:
@@ -135,7 +136,7 @@ class Buffer(Stream):
 
 
 class Console(Stream):
-    """Standard output or error. What `println` has written comes before what is written here."""
+    """Standard output or error. Text that `println` has written comes first."""
 
     __slots__ = ()
 
@@ -177,7 +178,7 @@ class Console(Stream):
 
 
 class StandardInput(Stream):
-    """Waiting for it suspends only the task that does."""
+    """Standard input. Waiting for it suspends only the waiting task."""
 
     __slots__ = ()
 
@@ -186,8 +187,8 @@ class StandardInput(Stream):
 
         if self.closed:
             raise SemaError("stream/read: stream is closed")
-        found = standard_input()
-        return found.rest("stream/read") if count < 0 else found.some("stream/read", count)
+        source = standard_input()
+        return source.rest("stream/read") if count < 0 else source.some("stream/read", count)
 
     def read_line(self) -> bytes:
         from sema_runtime.tasks.inputs import standard_input
@@ -215,10 +216,10 @@ _standard: dict[str, Stream] = {}
 
 def standard_stream(name: str) -> Stream:
     """`*stdin*`, `*stdout*` or `*stderr*`, by name without the stars; always the same one."""
-    found = _standard.get(name)
-    if found is None:
-        found = _standard[name] = StandardInput(name) if name == "stdin" else Console(name)
-    return found
+    stream = _standard.get(name)
+    if stream is None:
+        stream = _standard[name] = StandardInput(name) if name == "stdin" else Console(name)
+    return stream
 
 
 def _failed(function: str, error: OSError) -> SemaError:
@@ -228,7 +229,7 @@ def _failed(function: str, error: OSError) -> SemaError:
 
 
 def text_from(function: str, data: bytes | bytearray) -> str:
-    """The bytes as UTF-8 text; an error says where they aren't."""
+    """The bytes as UTF-8 text. Raises an error that names the first invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Byte streams: strings, buffers, files and the standard ones behind one set of functions."""
+"""Byte streams: one set of functions for strings, buffers, files and the standard streams."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _int(value: Any) -> int:
 
 @builtin("stream/from-string")
 def stream_from_string(text: Any) -> Stream:
-    """A stream that gives the UTF-8 bytes of a text.
+    """A stream over the UTF-8 bytes of a text.
 
     (stream/read-line (stream/from-string "one\\ntwo")) => "one"
     """
@@ -67,7 +67,7 @@ def stream_from_bytes(data: Any) -> Stream:
 
 @builtin("stream/byte-buffer")
 def stream_byte_buffer() -> Stream:
-    """An empty buffer in memory, to be written and read.
+    """An empty buffer in memory, for writing and reading.
 
     (define buffer (stream/byte-buffer))
     (stream/write-string buffer "text")
@@ -78,7 +78,7 @@ def stream_byte_buffer() -> Stream:
 
 @builtin("stream/open-input", cap="fs-read")
 def stream_open_input(path: Any) -> Stream:
-    """Opens a file to be read as a stream.
+    """Opens a file for reading as a stream.
 
     (file/write "a.txt" "one\\ntwo\\n")
     (with-open (in (stream/open-input "a.txt")) (stream/read-line in)) => "one"
@@ -88,7 +88,7 @@ def stream_open_input(path: Any) -> Stream:
 
 @builtin("stream/open-output", cap="fs-write")
 def stream_open_output(path: Any) -> Stream:
-    """Opens a file to be written as a stream; it is made anew.
+    """Opens a file for writing as a stream, replacing its contents.
 
     (with-open (out (stream/open-output "a.txt")) (stream/write-string out "text"))
     (file/read "a.txt") => "text"
@@ -102,14 +102,14 @@ def _open(function: str, path: Any, mode: str) -> Any:
     from sema_runtime.support.file_access import FAILURES, checked, opened_regular, reason
     from sema_runtime.support.replacing import destination, opened_through
 
-    found = checked(function, path)
+    target = checked(function, path)
     flags = os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     try:
-        if mode == "wb" and destination(found) is None:
+        if mode == "wb" and destination(target) is None:
             from sema_runtime.tasks.background import run
 
-            return open(run(lambda work: opened_through(found, check=work.check)), mode)
-        return open(opened_regular(function, found, flags), mode)
+            return open(run(lambda work: opened_through(target, check=work.check)), mode)
+        return open(opened_regular(function, target, flags), mode)
     except FAILURES as error:
         raise SemaError(f"{function}: {path}: {reason(error)}") from None
 
@@ -123,10 +123,10 @@ def stream_read(stream: Any, count: Any) -> bytes:
 
     (stream/read (stream/from-string "hello") 2) => #u8(104 101)
     """
-    found = stream_of("stream/read", stream)
+    source = stream_of("stream/read", stream)
     if _int(count) < 0:
         raise SemaError(f"stream/read: count must be non-negative, got {count}")
-    return found.read(count)
+    return source.read(count)
 
 
 @builtin("stream/read-byte", returns="int|nil")
@@ -155,16 +155,16 @@ def stream_read_line(stream: Any) -> str | None:
 
 @builtin("stream/read-all")
 def stream_read_all(stream: Any, max_bytes: Any = MISSING) -> bytes:
-    """Reads all that is left; an error when that is more than max_bytes (256 MiB).
+    """Reads the rest of a stream. Raises an error when that is more than max-bytes (256 MiB).
 
     (stream/read-all (stream/from-string "abc")) => #u8(97 98 99)
     (stream/read-all (stream/from-string "abc") 2) ! stream/read-all: input exceeds the configured 2-byte cap
     """
-    found = stream_of("stream/read-all", stream)
+    source = stream_of("stream/read-all", stream)
     limit = _limit("stream/read-all", max_bytes)
     chunks = []
     left = limit
-    while left >= 0 and (data := found.read(min(CHUNK, left + 1))):
+    while left >= 0 and (data := source.read(min(CHUNK, left + 1))):
         chunks.append(data)
         left -= len(data)
     if left < 0:
@@ -193,7 +193,7 @@ def _too_much(function: str, limit: int) -> SemaError:
 
 @builtin("stream/write", returns="int")
 def stream_write(stream: Any, data: Any) -> int:
-    """Writes a bytevector to a stream; gives the number of bytes.
+    """Writes a bytevector to a stream and returns the number of bytes.
 
     (stream/write (stream/byte-buffer) #u8(1 2)) => 2
     """
@@ -208,39 +208,39 @@ def stream_write_byte(stream: Any, byte: Any) -> None:
     (stream/write-byte buffer 65)
     (stream/to-string buffer) => "A"
     """
-    found = stream_of("stream/write-byte", stream)
+    target = stream_of("stream/write-byte", stream)
     if not 0 <= _int(byte) <= 255:
         raise SemaError(f"stream/write-byte: value {byte} out of range 0..255")
-    found.write(bytes((byte,)))
+    target.write(bytes((byte,)))
 
 
 @builtin("stream/write-string", returns="int")
 def stream_write_string(stream: Any, text: Any) -> int:
-    """Writes a text to a stream as UTF-8; gives the number of bytes.
+    """Writes a text to a stream as UTF-8 and returns the number of bytes.
 
     (stream/write-string (stream/byte-buffer) "é") => 2
     """
-    found = stream_of("stream/write-string", stream)
+    target = stream_of("stream/write-string", stream)
     if type(text) is not str:
         type_error("string", text)
-    return found.write(text.encode())
+    return target.write(text.encode())
 
 
 @builtin("stream/flush", returns="nil")
 def stream_flush(stream: Any) -> None:
-    """Hands on what a stream has kept back so far.
+    """Flushes a stream: writes the data that it still buffers.
 
     (stream/flush (stream/byte-buffer)) => nil
     """
-    found = stream_of("stream/flush", stream)
-    if found.closed:
+    target = stream_of("stream/flush", stream)
+    if target.closed:
         raise SemaError("stream/flush: stream is closed")
-    found.flush()
+    target.flush()
 
 
 @builtin("stream/copy", returns="int")
 def stream_copy(source: Any, target: Any, max_bytes: Any = MISSING) -> int:
-    """Copies what is left of source to target; gives the number of bytes. An error above max_bytes (256 MiB).
+    """Copies the rest of source to target and returns the number of bytes. Raises an error above max-bytes (256 MiB).
 
     (define target (stream/byte-buffer))
     (stream/copy (stream/from-string "text") target) => 4
@@ -265,10 +265,10 @@ def stream_close(stream: Any) -> None:
     (stream/close s)
     (stream/readable? s) => #f
     """
-    found = stream_of("stream/close", stream)
-    if not found.closed:
-        found.closed = True
-        found.close()
+    opened = stream_of("stream/close", stream)
+    if not opened.closed:
+        opened.closed = True
+        opened.close()
 
 
 # Asking
@@ -312,17 +312,17 @@ def stream_is_writable(stream: Any) -> bool:
 
 @builtin("stream/available?", returns="bool")
 def stream_is_available(stream: Any) -> bool:
-    """Whether there is something to read, without waiting for it.
+    """Whether a stream has something to read, without waiting.
 
     (stream/available? (stream/from-string "a")) => #t
     """
-    found = stream_of("stream/available?", stream)
-    return found.readable() and found.is_ready()
+    source = stream_of("stream/available?", stream)
+    return source.readable() and source.is_ready()
 
 
 @builtin("stream/to-bytes")
 def stream_to_bytes(stream: Any) -> bytes:
-    """All that was written to a buffer.
+    """Everything written to a buffer, as a bytevector.
 
     (define buffer (stream/byte-buffer))
     (stream/write-byte buffer 7)
@@ -333,7 +333,7 @@ def stream_to_bytes(stream: Any) -> bytes:
 
 @builtin("stream/to-string", returns="string")
 def stream_to_string(stream: Any) -> str:
-    """All that was written to a buffer, as text.
+    """Everything written to a buffer, as text.
 
     (define buffer (stream/byte-buffer))
     (stream/write-string buffer "text")
@@ -343,7 +343,7 @@ def stream_to_string(stream: Any) -> str:
 
 
 def _buffer(function: str, value: Any) -> Buffer:
-    found = stream_of(function, value)
-    if not isinstance(found, Buffer):
-        raise SemaError(f"{function}: expected byte-buffer stream, got {found.kind} stream")
-    return found
+    buffer = stream_of(function, value)
+    if not isinstance(buffer, Buffer):
+        raise SemaError(f"{function}: expected byte-buffer stream, got {buffer.kind} stream")
+    return buffer

@@ -1,7 +1,7 @@
 """The context: values that functions called below can see. Frames are opened by `context/with` and inherited by tasks.
 
 A frame is immutable and the chain of frames is one context variable, so a task sees the frames it was started under and
-what it sets stays its own. Stacks (`context/push`) and hidden values don't belong to a frame.
+keeps its own changes to itself. Stacks (`context/push`) and hidden values don't belong to a frame.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def _map(value: Any) -> Map:
 
 @builtin("context/get")
 def context_get(key: Any) -> Any:
-    """The value of key in the innermost frame of the context that has it, else nil.
+    """The value of key in the innermost frame of the context that has it; nil when there is none.
 
     (context/set :user "ada")
     (context/get :user) => "ada"
     (context/get :nobody) => nil
     """
     for frame in reversed(_frames.get()):
-        found = frame.lookup(key, MISSING)
-        if found is not MISSING:
-            return found
+        value = frame.lookup(key, MISSING)
+        if value is not MISSING:
+            return value
     return None
 
 
@@ -81,7 +81,7 @@ def context_merge(entries: Any) -> None:
 
 @builtin("context/remove")
 def context_remove(key: Any) -> Any:
-    """Removes key from all frames of the context and gives the value it had, else nil.
+    """Removes key from all frames of the context and returns its value, or nil when there was none.
 
     (context/set :user "ada")
     (context/remove :user) => "ada"
@@ -93,7 +93,7 @@ def context_remove(key: Any) -> Any:
 
 @builtin("context/pull")
 def context_pull(key: Any) -> Any:
-    """Takes key out of the context: removes it from all frames and gives the value it had, else nil.
+    """Takes key out of the context: removes it from all frames and returns its value, or nil when there was none.
 
     (context/set :user "ada")
     (context/pull :user) => "ada"
@@ -104,7 +104,7 @@ def context_pull(key: Any) -> Any:
 
 @builtin("context/all", returns="map")
 def context_all() -> Map:
-    """All that is visible, as a map.
+    """All visible entries of the context, as a map.
 
     (context/set :user "ada")
     (context/with {:step 1} (fn () (context/all))) => {:step 1 :user "ada"}
@@ -117,7 +117,7 @@ def context_all() -> Map:
 
 @builtin("context/clear", returns="nil")
 def context_clear() -> None:
-    """Empties all frames; stacks and hidden values stay.
+    """Empties all frames of the context; stacks and hidden values stay.
 
     (context/set :user "ada")
     (context/clear)
@@ -128,7 +128,7 @@ def context_clear() -> None:
 
 @builtin("context/with")
 def context_with(entries: Any, thunk: Any) -> Any:
-    """Calls thunk with the entries of a map in the context, until it returns.
+    """Calls thunk with the entries of a map in the context and returns its value.
 
     (context/with {:user "ada"} (fn () (context/get :user))) => "ada"
     (context/get :user) => nil
@@ -146,7 +146,7 @@ def context_with(entries: Any, thunk: Any) -> Any:
 
 @builtin("context/push", returns="nil")
 def context_push(key: Any, value: Any) -> None:
-    """Puts a value on the stack of that name.
+    """Pushes a value onto the stack called name.
 
     (context/push :path "a")
     (context/push :path "b")
@@ -158,7 +158,7 @@ def context_push(key: Any, value: Any) -> None:
 
 @builtin("context/pop")
 def context_pop(key: Any) -> Any:
-    """Takes the last value off the stack of that name; nil when it is empty.
+    """Pops the last value off a named stack and returns it; nil when the stack is empty.
 
     (context/push :path "a")
     (context/pop :path) => "a"
@@ -174,7 +174,7 @@ def context_pop(key: Any) -> Any:
 
 @builtin("context/stack", returns="list")
 def context_stack(key: Any) -> Any:
-    """The values of the stack of that name, oldest first.
+    """The values of a named stack, oldest first.
 
     (context/push :path "a")
     (context/stack :path) => ("a")
@@ -194,7 +194,7 @@ def context_set_hidden(key: Any, value: Any) -> None:
 
 @builtin("context/get-hidden")
 def context_get_hidden(key: Any) -> Any:
-    """The hidden value of key, else nil.
+    """The hidden value of key; nil when there is none.
 
     (context/set-hidden :token "t")
     (context/get-hidden :token) => "t"

@@ -21,23 +21,24 @@ TYPE, MESSAGE, PYTHON_EXCEPTION = keyword("type"), keyword("message"), keyword("
 
 
 def throw_value(value: Any) -> BaseException:
-    """The exception that `(throw value)` raises; for what `catch` has bound see conditions/describe.py."""
+    """The exception that `(throw value)` raises. conditions/describe.py builds the map that `catch` binds."""
     if isinstance(value, BaseException):
         return value
-    made: BaseException = _again(value) if type(value) is Map and TYPE in value.d else Thrown(value)
-    return made
+    error: BaseException = _again(value) if type(value) is Map and TYPE in value.d else Thrown(value)
+    return error
 
 
 def _again(condition: Map) -> BaseException:
-    """The exception for a map like those that `catch` binds; what a library of Python raised goes on as it was."""
+    """The exception for a map like those that `catch` binds; an exception of a Python library is raised again
+    unchanged."""
     cause: BaseException | None = condition.d.get(PYTHON_EXCEPTION)
     if isinstance(cause, BaseException):
         from sema_runtime.conditions.describe import condition_of
 
         if condition_of(cause).message == condition.d.get(MESSAGE):
             return cause
-    made: BaseException = Rethrown(condition)
-    return made
+    error: BaseException = Rethrown(condition)
+    return error
 
 
 def throw(value: Any) -> NoReturn:
@@ -57,7 +58,7 @@ def raise_(value: Any) -> NoReturn:
 
 @builtin("error")
 def error(*parts: Any) -> NoReturn:
-    """Raises an error with that message. Further values are ignored: build the message with `str`.
+    """Raises an error with a message. Further values are ignored: build the message with `str`.
 
     (error (str "no user " 5)) ! no user 5
     (try (error "no") (catch e (:message e))) => "no"
@@ -79,7 +80,7 @@ def assert_(condition: Any, message: Any = MISSING) -> bool:
 
 @builtin("assert=", returns="bool")
 def assert_eq(expected: Any, actual: Any) -> bool:
-    """Checks that two values are equal: #t, else an error that shows both.
+    """Returns #t when two values are equal and raises an error that shows both otherwise.
 
     (assert= 3 (+ 1 2)) => #t
     (assert= 4 (+ 1 2)) ! assertion failed: expected 4, got 3
@@ -91,7 +92,7 @@ def assert_eq(expected: Any, actual: Any) -> bool:
 
 @builtin("spy")
 def spy(label: Any, value: Any) -> Any:
-    """Shows a value while a program runs: writes `[label] value` to the error output and gives the value back.
+    """Shows a value while a program runs: writes `[label] value` to stderr and returns the value.
 
     (+ 1 (spy "x" 2)) => 3
     """
@@ -107,7 +108,7 @@ def spy(label: Any, value: Any) -> Any:
 
 @builtin("gensym", returns="symbol")
 def gensym(prefix: Any = "g") -> Symbol:
-    """A fresh symbol, which no program has written.
+    """A fresh symbol that differs from every other one.
 
     (symbol? (gensym)) => #t
     (eq? (gensym "x") (gensym "x")) => #f
@@ -124,7 +125,7 @@ def gensym(prefix: Any = "g") -> Symbol:
 
 @builtin("values")
 def values(*items: Any) -> Any:
-    """Several results at once, for call-with-values and let-values; one value is itself.
+    """Returns several values at once, for call-with-values and let-values; a single value is returned as it is.
 
     (call-with-values (fn () (values 1 2)) +) => 3
     (let-values (((q r) (values 3 1))) (list q r)) => (3 1)
@@ -151,7 +152,7 @@ def call_with_values(producer: Any, consumer: Any) -> Any:
 
 
 def called(function: Any) -> Callable[..., Any]:
-    """The function, checked to be one."""
+    """The function itself; raises a type error for anything else."""
     if callable(function):
         return function  # type: ignore[no-any-return]
     from sema_runtime.values.typenames import type_name
@@ -166,7 +167,8 @@ def called(function: Any) -> Callable[..., Any]:
 
 @builtin("make-parameter")
 def make_parameter(value: Any, converter: Any = MISSING, *_: Any) -> Any:
-    """A function that gives a value, which `parameterize` binds anew; converter is applied to every value set.
+    """A parameter: a function that returns a value, which `parameterize` rebinds. converter is applied to every value
+    set.
 
     (let ((p (make-parameter 10))) (parameterize ((p 20)) (p))) => 20
     (let ((p (make-parameter 1 str))) (p)) => "1"
@@ -190,7 +192,8 @@ def sema_parameterize(parameters: Any, values: Any, body: Any) -> Any:
 
 @builtin("retry")
 def retry(thunk: Any, options: Any = None, *_: Any) -> Any:
-    """Calls a function again until it doesn't raise, waiting between the attempts; then its last error is raised.
+    """Calls a function until it succeeds, waiting between the attempts, and returns its value. After the last attempt
+    its error is raised.
 
     options: :max-attempts 3, :base-delay-ms 100, :backoff 2.0 (factor on the delay after each attempt).
 
@@ -221,13 +224,13 @@ def _retry_options(options: Any) -> tuple[int, float, float]:
 
     if not isinstance(options, Map):
         type_error("map", options)
-    found = []
+    values = []
     for name, default in (("max-attempts", 3), ("base-delay-ms", 100.0), ("backoff", 2.0)):
         value = options.lookup(keyword(name), default)
         if type(value) is not int and type(value) is not float:
             raise SemaTypeError("number", to_text(value))
-        found.append(value)
-    return int(found[0]), float(found[1]), float(found[2])
+        values.append(value)
+    return int(values[0]), float(values[1]), float(values[2])
 
 
 def _wait(milliseconds: float) -> None:
@@ -239,7 +242,7 @@ def _wait(milliseconds: float) -> None:
 
 @builtin("time")
 def time(thunk: Any) -> Any:
-    """Measures a call: calls a function, writes how long it took to the error output, and gives its result.
+    """Measures a call: calls a function, writes the time it took to stderr, and returns its result.
 
     (time (fn () (+ 1 2))) => 3
     """
@@ -253,7 +256,7 @@ def time(thunk: Any) -> Any:
 
 @builtin("time/ms", returns="float")
 def time_ms(thunk: Any) -> float:
-    """Measures a call: the milliseconds that calling the function takes.
+    """Measures a call: calls a function and returns the milliseconds it took.
 
     (>= (time/ms (fn () (+ 1 2))) 0) => #t
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @builtin("read")
 def read(text: Any) -> Any:
-    """Parses a text: its first form, as data; nil when there is none.
+    """Parses a text and returns its first form as data; nil when there is none.
 
     (read "(+ 1 2)") => (+ 1 2)
     (eval (read "(+ 1 2)")) => 3
@@ -25,7 +25,7 @@ def read(text: Any) -> Any:
 
 @builtin("read-many", "io/read-many", returns="list")
 def read_many(text: Any) -> List:
-    """Parses a text: the list of all its forms, as data.
+    """Parses a text and returns the list of all its forms as data.
 
     (read-many "1 (a b)") => (1 (a b))
     """
@@ -34,7 +34,7 @@ def read_many(text: Any) -> List:
 
 @builtin("read/string")
 def read_string(text: Any) -> Any:
-    """Parses a text: its first form, as data; nil when there is none.
+    """Parses a text and returns its first form as data; nil when there is none.
 
     (read/string "[1 (f x)]") => [1 (f x)]
     (read/string "(") ! unterminated list
@@ -44,7 +44,7 @@ def read_string(text: Any) -> Any:
 
 @builtin("read/all", returns="list")
 def read_all(text: Any) -> List:
-    """Parses a text: the list of all its forms, as data.
+    """Parses a text and returns the list of all its forms as data.
 
     (read/all "1 (a b)") => (1 (a b))
     """
@@ -53,7 +53,8 @@ def read_all(text: Any) -> List:
 
 @builtin("sema/check-string", returns="map")
 def sema_check_string(text: Any) -> Any:
-    """Whether a text can be read as Sema: `{:ok bool :diagnostics list}`, each with :code, :level, :message and :span.
+    """Checks whether a text can be read as Sema. Returns `{:ok bool :diagnostics list}`; each diagnostic has :code,
+    :level, :message and :span.
 
     (sema/check-string "(+ 1 2)") => {:diagnostics () :ok #t}
     (map :message (:diagnostics (sema/check-string "(+ 1 2"))) => ("Reader error at 1:1: unterminated list")
@@ -63,7 +64,7 @@ def sema_check_string(text: Any) -> Any:
 
 @builtin("sema/check-file", returns="map", cap="fs-read")
 def sema_check_file(path: Any) -> Any:
-    """Whether the text of a file can be read as Sema: `{:ok bool :diagnostics list}`, as of sema/check-string.
+    """Checks whether the text of a file can be read as Sema. The result is that of sema/check-string.
 
     (file/write "a.sema" "(+ 1 2")
     (:ok (sema/check-file "a.sema")) => #f
@@ -77,12 +78,12 @@ def _checked(text: str) -> Any:
     from sema_runtime.values.atoms import keyword
     from sema_runtime.values.maps import Map
 
-    found = []
+    diagnostics = []
     try:
         seam.read_many(text)
     except ReaderError as error:
-        found.append(_diagnostic(error))
-    return Map({keyword("diagnostics"): List(found), keyword("ok"): not found})
+        diagnostics.append(_diagnostic(error))
+    return Map({keyword("diagnostics"): List(diagnostics), keyword("ok"): not diagnostics})
 
 
 def _diagnostic(error: ReaderError) -> Any:

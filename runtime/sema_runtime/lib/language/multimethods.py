@@ -15,7 +15,7 @@ DEFAULT = keyword("default")
 
 
 class MultiMethod:
-    """A function that chooses its method by what dispatch gives for the arguments."""
+    """A function that chooses its method by the value of dispatch for the arguments."""
 
     __slots__ = ("__sema_name__", "dispatch", "methods")
     type_name = "multimethod"

@@ -1,7 +1,7 @@
 """Printing: `println print display newline pprint` and their counterparts for stderr.
 
 While `sink` is a list every call appends its text there as one entry and nothing is written; `error_sink` is the same
-for stderr (when only `sink` is set, what goes to stderr is entered there behind `[error] `). `sema eval` uses both.
+for stderr (when only `sink` is set, text for stderr is entered there after `[error] `). `sema eval` uses both.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def println_error(*values: Any) -> None:
 
 @builtin("io/flush", returns="nil")
 def io_flush() -> None:
-    """Flushes stdout: hands what was printed so far to the operating system.
+    """Flushes stdout: hands the text printed so far to the operating system.
 
     (display "working ...")
     (io/flush) => nil

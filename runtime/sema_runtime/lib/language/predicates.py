@@ -120,7 +120,7 @@ def is_complex(value: Any) -> bool:
 
 @builtin("exact?", returns="bool", pure=True)
 def is_exact(value: Any) -> bool:
-    """Whether value is a number without a float in it; #f for what is no number.
+    """Whether value is a number without a float in it; #f for values that aren't numbers.
 
     (exact? 1/2) => #t
     """
@@ -129,7 +129,7 @@ def is_exact(value: Any) -> bool:
 
 @builtin("inexact?", returns="bool", pure=True)
 def is_inexact(value: Any) -> bool:
-    """Whether value is a float or a complex number with a float in it; #f for what is no number.
+    """Whether value is a float or a complex number with a float in it; #f for values that aren't numbers.
 
     (inexact? 1.0) => #t
     """
@@ -186,7 +186,7 @@ def is_bool(value: Any) -> bool:
 
 @builtin("list?", returns="bool", pure=True)
 def is_list(value: Any) -> bool:
-    """Whether value is a list, also an empty one.
+    """Whether value is a list, empty or not.
 
     (list? '()) => #t
     (list? [1]) => #f
@@ -216,7 +216,7 @@ def is_vector(value: Any) -> bool:
 
 @builtin("map?", "hash-map?", returns="bool", pure=True)
 def is_map(value: Any) -> bool:
-    """Whether value is a sorted map, as `{...}` makes it; #f for one of `hashmap/new`.
+    """Whether value is a sorted map, as `{...}` makes it; #f for a hashmap.
 
     (map? {:a 1}) => #t
     (map? (hashmap/new)) => #f
@@ -235,7 +235,7 @@ def is_bytevector(value: Any) -> bool:
 
 @builtin("fn?", "procedure?", returns="bool", pure=True)
 def is_fn(value: Any) -> bool:
-    """Whether value is a function. Keywords and multimethods can be called too, but are none.
+    """Whether value is a function. Keywords and multimethods can be called but aren't functions.
 
     (fn? car) => #t
     (fn? :a) => #f
@@ -248,7 +248,7 @@ def is_fn(value: Any) -> bool:
 
 @builtin("nil?", returns="bool", pure=True)
 def is_nil(value: Any) -> bool:
-    """Whether value is nil; the empty list isn't.
+    """Whether value is nil; the empty list is not nil.
 
     (nil? nil) => #t
     (nil? '()) => #f
@@ -282,10 +282,10 @@ def is_empty(collection: Any) -> bool:
         return not len(collection)
     from sema_runtime.values.sequences import foreign_size
 
-    found = foreign_size(collection)
-    if found is None:
+    size = foreign_size(collection)
+    if size is None:
         type_error("collection", collection, EMPTY_HINT)
-    return not found
+    return not size
 
 
 # Equality
@@ -362,7 +362,7 @@ def is_even(number: Any) -> bool:
 
 @builtin("odd?", returns="bool", pure=True)
 def is_odd(number: Any) -> bool:
-    """Whether an int is odd, no multiple of 2.
+    """Whether an int is odd, not a multiple of 2.
 
     (odd? -3) => #t
     """

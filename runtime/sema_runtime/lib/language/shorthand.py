@@ -1,5 +1,5 @@
-"""Short names that programs written from memory use. All are extensions: the reference has no such names, and a program
-that defines one of them itself has its own.
+"""Short names that programs written from memory use. All are extensions: the reference lacks these names, and a
+program's own definition of one of them wins.
 
 Where the reference has the same function under another name, the short one stands as an alias in its declaration.
 """
@@ -42,7 +42,7 @@ def split(text: Any, separator: Any = None) -> List:
 
 @builtin("join", returns="string", pure=True)
 def join(items: Any, separator: Any = "") -> str:
-    """Joins the items of a list or vector to one string, with separator between them. The separator may stand first.
+    """Joins the items of a list or vector into one string, with separator between them. The separator may come first.
 
     (join '("a" "b") ", ") => "a, b"
     (join ", " '("a" "b")) => "a, b"
@@ -55,7 +55,7 @@ def join(items: Any, separator: Any = "") -> str:
 
 @builtin("blank?", returns="bool", pure=True)
 def is_blank(text: Any) -> bool:
-    """Whether a string is empty or nothing but white space; true of nil.
+    """Whether a string is empty or only white space; #t for nil.
 
     (map blank? (list "" " \\n" "a" nil)) => (#t #t #f #t)
     """
@@ -67,13 +67,14 @@ def is_blank(text: Any) -> bool:
 
 @builtin("index-of", returns="int|nil", pure=True)
 def index_of(collection: Any, value: Any) -> int | None:
-    """Where value occurs first: the index of a character in a string, of an item in a list or vector; nil when nowhere.
+    """The index of the first occurrence of value: a substring of a string, or an item of a list or vector; nil when
+    there is none.
 
     (index-of "hello" "l") => 2
     (index-of '(10 20) 20) => 1
     """
     if isinstance(collection, str):
-        from sema_runtime.lib.text.string_search import string_index_of
+        from sema_runtime.lib.text.search import string_index_of
 
         return string_index_of(collection, value)
     from sema_runtime.lib.collections.list_sets import list_index_of
@@ -95,7 +96,7 @@ def sum_(items: Any) -> Any:
 
 @builtin("sum-by", returns="number")
 def sum_by(function: Any, items: Any) -> Any:
-    """The sum of what function gives for the items of a list or vector.
+    """The sum of the results of calling function with each item of a list or vector.
 
     (sum-by :price (list {:price 2} {:price 3})) => 5
     """
@@ -104,7 +105,7 @@ def sum_by(function: Any, items: Any) -> Any:
 
 @builtin("avg-by", returns="number")
 def avg_by(function: Any, items: Any) -> Any:
-    """The average of what function gives for the items of a list or vector.
+    """The average of the results of calling function with each item of a list or vector.
 
     (avg-by :price (list {:price 2} {:price 3})) => 2.5
     """
@@ -117,7 +118,7 @@ def avg_by(function: Any, items: Any) -> Any:
 
 @builtin("max-by")
 def max_by(function: Any, items: Any) -> Any:
-    """The item for which function gives the largest number or string, the first of equals; nil without items.
+    """The item for which function returns the largest number or string, the first of equals; nil without items.
 
     (max-by :price (list {:price 2} {:price 3})) => {:price 3}
     """
@@ -126,7 +127,7 @@ def max_by(function: Any, items: Any) -> Any:
 
 @builtin("min-by")
 def min_by(function: Any, items: Any) -> Any:
-    """The item for which function gives the smallest number or string, the first of equals; nil without items.
+    """The item for which function returns the smallest number or string, the first of equals; nil without items.
 
     (min-by string/length '("ccc" "a" "bb")) => "a"
     """
@@ -135,7 +136,7 @@ def min_by(function: Any, items: Any) -> Any:
 
 @builtin("count-by", returns="map")
 def count_by(function: Any, items: Any) -> Map:
-    """A map from each value that function gives for an item to how many items gave it.
+    """A map from each result of calling function with an item to the number of items with that result.
 
     (count-by even? '(1 2 3)) => {#f 2 #t 1}
     """
@@ -144,7 +145,7 @@ def count_by(function: Any, items: Any) -> Map:
 
 @builtin("distinct-by", returns="list")
 def distinct_by(function: Any, items: Any) -> List:
-    """The items without those for which function gives a value that it gave before.
+    """The items without those for which function returns a value that it returned for an earlier item.
 
     (distinct-by abs '(1 -1 2)) => (1 2)
     """
@@ -156,7 +157,7 @@ def distinct_by(function: Any, items: Any) -> List:
 
 @builtin("keep", returns="list")
 def keep(function: Any, items: Any) -> List:
-    """What function gives for the items, without the nils.
+    """The results of calling function with each item, without the nils.
 
     (keep :a (list {:a 1} {:b 2} {:a #f})) => (1 #f)
     """

@@ -1,6 +1,7 @@
-"""Names of the reference for hardware and browsers that this implementation doesn't serve.
+"""Names of the reference for hardware and browsers that this implementation doesn't support.
 
-Each is bound, so that a program that has a branch for them runs as long as it doesn't take it; a call says what to do.
+Each is bound, so that a program with a branch for them runs as long as it doesn't take the branch; a call says what to
+do.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def pio_assemble(*arguments: Any) -> NoReturn:
 
 @builtin("pio/delay")
 def pio_delay(*arguments: Any) -> NoReturn:
-    """An instruction with wait cycles behind it. Not available here: a call raises an error."""
+    """An instruction with wait cycles after it. Not available here: a call raises an error."""
     _unavailable("pio/delay")
 
 
@@ -49,7 +50,7 @@ def pio_in(*arguments: Any) -> NoReturn:
 
 @builtin("pio/irq")
 def pio_irq(*arguments: Any) -> NoReturn:
-    """The instruction that raises, clears or awaits an interrupt flag. Not available here: a call raises an error."""
+    """The instruction that sets, clears or waits for an interrupt flag. Not available here: a call raises an error."""
     _unavailable("pio/irq")
 
 
@@ -115,5 +116,5 @@ def web_user_agent(*arguments: Any) -> NoReturn:
 
 @builtin("web/user-agent-data")
 def web_user_agent_data(*arguments: Any) -> NoReturn:
-    """What the browser tells about itself, as a map. Not available here: a call raises an error."""
+    """What the browser reports about itself, as a map. Not available here: a call raises an error."""
     _unavailable("web/user-agent-data")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def make_agent(name: str, options: Any) -> Agent:
-    """`(defagent name options)`. Values of the wrong type count as absent."""
+    """`(defagent name options)`. Options of the wrong type are ignored."""
     if type(options) is not Map:
         type_error("map", options)
     tools = options.lookup(keyword("tools"))
@@ -56,10 +56,10 @@ def agent_of(value: Any) -> Agent:
 
 @builtin("agent")
 def agent(options: Any) -> Agent:
-    """An agent without definition: {:name :system :tools :model :max-turns :parallel-tools}, all optional.
+    """An agent from a map, without `defagent`: {:name :system :tools :model :max-turns :parallel-tools}, all optional.
 
-    With :parallel-tools n (#t: all) up to n of the calls that a model asks for in one turn run as tasks side by side.
-    Python functions with annotations can stand among the tools.
+    With :parallel-tools n (#t: all) up to n of the calls that a model requests in one turn run concurrently. The tools
+    may include Python functions with annotations.
 
     (agent {:name "helper" :system "Be brief."}) => <agent helper>
     """
@@ -115,7 +115,7 @@ def agent_model(agent: Any) -> str:
 
 @builtin("agent/max-turns", returns="int", pure=True)
 def agent_max_turns(agent: Any) -> int:
-    """How many rounds of tool calls a run may take.
+    """The number of rounds of tool calls that a run may take.
 
     (agent/max-turns (agent {:max-turns 5})) => 5
     """
@@ -124,7 +124,7 @@ def agent_max_turns(agent: Any) -> int:
 
 @builtin("agent/run", cap="llm")
 def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> Any:
-    """Runs an agent on a message: asks the model, calls the tools it wants, until it answers in text.
+    """Runs an agent on a message: asks the model and calls the tools it requests until it answers in text.
 
     Returns the answer; with an options map {:response :messages :session}. Options: :on-tool-call :on-text :on-partial
     :reasoning-effort :messages :session :memory :parallel-tools :conversation-id :session-id :user-id :tags :metadata.
@@ -139,23 +139,23 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
 
     chosen = agent_of(agent)
     wanted = None if options is None else opt.options_map(options)
-    given = wanted if wanted is not None else Map()
-    thread = _memory(given)
+    settings = wanted if wanted is not None else Map()
+    thread = _memory(settings)
     said = Message("user", display(message))
-    request = _request(chosen, said, given, [] if thread is None else thread.messages)
+    request = _request(chosen, said, settings, [] if thread is None else thread.messages)
     loop = ToolLoop(
         request,
         {tool.name: tool for tool in map(checked_tool, chosen.tools)},
         chosen.max_turns,
-        opt.function(given, "on-tool-call"),
-        opt.function(given, "on-text"),
-        parallel_tools(given) or chosen.parallel,
+        opt.function(settings, "on-tool-call"),
+        opt.function(settings, "on-text"),
+        parallel_tools(settings) or chosen.parallel,
         chosen.name,
     )
     try:
         text = loop.run()
     except BaseException:
-        _tell_partial(loop, given)
+        _tell_partial(loop, settings)
         raise
     if thread is not None:
         thread.append("agent/run", [said, *([Message("assistant", text)] if text else [])])
@@ -163,7 +163,7 @@ def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> 
 
 
 def _memory(options: Map) -> Thread | None:
-    """The thread of :memory, which the run will add to."""
+    """The thread of :memory, to which the run adds its turns."""
     handle = options.lookup(keyword("memory"))
     if handle is None:
         return None
@@ -207,7 +207,8 @@ def _result(loop: ToolLoop) -> Map:
 
 
 def _tell_partial(loop: ToolLoop, options: Map) -> None:
-    """:on-partial gets what there is when a run ends by an error; its own errors don't hide that one."""
+    """Calls :on-partial with the partial result when a run ends by an error; errors of :on-partial don't hide that
+    one."""
     callback = opt.function(options, "on-partial")
     if callback is not None:
         try:

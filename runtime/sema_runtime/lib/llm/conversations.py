@@ -37,16 +37,16 @@ def _is_true(value: Any) -> bool:
 
 @builtin("conversation/new", pure=True)
 def conversation_new(options: Any = None) -> Conversation:
-    """An empty conversation. Option :model; other keys are kept as metadata.
+    """An empty conversation. Option :model sets its model; other keys are kept as metadata.
 
     (conversation/length (conversation/new {:model "gpt-5.5"})) => 0
     """
     from sema_runtime.support.options import options_map
 
-    given = options_map(options)
-    model = given.lookup(keyword("model"))
+    settings = options_map(options)
+    model = settings.lookup(keyword("model"))
     metadata = {
-        key.name: display(value) for key, value in given.pairs() if isinstance(key, Keyword) and key.name != "model"
+        key.name: display(value) for key, value in settings.pairs() if isinstance(key, Keyword) and key.name != "model"
     }
     return Conversation((), model if isinstance(model, str) else "", metadata)
 
@@ -65,9 +65,9 @@ def is_conversation(value: Any) -> bool:
 
 @builtin("conversation/say", cap="llm")
 def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conversation:
-    """Asks the model with the whole history and text; the conversation with both turns added.
+    """Asks the model with the whole history and text, and returns the conversation with both turns added.
 
-    Options: :temperature :max-tokens :system, and :on-text, which gets the answer piece by piece.
+    Options: :temperature :max-tokens :system, and :on-text, a function that is called with each piece of the answer.
 
     (llm/define-provider :echo {:complete (fn (req) "hello") :default-model "echo"})
     (map message/role (conversation/messages (conversation/say (conversation/new) "hi"))) => (:user :assistant)
@@ -78,9 +78,9 @@ def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conve
 
     talk = _of(conversation)
     said = Message("user", display(text))
-    given = opt.options_map(options)
-    made = request([*_sendable(talk.messages), said], given, SAY_OPTIONS)
-    return _answered(talk, said, made, opt.function(given, "on-text"))
+    settings = opt.options_map(options)
+    asked = request([*_sendable(talk.messages), said], settings, SAY_OPTIONS)
+    return _answered(talk, said, asked, opt.function(settings, "on-text"))
 
 
 @builtin("conversation/say-as", cap="llm")
@@ -97,10 +97,10 @@ def conversation_say_as(conversation: Any, system: Any, text: Any, options: Any 
     instructions = _instructions(system)
     said = Message("user", display(text))
     sent = [message for message in _sendable(talk.messages) if message.role != "system"]
-    given = opt.options_map(options)
-    made = request([*sent, said], given, SAY_OPTIONS - {"system"})
-    made.system = instructions
-    return _answered(talk, said, made, opt.function(given, "on-text"))
+    settings = opt.options_map(options)
+    asked = request([*sent, said], settings, SAY_OPTIONS - {"system"})
+    asked.system = instructions
+    return _answered(talk, said, asked, opt.function(settings, "on-text"))
 
 
 def _sendable(messages: tuple[Message, ...]) -> list[Message]:
@@ -131,13 +131,13 @@ def _answered(
 def _with_usage(metadata: dict[str, str], reply: Reply) -> dict[str, str]:
     from sema_runtime.llm.budgets.pricing import cost
 
-    made = dict(metadata)
-    made[PROMPT_TOKENS] = str(_count(metadata, PROMPT_TOKENS) + reply.usage.prompt)
-    made[COMPLETION_TOKENS] = str(_count(metadata, COMPLETION_TOKENS) + reply.usage.completion)
+    updated = dict(metadata)
+    updated[PROMPT_TOKENS] = str(_count(metadata, PROMPT_TOKENS) + reply.usage.prompt)
+    updated[COMPLETION_TOKENS] = str(_count(metadata, COMPLETION_TOKENS) + reply.usage.completion)
     spent = cost(reply.model, "", reply.usage.prompt, reply.usage.completion)
     if spent is not None:
-        made[COST] = str((_spent(metadata) or 0.0) + spent)
-    return made
+        updated[COST] = str((_spent(metadata) or 0.0) + spent)
+    return updated
 
 
 # Usage stands in the metadata as text, where a program may have put anything
@@ -160,7 +160,7 @@ def _spent(metadata: dict[str, str]) -> float | None:
 
 @builtin("conversation/messages", returns="list", pure=True)
 def conversation_messages(conversation: Any) -> List:
-    """The messages, oldest first.
+    """The messages of a conversation, oldest first.
 
     (conversation/messages (conversation/add-message (conversation/new) :user "hi")) => (<message user "hi">)
     """
@@ -169,7 +169,7 @@ def conversation_messages(conversation: Any) -> List:
 
 @builtin("conversation/length", returns="int", pure=True)
 def conversation_length(conversation: Any) -> int:
-    """The number of messages.
+    """The number of messages of a conversation.
 
     (conversation/length (conversation/add-message (conversation/new) :user "hi")) => 1
     """
@@ -178,7 +178,7 @@ def conversation_length(conversation: Any) -> int:
 
 @builtin("conversation/turns", returns="int", pure=True)
 def conversation_turns(conversation: Any) -> int:
-    """The number of answers in it.
+    """The number of answers in a conversation.
 
     (conversation/turns (conversation/add-message (conversation/new) :assistant "hello")) => 1
     """
@@ -187,7 +187,7 @@ def conversation_turns(conversation: Any) -> int:
 
 @builtin("conversation/model", returns="string", pure=True)
 def conversation_model(conversation: Any) -> str:
-    """Its model, "" for the provider's default.
+    """The model of a conversation, "" for the provider's default.
 
     (conversation/model (conversation/new {:model "gpt-5.5"})) => "gpt-5.5"
     """
@@ -196,7 +196,7 @@ def conversation_model(conversation: Any) -> str:
 
 @builtin("conversation/models-used", returns="list[string]", pure=True)
 def conversation_models_used(conversation: Any) -> List:
-    """A list of its model, empty for the provider's default.
+    """A list of the conversation's model; empty for the provider's default.
 
     (conversation/models-used (conversation/new {:model "gpt-5.5"})) => ("gpt-5.5")
     """
@@ -206,7 +206,7 @@ def conversation_models_used(conversation: Any) -> List:
 
 @builtin("conversation/last-reply", returns="string", pure=True)
 def conversation_last_reply(conversation: Any) -> str:
-    """The text of the last answer; raises when there is none.
+    """The text of the last answer in a conversation. Raises an error when there is none.
 
     (define c (conversation/add-message (conversation/new) :assistant "hello"))
     (conversation/last-reply c) => "hello"
@@ -219,7 +219,7 @@ def conversation_last_reply(conversation: Any) -> str:
 
 @builtin("conversation/system", returns="string|nil", pure=True)
 def conversation_system(conversation: Any) -> str | None:
-    """The text of the first system message, or nil.
+    """The text of the first system message of a conversation, or nil.
 
     (conversation/system (conversation/set-system (conversation/new) "Be brief.")) => "Be brief."
     """
@@ -228,7 +228,7 @@ def conversation_system(conversation: Any) -> str | None:
 
 @builtin("conversation/token-count", returns="int", pure=True)
 def conversation_token_count(conversation: Any) -> int:
-    """A rough number of tokens: UTF-8 bytes / 4, rounded up.
+    """An estimate of a conversation's tokens: UTF-8 bytes / 4, rounded up.
 
     (conversation/token-count (conversation/add-message (conversation/new) :user "hello")) => 2
     """
@@ -237,7 +237,7 @@ def conversation_token_count(conversation: Any) -> int:
 
 @builtin("conversation/cost", returns="float|nil", pure=True)
 def conversation_cost(conversation: Any) -> float | None:
-    """What its answers cost in USD, nil when no price is known.
+    """The cost of a conversation's answers in USD; nil when no price is known.
 
     (conversation/cost (conversation/new)) => nil
     """
@@ -254,14 +254,14 @@ def conversation_stats(conversation: Any) -> Map:
     prompt = _count(talk.metadata, PROMPT_TOKENS)
     completion = _count(talk.metadata, COMPLETION_TOKENS)
     tokens = {"prompt": prompt, "completion": completion, "total": prompt + completion}
-    made = {
+    counts = {
         "messages": len(talk.messages),
         "turns": conversation_turns(talk),
         "tokens": Map({keyword(name): value for name, value in tokens.items()}),
         "cost": conversation_cost(talk),
         "models": conversation_models_used(talk),
     }
-    return Map({keyword(name): value for name, value in made.items()})
+    return Map({keyword(name): value for name, value in counts.items()})
 
 
 @builtin("conversation/find")
@@ -276,7 +276,7 @@ def conversation_find(conversation: Any, predicate: Any) -> Any:
 
 @builtin("conversation/search", returns="list[map]", pure=True)
 def conversation_search(conversation: Any, query: Any) -> List:
-    """The messages that contain a text, whatever its case: {:index :role :content}.
+    """The messages that contain a text, ignoring case, as a list of {:index :role :content}.
 
     (define c (conversation/add-message (conversation/new) :user "Good day"))
     (conversation/search c "DAY") => ({:content "Good day" :index 0 :role :user})
@@ -302,7 +302,7 @@ def conversation_search(conversation: Any, query: Any) -> List:
 
 @builtin("conversation/add-message", pure=True)
 def conversation_add_message(conversation: Any, role: Any, content: Any) -> Conversation:
-    """The conversation with a message added, without asking anybody.
+    """The conversation with a message added, without a call to a model.
 
     (conversation/length (conversation/add-message (conversation/new) :user "hi")) => 1
     """
@@ -313,7 +313,7 @@ def conversation_add_message(conversation: Any, role: Any, content: Any) -> Conv
 
 @builtin("conversation/set-system", pure=True)
 def conversation_set_system(conversation: Any, text: Any) -> Conversation:
-    """One system message, at the beginning, instead of those it had.
+    """The conversation with one system message at its beginning in place of all others.
 
     (conversation/messages (conversation/set-system (conversation/new) "Be brief.")) => (<message system "Be brief.">)
     """
@@ -323,7 +323,7 @@ def conversation_set_system(conversation: Any, text: Any) -> Conversation:
 
 @builtin("conversation/fork", pure=True)
 def conversation_fork(conversation: Any) -> Conversation:
-    """The same conversation: going on with one copy leaves the other as it is.
+    """A copy of a conversation: continuing one leaves the other as it is.
 
     (define c (conversation/add-message (conversation/new) :user "hi"))
     (conversation/length (conversation/add-message (conversation/fork c) :user "and")) => 2
@@ -334,7 +334,7 @@ def conversation_fork(conversation: Any) -> Conversation:
 
 @builtin("conversation/filter")
 def conversation_filter(conversation: Any, predicate: Any) -> Conversation:
-    """The messages for which predicate holds.
+    """The conversation with only the messages for which predicate holds.
 
     (define c (conversation/add-message (conversation/new) :user "hi"))
     (conversation/filter c (fn (m) (= (message/role m) :user))) => <conversation 1 messages>
@@ -345,7 +345,7 @@ def conversation_filter(conversation: Any, predicate: Any) -> Conversation:
 
 @builtin("conversation/map", returns="list")
 def conversation_map(conversation: Any, function: Any) -> List:
-    """A list of what function gives for each message.
+    """The list of the results of calling function with each message.
 
     (define c (conversation/add-message (conversation/new) :user "hi"))
     (conversation/map c message/content) => ("hi")

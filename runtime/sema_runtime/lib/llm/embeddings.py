@@ -27,11 +27,11 @@ SIZE = 8  # bytes of a double
 
 @builtin("llm/embed", returns="bytevector|list[bytevector]", cap="llm")
 def llm_embed(text: Any, options: Any = None) -> Any:
-    """The embedding of a text: a vector that lies close to those of texts with a similar meaning. A list of texts gives
-    a list of embeddings; long lists are sent in several requests.
+    """The embedding of a text: a vector that is close to the vectors of texts with a similar meaning. For a list of
+    texts, returns a list of embeddings; long lists are sent in several requests.
 
-    Options: :model :timeout (ms, of each request). The provider is that of llm/configure-embeddings, of the environment
-    (JINA_API_KEY, VOYAGE_API_KEY, COHERE_API_KEY, ..., OPENAI_API_KEY), or the default one.
+    Options: :model :timeout (ms, of each request). The provider is the one of llm/configure-embeddings, of the
+    environment (JINA_API_KEY, VOYAGE_API_KEY, COHERE_API_KEY, ..., OPENAI_API_KEY), or the default one.
 
     (llm/define-provider :lengths {:embed (fn (req) (map (fn (text) (list (string-length text) 1)) (:texts req)))})
     (embedding/->list (llm/embed "four")) => (4.0 1.0)
@@ -42,20 +42,20 @@ def llm_embed(text: Any, options: Any = None) -> Any:
     from sema_runtime.support import options as opt
     from sema_runtime.values.printer import to_text
 
-    given = opt.options_map(options)
-    model, timeout = opt.text(given, "model") or "", opt.integer(given, "timeout")
+    settings = opt.options_map(options)
+    model, timeout = opt.text(settings, "model") or "", opt.integer(settings, "timeout")
     if isinstance(text, str):
         return embed(EmbedRequest([text], model, timeout))[0]
     if not is_sequence(text):
         type_error("string or list", text)
-    texts = [one if isinstance(one, str) else to_text(one) for one in text]
+    texts = [item if isinstance(item, str) else to_text(item) for item in text]
     return List(embed(EmbedRequest(texts, model, timeout)))
 
 
 @builtin("llm/rerank", returns="list[map]", cap="llm")
 def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
-    """Documents (strings) in the order of their relevance to a query, judged by a model that reads both together:
-    a list of {:index :score :document}, best first.
+    """Ranks documents (strings) by their relevance to a query, judged by a model that reads both together. Returns a
+    list of {:index :score :document}, best first.
 
     Options: :top-k (how many results) :model :provider :timeout (ms).
 
@@ -71,22 +71,22 @@ def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
         type_error("string query", query)
     if not is_sequence(documents):
         type_error("list of strings", documents)
-    for one in documents:
-        if not isinstance(one, str):
-            type_error("string document", one)
-    given = opt.options_map(options)
-    top = opt.integer(given, "top-k")
+    for document in documents:
+        if not isinstance(document, str):
+            type_error("string document", document)
+    settings = opt.options_map(options)
+    top = opt.integer(settings, "top-k")
     request = RerankRequest(
         query,
         list(documents),
-        opt.text(given, "model") or "",
+        opt.text(settings, "model") or "",
         top if top is None or top >= 0 else None,
-        opt.name_or_text(given, "provider"),
-        opt.integer(given, "timeout"),
+        opt.name_or_text(settings, "provider"),
+        opt.integer(settings, "timeout"),
     )
     names = keyword("index"), keyword("score"), keyword("document")
     ranked = [(index, score, documents[index]) for index, score in rerank(request)]
-    return List([Map(dict(zip(names, one, strict=True))) for one in ranked])
+    return List([Map(dict(zip(names, document, strict=True))) for document in ranked])
 
 
 # Similarity
@@ -94,7 +94,7 @@ def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
 
 @builtin("llm/similarity", returns="float", pure=True)
 def llm_similarity(a: Any, b: Any) -> float:
-    """How alike two embeddings (or two lists of numbers) are: the cosine of the angle between them, from -1.0 to 1.0.
+    """The similarity of two embeddings or two lists of numbers: the cosine of the angle between them, from -1.0 to 1.0.
 
     (llm/similarity '(1 0) '(1 1)) => 0.7071067811865475
     (llm/similarity '(1 2) '(1 2 3)) ! llm/similarity: vectors must have same length (2 vs 3)
@@ -125,10 +125,10 @@ def _same_length(what: str, a: Any, b: Any) -> None:
 
 
 def _floats(values: Any) -> list[float]:
-    for one in values:
-        if not _is_number(one):
-            type_error("number", one)
-    return [float(one) for one in values]
+    for value in values:
+        if not _is_number(value):
+            type_error("number", value)
+    return [float(value) for value in values]
 
 
 def _is_number(value: Any) -> bool:
@@ -140,7 +140,7 @@ def _is_number(value: Any) -> bool:
 
 @builtin("embedding/length", returns="int", pure=True)
 def embedding_length(embedding: Any) -> int:
-    """How many numbers an embedding has.
+    """The number of dimensions of an embedding.
 
     (embedding/length (embedding/list->embedding '(0.1 0.2 0.3))) => 3
     (embedding/length (bytevector 1 2 3)) ! embedding/length: bytevector length 3 is not divisible by 8
@@ -150,7 +150,7 @@ def embedding_length(embedding: Any) -> int:
 
 @builtin("embedding/ref", returns="float", pure=True)
 def embedding_ref(embedding: Any, index: Any) -> float:
-    """The number at a place of an embedding, from 0.
+    """The number at index of an embedding, counted from 0.
 
     (embedding/ref (embedding/list->embedding '(0.1 0.2)) 1) => 0.2
     (embedding/ref (embedding/list->embedding '(0.1 0.2)) 2) ! embedding/ref: index 2 out of bounds (length 2)
@@ -169,7 +169,7 @@ def embedding_ref(embedding: Any, index: Any) -> float:
 
 @builtin("embedding/->list", returns="list[float]", pure=True)
 def embedding_to_list(embedding: Any) -> List:
-    """The numbers of an embedding as a list.
+    """Converts an embedding to a list of its numbers.
 
     (embedding/->list (embedding/list->embedding '(1 2.5))) => (1.0 2.5)
     """
@@ -180,7 +180,7 @@ def embedding_to_list(embedding: Any) -> List:
 
 @builtin("embedding/list->embedding", returns="bytevector", pure=True)
 def embedding_from_list(numbers: Any) -> bytes:
-    """An embedding of numbers.
+    """Converts a list or vector of numbers to an embedding.
 
     (embedding/length (embedding/list->embedding '(3 4))) => 2
     (embedding/list->embedding '(1 "2")) ! embedding/list->embedding: element 1 is string, expected number
@@ -191,9 +191,9 @@ def embedding_from_list(numbers: Any) -> bytes:
 
     if not is_sequence(numbers):
         type_error("list or vector", numbers)
-    for index, one in enumerate(numbers):
-        if not _is_number(one):
-            raise SemaError(f"embedding/list->embedding: element {index} is {type_name(one)}, expected number")
+    for index, number in enumerate(numbers):
+        if not _is_number(number):
+            raise SemaError(f"embedding/list->embedding: element {index} is {type_name(number)}, expected number")
     return packed(numbers)
 
 
@@ -244,7 +244,7 @@ def vector_distance(a: Any, b: Any) -> float:
 
 @builtin("vector/normalize", returns="bytevector", pure=True)
 def vector_normalize(v: Any) -> bytes:
-    """An embedding scaled to length 1; zeros stay zeros.
+    """Scales an embedding to length 1; an embedding of zeros stays as it is.
 
     (embedding/->list (vector/normalize (embedding/list->embedding '(3 4)))) => (0.6 0.8)
     """
@@ -260,9 +260,9 @@ def vector_normalize(v: Any) -> bytes:
 def _both(function: str, a: Any, b: Any) -> Vectors:
     from sema_runtime.llm.embeddings.vectors import unpacked
 
-    for one in (a, b):
-        if not isinstance(one, bytes | bytearray):
-            type_error("bytevector", one)
+    for vector in (a, b):
+        if not isinstance(vector, bytes | bytearray):
+            type_error("bytevector", vector)
     if len(a) != len(b):
         raise SemaError(f"{function}: length mismatch ({len(a) // SIZE} vs {len(b) // SIZE})")
     if not a or len(a) % SIZE:

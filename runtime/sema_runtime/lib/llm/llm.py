@@ -24,7 +24,7 @@ def _function(value: Any) -> Callable[..., Any]:
 
 @builtin("llm/complete", returns="string", cap="llm")
 def llm_complete(prompt: Any, options: Any = None) -> str:
-    """Asks the model: its answer to a text or a prompt.
+    """Asks the model and returns its answer to a text or a prompt.
 
     Options: :model :max-tokens (4096) :temperature :system :reasoning-effort :timeout (ms).
 
@@ -36,12 +36,12 @@ def llm_complete(prompt: Any, options: Any = None) -> str:
     from sema_runtime.llm.requests import prompt_request, text_request
     from sema_runtime.support.options import options_map
 
-    given = options_map(options)
+    settings = options_map(options)
     if isinstance(prompt, Prompt):
-        return complete(prompt_request(prompt, given)).content
+        return complete(prompt_request(prompt, settings)).content
     if not isinstance(prompt, str):
         type_error("string or prompt", prompt)
-    return complete(text_request(prompt, given)).content
+    return complete(text_request(prompt, settings)).content
 
 
 @builtin("llm/send", returns="string", cap="llm")
@@ -63,7 +63,7 @@ def llm_send(prompt: Any, options: Any = None) -> str:
 
 @builtin("llm/chat", returns="string", cap="llm")
 def llm_chat(messages: Any, options: Any = None) -> str:
-    """The model's answer to a list of messages or a prompt, after the calls of :tools it wants.
+    """The model's answer to a list of messages or a prompt, after the calls to :tools that it requests.
 
     Options: those of llm/complete, :tools :tool-mode (:auto or :none) :max-tool-rounds (10) :on-tool-call
     :parallel-tools (as of agent).
@@ -78,22 +78,23 @@ def llm_chat(messages: Any, options: Any = None) -> str:
     from sema_runtime.llm.tools.conversion import tools_in
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    made = request(chat_messages(messages), given)
-    made.strict_tools = opt.is_native("llm/chat", given)
-    tools = tools_in(given.lookup(keyword("tools")))
-    if not tools or opt.name_or_text(given, "tool-mode") == "none":
-        return complete(made).content
-    rounds = opt.integer(given, "max-tool-rounds")
+    settings = opt.options_map(options)
+    asked = request(chat_messages(messages), settings)
+    asked.strict_tools = opt.is_native("llm/chat", settings)
+    tools = tools_in(settings.lookup(keyword("tools")))
+    if not tools or opt.name_or_text(settings, "tool-mode") == "none":
+        return complete(asked).content
+    rounds = opt.integer(settings, "max-tool-rounds")
     by_name = {tool.name: tool for tool in tools}
     limit = DEFAULT_TURNS if rounds is None else rounds
-    on_tool_call = opt.function(given, "on-tool-call")
-    return ToolLoop(made, by_name, limit, on_tool_call, parallel=parallel_tools(given) or 1).run()
+    on_tool_call = opt.function(settings, "on-tool-call")
+    return ToolLoop(asked, by_name, limit, on_tool_call, parallel=parallel_tools(settings) or 1).run()
 
 
 @builtin("llm/stream", returns="string", cap="llm", arity=(1, 3))
 def llm_stream(prompt: Any, *rest: Any) -> str:
-    """The model's answer, handed to a callback piece by piece; without callback the pieces are written to stdout.
+    """Streams the model's answer: calls callback with each piece, or writes the pieces to stdout without one, and
+    returns the whole answer.
 
     Called as `(llm/stream prompt [callback] [options])`; prompt is a string, a prompt or a list of messages.
 
@@ -104,18 +105,18 @@ def llm_stream(prompt: Any, *rest: Any) -> str:
     from sema_runtime.llm.requests import STREAM_OPTIONS, request
     from sema_runtime.support.options import options_map
 
-    callback = next((one for one in rest if callable(one) and not isinstance(one, Keyword)), None)
-    options = next((one for one in rest if isinstance(one, Map | dict)), None)
-    for one in rest:
-        if one is not callback and one is not options and one is not None:
-            type_error("function or options map", one)
-    made = request(_stream_messages(prompt), options_map(options), STREAM_OPTIONS)
+    callback = next((argument for argument in rest if callable(argument) and not isinstance(argument, Keyword)), None)
+    options = next((argument for argument in rest if isinstance(argument, Map | dict)), None)
+    for argument in rest:
+        if argument is not callback and argument is not options and argument is not None:
+            type_error("function or options map", argument)
+    asked = request(_stream_messages(prompt), options_map(options), STREAM_OPTIONS)
     if callback is not None:
-        return stream(made, callback).content
+        return stream(asked, callback).content
     from sema_runtime.lib.language.output import display, newline
     from sema_runtime.support.visible import at_terminal
 
-    text = stream(made, lambda piece: display(at_terminal(piece))).content
+    text = stream(asked, lambda piece: display(at_terminal(piece))).content
     newline()
     return text
 
@@ -134,7 +135,7 @@ def _stream_messages(prompt: Any) -> list[Message]:
 
 @builtin("llm/batch", returns="list[string]", cap="llm")
 def llm_batch(prompts: Any, options: Any = None) -> List:
-    """The answers to many prompts, asked all at once. Options: :model :max-tokens :temperature :system.
+    """The answers to many prompts, sent concurrently. Options: :model :max-tokens :temperature :system.
 
     (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
     (llm/batch ["one" "two"]) => ("one" "two")
@@ -146,7 +147,8 @@ def llm_batch(prompts: Any, options: Any = None) -> List:
 
 @builtin("llm/pmap", returns="list[string]", cap="llm")
 def llm_pmap(function: Any, items: Any, options: Any = None) -> List:
-    """Makes a prompt of each item with function, asks them all at once; the answers in the order of the items.
+    """Makes a prompt from each item with function, sends all concurrently, and returns the answers in the order of the
+    items.
 
     (llm/define-provider :echo {:complete (fn (req) (:content (last (:messages req)))) :default-model "echo"})
     (llm/pmap (fn (word) (str "Translate: " word)) ["one" "two"]) => ("Translate: one" "Translate: two")
@@ -168,14 +170,14 @@ def _batch_requests(prompts: Any, options: Any) -> list[Request]:
 
     if not is_sequence(prompts):
         type_error("list or vector", prompts)
-    given = options_map(options)
-    return [text_request(display(prompt), given, BATCH_OPTIONS) for prompt in prompts]
+    settings = options_map(options)
+    return [text_request(display(prompt), settings, BATCH_OPTIONS) for prompt in prompts]
 
 
 @builtin("llm/token-count", returns="int", pure=True)
 def llm_token_count(text: Any) -> int:
-    """A rough number of tokens: UTF-8 bytes / 4, of a string, of the items of a list together, or of how anything else
-    prints.
+    """An estimate of the tokens of a string, of all items of a list, or of the printed form of another value: UTF-8
+    bytes / 4.
 
     (llm/token-count "twelve chars") => 3
     """
@@ -184,7 +186,7 @@ def llm_token_count(text: Any) -> int:
 
 @builtin("llm/token-estimate", returns="map", pure=True)
 def llm_token_estimate(text: Any) -> Map:
-    """As llm/token-count, with how it was estimated: {:tokens :method :chars}; :chars are bytes of UTF-8.
+    """The estimate of llm/token-count with its method, as {:tokens :method :chars}; :chars counts bytes of UTF-8.
 
     (llm/token-estimate "twelve chars") => {:chars 12 :method "chars/4" :tokens 3}
     """

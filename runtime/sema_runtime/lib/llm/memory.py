@@ -19,10 +19,10 @@ ROLES = ("user", "assistant")
 
 @builtin("memory/open", returns="map", cap="fs-read")
 def memory_open(options: Any) -> Map:
-    """A handle on what is remembered under {:id :namespace}: turns of a conversation, and facts.
+    """A handle on the memory under {:id :namespace}: turns of a conversation, and facts.
 
-    They are kept in the user's Sema folder, or in that of :dir, and are there again in the next run. The namespace
-    is "default" when it is left out.
+    The memory is kept in the user's Sema folder, or in the folder :dir, for later runs. The namespace defaults to
+    "default".
 
     (define mem (memory/open {:id "user-42" :namespace "support" :dir "."}))
     (memory/append mem {:role "user" :content "Hello"})
@@ -56,7 +56,7 @@ def _option(options: Map, name: str, default: str | None) -> str:
 
 @builtin("memory/append", returns="map", cap="fs-write")
 def memory_append(handle: Any, turn: Any) -> Any:
-    """Adds a turn {:role :content} to what is remembered; the role is "user" or "assistant", "user" by default.
+    """Adds a turn {:role :content} to a memory; the role is "user" (the default) or "assistant".
 
     (define mem (memory/open {:id "chat" :dir "."}))
     (memory/append mem {:role "assistant" :content "Found two files."})
@@ -87,7 +87,7 @@ def _turn(value: Any) -> Message:
 
 @builtin("memory/messages")
 def memory_messages(handle: Any) -> Conversation:
-    """The turns that are remembered, as a conversation.
+    """The turns of a memory, as a conversation.
 
     (define mem (memory/open {:id "chat" :dir "."}))
     (memory/append mem {:content "Hi"})
@@ -101,7 +101,7 @@ def memory_messages(handle: Any) -> Conversation:
 
 @builtin("memory/remember", returns="map", cap="fs-write")
 def memory_remember(handle: Any, key: Any, value: Any) -> Any:
-    """Keeps a fact under a keyword, in place of an earlier one. It is kept as JSON: keywords become strings.
+    """Stores a fact under a keyword, replacing an earlier one. Facts are stored as JSON: keywords become strings.
 
     (define mem (memory/open {:id "project" :dir "."}))
     (memory/remember mem :issues {:open 3 :state :red})
@@ -115,7 +115,7 @@ def memory_remember(handle: Any, key: Any, value: Any) -> Any:
 
 @builtin("memory/recall-fact")
 def memory_recall_fact(handle: Any, key: Any) -> Any:
-    """The fact that was kept under a keyword, nil without one.
+    """The fact stored under a keyword; nil when there is none.
 
     (define mem (memory/open {:id "project" :dir "."}))
     (memory/remember mem :phase "audit")

@@ -1,4 +1,5 @@
-"""Traces: turning them on, spans of the program's own, and what they say. Without a place to send them to, nothing."""
+"""Traces: turning them on, spans of the program, attributes and events. Without a destination these functions do
+nothing."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes in a map, by keyword or string; anything else has none. Values that are no text, number or boolean
-    become text."""
+    """The attributes in a map, by keyword or string; other values have none. Values that aren't text, numbers or
+    booleans become text."""
     if not isinstance(value, Map | dict):
         return {}
-    return {_name(key): _attribute(one) for key, one in value.items() if isinstance(key, Keyword | str)}
+    return {_name(key): _attribute(item) for key, item in value.items() if isinstance(key, Keyword | str)}
 
 
 def _name(value: Keyword | str) -> str:
@@ -48,7 +49,7 @@ def _named(value: Any) -> str:
 
 
 def _within(name: str, kind: str, thunk: Any, attributes: dict[str, Any], span_kind: str = "internal") -> Any:
-    """The value of thunk, called inside a span of that name."""
+    """Calls thunk inside a span called name and returns its value."""
     if not callable(thunk):
         type_error("callable", thunk)
     tracer = telemetry.tracer()
@@ -65,7 +66,8 @@ def _within(name: str, kind: str, thunk: Any, attributes: dict[str, Any], span_k
 
 @builtin("otel/configure", returns="bool")
 def otel_configure(settings: Any) -> bool:
-    """Turns tracing on for the rest of the program; whether this call did. What is on already stays as it is.
+    """Turns tracing on for the rest of the program and returns whether this call did. Tracing that is already on stays
+    as it is.
 
     Keys: :endpoint (URL of an OTLP collector) or :file (a span per line, as JSON), :protocol ("http/protobuf",
     "http/json", "grpc"), :key (sent as a bearer token), :headers (a map, or "name=value,name=value"), :service-name,
@@ -86,7 +88,7 @@ def otel_configure(settings: Any) -> bool:
 
     file, endpoint = opt.text(settings, "file") or "", opt.name_or_text(settings, "endpoint") or ""
     _check_allowed(file, endpoint)
-    given: dict[str, Any] = {
+    named: dict[str, Any] = {
         "protocol": opt.name_or_text(settings, "protocol"),
         "service": opt.name_or_text(settings, "service-name") or opt.name_or_text(settings, "service"),
         "environment": opt.name_or_text(settings, "environment") or opt.name_or_text(settings, "env"),
@@ -98,7 +100,7 @@ def otel_configure(settings: Any) -> bool:
         otlp=bool(endpoint),
         endpoint=endpoint,
         headers=_headers(settings),
-        **{name: value for name, value in given.items() if value},
+        **{name: value for name, value in named.items() if value},
     )
     if settings.lookup(keyword("capture-content")) is not None:
         chosen.capture = settings.lookup(keyword("capture-content")) is True
@@ -106,7 +108,7 @@ def otel_configure(settings: Any) -> bool:
 
 
 def _check_allowed(file: str, endpoint: str) -> None:
-    """Raises PermissionDenied, or a plain error, for what a sandbox doesn't allow."""
+    """Raises PermissionDenied, or SemaError, for a file or an address that a sandbox doesn't allow."""
     from sema_runtime import capabilities
 
     if file:
@@ -133,20 +135,20 @@ def _headers(settings: Map) -> dict[str, str]:
     from sema_runtime.values.printer import display
 
     key = opt.text(settings, "key")
-    found = {"Authorization": f"Bearer {key}"} if key is not None else {}
+    fields = {"Authorization": f"Bearer {key}"} if key is not None else {}
     headers = settings.lookup(keyword("headers"))
     if isinstance(headers, str):
         parts = [part.partition("=") for part in headers.split(",") if part.strip()]
-        found |= {name.strip(): value.strip() for name, _, value in parts}
+        fields |= {name.strip(): value.strip() for name, _, value in parts}
     elif isinstance(headers, Map):
-        found |= {_name(name): display(value) for name, value in headers.items() if isinstance(name, Keyword | str)}
-    for name, value in found.items():
+        fields |= {_name(name): display(value) for name, value in headers.items() if isinstance(name, Keyword | str)}
+    for name, value in fields.items():
         if not name or not (name + value).isascii() or not (name + value).isprintable():
             raise SemaError(
                 f"otel/configure: the header '{name}' can't be sent",
                 hint="names and values are printable ASCII on one line",
             )
-    return found
+    return fields
 
 
 # Spans
@@ -154,10 +156,10 @@ def _headers(settings: Map) -> dict[str, str]:
 
 @builtin("otel/span")
 def otel_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
-    """Calls thunk inside a span of that name and gives its value; an error marks the span and goes on.
+    """Calls thunk inside a span called name and returns its value; an error marks the span and is raised again.
 
-    Spans, and calls to models, made inside are its children. The macro with-span says the same with a body. Without
-    tracing thunk is just called.
+    Spans and calls to models inside it are its children. The macro with-span takes a body instead of a thunk. Without
+    tracing, thunk is just called.
 
     (otel/span "import" (fn () (+ 1 2)) {:rows 3}) => 3
     """
@@ -166,16 +168,16 @@ def otel_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
 
 @builtin("otel/llm-span")
 def otel_llm_span(settings: Any, thunk: Any) -> Any:
-    """As otel/span, for a call to a model that the program makes by itself.
+    """Like otel/span, for a call to a model that the program makes by itself.
 
-    Settings: :model :provider :operation ("chat"); what else the map holds are attributes. Tokens and cost are added
-    with otel/llm-usage.
+    Settings: :model :provider :operation (default "chat"); other entries of the map are attributes. otel/llm-usage adds
+    tokens and cost.
 
     (otel/llm-span {:model "m-1" :provider "acme"}
       (fn () (otel/llm-usage {:input-tokens 9 :output-tokens 2}) "hi")) => "hi"
     """
-    given = _attributes(settings)
-    model, provider, operation = (_popped(given, name) for name in ("model", "provider", "operation"))
+    named = _attributes(settings)
+    model, provider, operation = (_popped(named, name) for name in ("model", "provider", "operation"))
     operation = operation or "chat"
     if telemetry.tracer() is None:
         return _within(operation, "llm", thunk, {})
@@ -188,7 +190,7 @@ def otel_llm_span(settings: Any, thunk: Any) -> Any:
         "gen_ai.request.model": model or None,
     }
     dispatch = _compat().dispatch(operation, provider, model)
-    return _within(operation, "llm", thunk, {**attributes, **given, **dispatch}, CLIENT)
+    return _within(operation, "llm", thunk, {**attributes, **named, **dispatch}, CLIENT)
 
 
 def _popped(attributes: dict[str, Any], name: str) -> str:
@@ -204,7 +206,7 @@ def _compat() -> Any:
 
 @builtin("otel/tool-span")
 def otel_tool_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
-    """As otel/span, for a tool that the program runs by itself.
+    """Like otel/span, for a tool that the program runs by itself.
 
     (otel/tool-span "weather" (fn () "sunny") {:city "Bern"}) => "sunny"
     """
@@ -215,7 +217,7 @@ def otel_tool_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
 
 @builtin("otel/retrieval-span")
 def otel_retrieval_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
-    """As otel/span, for a search of the program's own.
+    """Like otel/span, for a search that the program makes by itself.
 
     (otel/retrieval-span "notes" (fn () '("a" "b")) {:top-k 2}) => ("a" "b")
     """
@@ -224,9 +226,9 @@ def otel_retrieval_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
 
 @builtin("otel/with-session", arity=(2, 3))
 def otel_with_session(id: Any, *rest: Any) -> Any:
-    """Calls thunk; the spans made inside belong to a session, and to a :user when one is given.
+    """Calls thunk and returns its value; spans inside it belong to a session, and to a :user if given.
 
-    Called as `(otel/with-session id [{:user name}] thunk)`. The macro with-session says the same with a body.
+    Called as `(otel/with-session id [{:user name}] thunk)`. The macro with-session takes a body instead of a thunk.
 
     (otel/with-session "chat-42" {:user "ada"} (fn () (otel/span "turn" (fn () "done")))) => "done"
     """
@@ -277,7 +279,7 @@ def otel_set_attributes(attributes: Any) -> None:
 
 @builtin("otel/set-status", returns="nil")
 def otel_set_status(status: Any, message: Any = None) -> None:
-    """Says how the work of the innermost span went: :ok, or :error with a message.
+    """Sets the status of the innermost span: :ok, or :error with a message.
 
     (otel/span "import" (fn () (otel/set-status :error "no such table"))) => nil
     """
@@ -298,7 +300,7 @@ def otel_set_status(status: Any, message: Any = None) -> None:
 
 @builtin("otel/event", returns="nil")
 def otel_event(name: Any, attributes: Any = None) -> None:
-    """Notes in the innermost span that something happened now.
+    """Adds an event to the innermost span.
 
     (otel/span "import" (fn () (otel/event "retry" {:table "users"}))) => nil
     """
@@ -322,9 +324,9 @@ def otel_llm_usage(usage: Any) -> None:
     from sema_runtime.llm.messages import Usage
     from sema_runtime.support import options as opt
 
-    given = usage if isinstance(usage, Map) else Map()
-    tokens = (max(0, opt.integer(given, name) or 0) for name in ("input-tokens", "output-tokens"))
-    used, cost = Usage(*tokens), opt.number(given, "cost-usd")
+    counts = usage if isinstance(usage, Map) else Map()
+    tokens = (max(0, opt.integer(counts, name) or 0) for name in ("input-tokens", "output-tokens"))
+    used, cost = Usage(*tokens), opt.number(counts, "cost-usd")
     _update(
         {
             "gen_ai.usage.input_tokens": used.prompt,

@@ -1,4 +1,4 @@
-"""Messages and prompts: what the forms `message` and `prompt` call, `message/…`, `prompt/…`."""
+"""Messages and prompts: the functions that the forms `message` and `prompt` call, `message/…`, `prompt/…`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def message_content(message: Any) -> str:
 
 @builtin("message/with-image", returns="any", pure=True)
 def message_with_image(role: Any, text: Any, image: Any, options: Any = None) -> Message:
-    """A message with a picture: image is a bytevector; option :media-type says its format, else it is recognised.
+    """A message with a picture. image: a bytevector; option :media-type names its format, which is detected otherwise.
 
     (message? (message/with-image :user "What is this?" #u8(137 80 78 71) {:media-type "image/png"})) => #t
     """
@@ -154,16 +154,16 @@ def prompt_messages(prompt: Any) -> List:
 
 @builtin("prompt/append", "prompt/concat", pure=True)
 def prompt_append(prompt: Any, *more: Any) -> Prompt:
-    """One prompt with the messages of all.
+    """One prompt with the messages of all prompts.
 
     (prompt/append (prompt (system "s")) (prompt (user "u"))) => <prompt 2 messages>
     """
-    return Prompt(tuple(message for one in (prompt, *more) for message in prompt_of(one).messages))
+    return Prompt(tuple(message for part in (prompt, *more) for message in prompt_of(part).messages))
 
 
 @builtin("prompt/set-system", pure=True)
 def prompt_set_system(prompt: Any, text: Any) -> Prompt:
-    """The prompt with one system message, at its beginning, instead of those it had.
+    """The prompt with one system message at its beginning in place of all others.
 
     (map message/role (prompt/messages (prompt/set-system (prompt (user "hi")) "Be brief."))) => (:system :user)
     """
@@ -177,14 +177,17 @@ def with_system(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]
 
 @builtin("prompt/fill", pure=True)
 def prompt_fill(prompt: Any, values: Any) -> Prompt:
-    """Replaces each {{key}} by the value of :key; unknown ones stay.
+    """The prompt with each {{key}} replaced by the value of :key; unknown keys stay.
 
     (prompt/messages (prompt/fill (prompt (user "hi {{name}}")) {:name "Ada"})) => (<message user "hi Ada">)
     """
     if type(values) is not Map:
         type_error("map", values)
     return Prompt(
-        tuple(Message(one.role, filled(one.content, values), one.images) for one in prompt_of(prompt).messages)
+        tuple(
+            Message(message.role, filled(message.content, values), message.images)
+            for message in prompt_of(prompt).messages
+        )
     )
 
 
@@ -202,7 +205,7 @@ def prompt_slots(prompt: Any) -> List:
 
 @builtin("prompt/template", returns="string", pure=True)
 def prompt_template(text: Any) -> str:
-    """The string itself: a template is a string with {{slots}}.
+    """Returns the string itself: a template is a string with {{slots}}.
 
     (prompt/template "hi {{name}}") => "hi {{name}}"
     """
@@ -211,7 +214,7 @@ def prompt_template(text: Any) -> str:
 
 @builtin("prompt/render", returns="string", pure=True)
 def prompt_render(template: Any, values: Any) -> str:
-    """Fills in a template: each {{key}} replaced by the value of :key; unknown ones stay.
+    """Fills in a template: each {{key}} is replaced by the value of :key; unknown keys stay.
 
     (prompt/render "hi {{name}}" {:name "Ada"}) => "hi Ada"
     (prompt/render "hi {{ name }}" {:name "Ada"}) => "hi {{ name }}"
@@ -224,27 +227,27 @@ def prompt_render(template: Any, values: Any) -> str:
 
 def pieces(text: str) -> list[tuple[str, str | None]]:
     """(text before, slot name) for each {{slot}}, then (the rest, None)."""
-    found: list[tuple[str, str | None]] = []
+    parts: list[tuple[str, str | None]] = []
     begun = 0
     while True:
         opening = text.find("{{", begun)
         closing = text.find("}}", opening + 2) if opening >= 0 else -1
         if closing < 0:
-            found.append((text[begun:], None))
-            return found
-        found.append((text[begun:opening], text[opening + 2 : closing]))
+            parts.append((text[begun:], None))
+            return parts
+        parts.append((text[begun:opening], text[opening + 2 : closing]))
         begun = closing + 2
 
 
 def filled(text: str, values: Map) -> str:
     """The text with its {{slots}} replaced from a map with keyword keys."""
-    made = []
+    parts = []
     for before, name in pieces(text):
-        made.append(before)
+        parts.append(before)
         if name is not None:
             known = values.has(keyword(name))
-            made.append(display(values.lookup(keyword(name))) if known else "{{" + name + "}}")
-    return "".join(made)
+            parts.append(display(values.lookup(keyword(name))) if known else "{{" + name + "}}")
+    return "".join(parts)
 
 
 # Prompts as sets of messages; role and text say whether two are the same
@@ -277,7 +280,7 @@ def prompt_union(a: Any, b: Any) -> Prompt:
 
 @builtin("prompt/intersection", pure=True)
 def prompt_intersection(a: Any, b: Any) -> Prompt:
-    """The messages of a that b has too, each once.
+    """The messages of a that b also has, each once.
 
     (prompt/messages (prompt/intersection (prompt (user "a") (user "b")) (prompt (user "b")))) => (<message user "b">)
     """
@@ -295,7 +298,7 @@ def prompt_difference(a: Any, b: Any) -> Prompt:
 
 @builtin("prompt/diff", returns="map", pure=True)
 def prompt_diff(a: Any, b: Any) -> Map:
-    """Which messages b has more (:added) and less (:removed) than a.
+    """The messages that b has and a doesn't (:added), and those that a has and b doesn't (:removed), as a map.
 
     (prompt/diff (prompt (user "a")) (prompt (user "b"))) => {:added (<message user "b">) :removed (<message user "a">)}
     """

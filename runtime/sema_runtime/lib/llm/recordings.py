@@ -1,4 +1,4 @@
-"""Replies that are kept: the cache of `llm/with-cache`, the tapes of `llm/with-cassette`."""
+"""Stored replies: the cache of `llm/with-cache` and the tapes of `llm/with-cassette`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from sema_runtime.values.maps import Map
 
 @builtin("llm/with-cache", arity=(1, 2))
 def llm_with_cache(*arguments: Any) -> Any:
-    """Calls thunk; a request that was answered in the last :ttl seconds (3600) is not sent again, and costs nothing.
+    """Calls thunk and returns its value; a request that was answered in the last :ttl seconds (default 3600) is not
+    sent again and costs nothing.
 
-    Called as `(llm/with-cache [options] thunk)`. Answers are kept in the user's folder too, for other programs and
+    Called as `(llm/with-cache [options] thunk)`. Answers are also kept in the user's folder, for other programs and
     later runs. Streams, batches, embeddings and answers that call tools are not kept.
 
     (define calls 0)
@@ -46,9 +47,9 @@ def llm_cache_key(text: Any, options: Any = None) -> str:
 
     if not isinstance(text, str):
         type_error("string", text)
-    given = opt.options_map(options)
-    model = opt.text(given, "model") or ""
-    return cache.key(model, opt.number(given, "temperature"), opt.text(given, "system"), [Message("user", text)])
+    settings = opt.options_map(options)
+    model = opt.text(settings, "model") or ""
+    return cache.key(model, opt.number(settings, "temperature"), opt.text(settings, "system"), [Message("user", text)])
 
 
 @builtin("llm/cache-stats", returns="map")
@@ -64,7 +65,7 @@ def llm_cache_stats() -> Map:
 
 @builtin("llm/cache-clear", returns="int")
 def llm_cache_clear() -> int:
-    """Empties the cache, on disk too (not under a sandbox); the number of entries that were in memory.
+    """Empties the cache, also on disk unless sandboxed, and returns the number of entries that were in memory.
 
     (llm/cache-clear) => 0
     """
@@ -93,11 +94,12 @@ def _cassette_arguments(function: str, path: Any, options: Any) -> tuple[str, st
 
 @builtin("llm/with-cassette", arity=(2, 3))
 def llm_with_cassette(path: Any, *rest: Any) -> Any:
-    """Calls thunk; calls to models are replayed from a file, and recorded in it when they are new.
+    """Calls thunk and returns its value; calls to models are replayed from a file, and recorded in it when they are
+    new.
 
     Called as `(llm/with-cassette path [options] thunk)`. Option :mode: :auto (default), :replay (never call; a call
-    that isn't in the file is an error), :record (always call). A call is found by its model, temperature, system text
-    and messages; the first one recorded is replayed. `sema cassette` looks into such files.
+    that isn't in the file raises an error), :record (always call). A call is identified by its model, temperature,
+    system text and messages; the first recording is replayed. `sema cassette` shows such files.
 
     (llm/define-provider :echo {:complete (fn (req) "first") :default-model "echo"})
     (llm/with-cassette "calls.jsonl" (fn () (llm/complete "a")))
@@ -115,7 +117,8 @@ def llm_with_cassette(path: Any, *rest: Any) -> Any:
 
 @builtin("llm/cassette-load", returns="nil")
 def llm_cassette_load(path: Any, options: Any = None) -> None:
-    """Replays and records calls from now on, as llm/with-cassette does for a function. Inside of one, until its end.
+    """Replays and records calls from now on, as llm/with-cassette does for a function; inside llm/with-cassette, until
+    its end.
 
     (llm/define-provider :echo {:complete (fn (req) "hi") :default-model "echo"})
     (llm/cassette-load "calls.jsonl")
@@ -129,7 +132,7 @@ def llm_cassette_load(path: Any, options: Any = None) -> None:
 
 @builtin("llm/cassette-save", returns="bool")
 def llm_cassette_save() -> bool:
-    """Whether a cassette is loaded. (Calls are on disk from the moment they are recorded.)
+    """Returns whether a cassette is loaded. Calls are written to disk as they are recorded.
 
     (llm/cassette-load "calls.jsonl")
     (llm/cassette-save) => #t
@@ -141,7 +144,7 @@ def llm_cassette_save() -> bool:
 
 @builtin("llm/cassette-eject", returns="bool")
 def llm_cassette_eject() -> bool:
-    """Takes the current cassette out, whoever put it in; whether there was one.
+    """Removes the current cassette and returns whether there was one.
 
     (llm/cassette-load "calls.jsonl")
     (llm/cassette-eject) => #t

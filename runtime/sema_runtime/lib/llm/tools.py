@@ -1,9 +1,10 @@
-"""Tools: what `deftool` makes, and `tool/…`."""
+"""Tools: the values that `deftool` makes, and `tool/…`."""
 
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.llm import guard as guards
+from sema_runtime.llm.tools.subjects import SUBJECT_KEYS
 from sema_runtime.llm.tools.tool import Tool
 from sema_runtime.support.text_arguments import argument_error
 from sema_runtime.values.atoms import Keyword, keyword
@@ -17,14 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SUBJECT_KEYS = {  # by kind, the one that must be there first
-    "file-read": ("path-arg",),
-    "file-write": ("path-arg",),
-    "file-delete": ("path-arg",),
-    "network-request": ("url-arg", "method"),
-    "command": ("command-arg",),
-    "external-action": ("action", "target-arg"),
-}
 POLICY_SUBJECTS = keyword("policy-subjects")
 
 
@@ -80,7 +73,7 @@ def _check_subject(position: int, subject: Any) -> None:
 
 
 def _named(start: str, subject: Map, name: str) -> str | None:
-    """A value that must be a keyword or a string, when it is there."""
+    """The name in a value that must be a keyword or a string if present."""
     value = subject.lookup(keyword(name))
     if value is None or isinstance(value, str):
         return value
@@ -98,10 +91,10 @@ def tool_of(value: Any) -> Tool:
 
 @builtin("py/tool", cap="python")
 def py_tool(function: Any, options: Any = None) -> Tool:
-    """The tool of a Python function, plain or async: its annotations and docstring say what a model needs to know.
+    """The tool for a Python function, plain or async. Its annotations and docstring describe it to the model.
 
-    Options: :name, :description, and :thread #t to call a function that blocks in a thread. An agent takes such
-    functions among its :tools as they are, too.
+    Options: :name, :description, and :thread #t to call a blocking function in a thread. An agent also takes such
+    functions in :tools directly.
 
     ; (define forecast (py/tool (.-forecast (py/module "weather")) {:name "weather"}))
     (define sqrt (.-sqrt (py/module "math")))
@@ -110,9 +103,9 @@ def py_tool(function: Any, options: Any = None) -> Tool:
     from sema_runtime.llm.tools.python_functions import python_tool
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    name, description = opt.name_or_text(given, "name"), opt.text(given, "description")
-    return python_tool(function, name, description, opt.truthy(given, "thread", False))
+    settings = opt.options_map(options)
+    name, description = opt.name_or_text(settings, "name"), opt.text(settings, "description")
+    return python_tool(function, name, description, opt.truthy(settings, "thread", False))
 
 
 @builtin("tool?", returns="bool", pure=True)
@@ -127,7 +120,7 @@ def is_tool(value: Any) -> bool:
 
 @builtin("tool/name", returns="string", pure=True)
 def tool_name(tool: Any) -> str:
-    """The name a model calls the tool by.
+    """The name by which a model calls the tool.
 
     (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
     (tool/name add) => "add"
@@ -137,7 +130,7 @@ def tool_name(tool: Any) -> str:
 
 @builtin("tool/description", returns="string", pure=True)
 def tool_description(tool: Any) -> str:
-    """What a model is told the tool does.
+    """The description of the tool that models get.
 
     (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
     (tool/description add) => "Adds one"
@@ -157,7 +150,7 @@ def tool_parameters(tool: Any) -> Any:
 
 @builtin("tool/policy-subjects", returns="vector", pure=True)
 def tool_policy_subjects(tool: Any) -> tuple[Any, ...]:
-    """What the tool declares that it touches, for policies.
+    """The resources that the tool declares for policies.
 
     (deftool add "Adds one" {:a {:type :number}} (fn (a) (+ a 1)))
     (tool/policy-subjects add) => []

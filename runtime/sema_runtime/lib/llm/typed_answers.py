@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 @builtin("llm/extract", cap="llm")
 def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
-    """Data read from text in the shape of a schema, as a map: {:amount {:type :number} :note :string}.
+    """Extracts data from text as a map in the shape of a schema, such as {:amount {:type :number} :note :string}.
 
     A spec is a type, `[:T]` for a list, or a map with :type :optional :validate :message, :fields of an object,
     :items of a list. Options: :model :max-tokens (4096) :temperature :timeout :validate (#t) :retries (2) :reask? (#t),
-    and :mode :native, which has the provider hold the model to the schema.
+    and :mode :native, which makes the provider enforce the schema.
 
     (define reply "{\\"amount\\": 12.5, \\"note\\": \\"lunch\\"}")
     (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
@@ -26,23 +26,24 @@ def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
     from sema_runtime.llm.requests import TYPED_OPTIONS, request
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    retries = opt.integer(given, "retries")
+    settings = opt.options_map(options)
+    retries = opt.integer(settings, "retries")
     return extract(
         schema,
         string_of(text),
-        request([], given, TYPED_OPTIONS),
-        opt.truthy(given, "validate", True),
+        request([], settings, TYPED_OPTIONS),
+        opt.truthy(settings, "validate", True),
         2 if retries is None else retries,
-        opt.truthy(given, "reask?", True),
-        opt.is_native("llm/extract", given),
+        opt.truthy(settings, "reask?", True),
+        opt.is_native("llm/extract", settings),
     )
 
 
 @builtin("llm/extract-from-image", cap="llm")
 def llm_extract_from_image(schema: Any, source: Any, options: Any = None) -> Any:
-    """Data read from a picture, in the shape of a schema, as a map. source: the path of a PNG, JPEG, GIF, WebP or PDF
-    file, or its bytes. Not validated. Options: :model :max-tokens :temperature :timeout :mode, as in llm/extract.
+    """Extracts data from a picture as a map in the shape of a schema. source: the path of a PNG, JPEG, GIF, WebP or PDF
+    file, or its bytes. The result is not validated. Options: :model :max-tokens :temperature :timeout :mode, as in
+    llm/extract.
 
     (define reply "{\\"total\\": 12.5}")
     (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})
@@ -54,15 +55,16 @@ def llm_extract_from_image(schema: Any, source: Any, options: Any = None) -> Any
     from sema_runtime.llm.requests import TYPED_OPTIONS, request
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
-    native = opt.is_native("llm/extract-from-image", given)
+    settings = opt.options_map(options)
+    native = opt.is_native("llm/extract-from-image", settings)
     image = picture("llm/extract-from-image", source)
-    return extract_from_image(schema, image, request([], given, TYPED_OPTIONS), native)
+    return extract_from_image(schema, image, request([], settings, TYPED_OPTIONS), native)
 
 
 @builtin("llm/classify", returns="keyword|string", cap="llm")
 def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
-    """The label that fits text, chosen by the model: a keyword if it is one of the labels, else the reply's text.
+    """Classifies text: returns the label that the model chooses, as a keyword if it is one of the labels, otherwise the
+    text of the reply.
 
     Options: :model :max-tokens :temperature :timeout.
 
@@ -88,18 +90,19 @@ def llm_summarize(text: Any, options: Any = None) -> str:
     from sema_runtime.llm.requests import TYPED_OPTIONS, request
     from sema_runtime.support import options as opt
 
-    given = opt.options_map(options)
+    settings = opt.options_map(options)
     return summarize(
         string_of(text),
-        request([], given, TYPED_OPTIONS),
-        opt.integer(given, "max-length"),
-        opt.name_or_text(given, "style") or "",
+        request([], settings, TYPED_OPTIONS),
+        opt.integer(settings, "max-length"),
+        opt.name_or_text(settings, "style") or "",
     )
 
 
 @builtin("llm/compare", returns="map", cap="llm")
 def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
-    """How alike two texts are: {:similarity :differences :summary}. Options: :model :max-tokens :temperature :timeout.
+    """Compares two texts and returns {:similarity :differences :summary}. Options: :model :max-tokens :temperature
+    :timeout.
 
     (define reply "{\\"similarity\\": 0.9, \\"differences\\": [], \\"summary\\": \\"alike\\"}")
     (llm/define-provider :echo {:complete (fn (req) reply) :default-model "echo"})

@@ -1,4 +1,4 @@
-"""vector-store/*: documents with embeddings, by the name of their store; found by similarity, kept in files."""
+"""vector-store/*: documents with embeddings in named stores, searched by similarity and saved in files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ stores: dict[str, VectorStore] = {}
 
 
 def _store(name: Any) -> VectorStore:
-    found = stores.get(text_of(name))
-    if found is None:
+    store = stores.get(text_of(name))
+    if store is None:
         known = ", ".join(sorted(stores))
         raise SemaError(
             f"vector store '{name}' not found",
             f"the stores are: {known}" if known else "make it with vector-store/create or vector-store/open",
         )
-    return found
+    return store
 
 
 def _bytes(value: Any) -> bytes:
@@ -42,7 +42,7 @@ def _bytes(value: Any) -> bytes:
 
 @builtin("vector-store/create", returns="string")
 def vector_store_create(name: Any) -> str:
-    """Makes an empty vector store of that name in memory, in place of one that was there; returns the name.
+    """Makes an empty vector store in memory, replacing one with the same name, and returns the name.
 
     (vector-store/create "notes") => "notes"
     (vector-store/count "notes") => 0
@@ -55,8 +55,8 @@ def vector_store_create(name: Any) -> str:
 
 @builtin("vector-store/add", returns="string")
 def vector_store_add(name: Any, id: Any, embedding: Any, metadata: Any) -> str:
-    """Adds a document to a vector store: its id, its embedding and any data about it. Returns the id; a document with
-    the same id is replaced.
+    """Adds a document to a vector store: its id, its embedding and any metadata. A document with the same id is
+    replaced. Returns the id.
 
     (vector-store/create "notes")
     (vector-store/add "notes" "a" (embedding/list->embedding '(1 0)) {:text "First"}) => "a"
@@ -74,8 +74,8 @@ def vector_store_add(name: Any, id: Any, embedding: Any, metadata: Any) -> str:
 
 @builtin("vector-store/search", returns="list[map]")
 def vector_store_search(name: Any, query: Any, k: Any) -> List:
-    """The k documents of a vector store that are most like the query, an embedding: a list of {:id :score :metadata},
-    best first. The score is the cosine similarity.
+    """The k documents of a vector store that are most similar to the query, an embedding, as a list of {:id :score
+    :metadata}, best first. The score is the cosine similarity.
 
     (vector-store/create "notes")
     (vector-store/add "notes" "a" (embedding/list->embedding '(1 0)) {:text "First"})
@@ -90,15 +90,17 @@ def vector_store_search(name: Any, query: Any, k: Any) -> List:
     if k < 0:
         raise SemaError(f"vector-store/search: expected a non-negative number of results, got {k}")
     with spans.retrieval(len(wanted) // 8, k) as span:
-        found = _store(name).search(wanted, k)
-        span.returned(found)
+        matches = _store(name).search(wanted, k)
+        span.returned(matches)
     names = keyword("id"), keyword("score"), keyword("metadata")
-    return List([Map(dict(zip(names, (one.id, score, one.metadata), strict=True))) for one, score in found])
+    return List(
+        [Map(dict(zip(names, (document.id, score, document.metadata), strict=True))) for document, score in matches]
+    )
 
 
 @builtin("vector-store/delete", returns="bool")
 def vector_store_delete(name: Any, id: Any) -> bool:
-    """Deletes a document from a vector store; whether it was there.
+    """Deletes a document from a vector store and returns whether it was there.
 
     (vector-store/create "notes")
     (vector-store/delete "notes" "a") => #f
@@ -109,7 +111,7 @@ def vector_store_delete(name: Any, id: Any) -> bool:
 
 @builtin("vector-store/count", returns="int")
 def vector_store_count(name: Any) -> int:
-    """How many documents a vector store has.
+    """The number of documents in a vector store.
 
     (vector-store/create "notes")
     (vector-store/add "notes" "a" (embedding/list->embedding '(1 0)) nil)
@@ -120,7 +122,7 @@ def vector_store_count(name: Any) -> int:
 
 @builtin("vector-store/save", returns="string", cap="fs-write")
 def vector_store_save(name: Any, path: Any = None) -> str:
-    """Writes a vector store to a file, which is replaced as a whole; returns the path. Without one, that of
+    """Writes a vector store to a file, replacing it as a whole, and returns the path. The path defaults to that of
     vector-store/open.
 
     (vector-store/create "notes")
@@ -160,9 +162,9 @@ def _write(path: str, entries: Any, work: Any) -> None:
 
 @builtin("vector-store/open", returns="string", cap="fs-read")
 def vector_store_open(name: Any, path: Any) -> str:
-    """Reads a vector store from a file, or makes an empty one when there is no file; returns the name.
+    """Reads a vector store from a file, or makes an empty one when there is no file, and returns the name.
 
-    vector-store/save writes it back there. A damaged file is an error and stays as it is.
+    vector-store/save writes it back to the file. A damaged file raises an error and stays as it is.
 
     (vector-store/open "notes" "notes.json") => "notes"
     (vector-store/add "notes" "a" (embedding/list->embedding '(1 2)) {:kind :memo})
@@ -174,11 +176,11 @@ def vector_store_open(name: Any, path: Any) -> str:
     from sema_runtime.tasks import background
 
     text_of(name)
-    found = checked("vector-store/open", path)
-    made = VectorStore(found)
-    for document in background.run(lambda _: _read(found)):
-        made.add(document)
-    stores[name] = made
+    target = checked("vector-store/open", path)
+    store = VectorStore(target)
+    for document in background.run(lambda _: _read(target)):
+        store.add(document)
+    stores[name] = store
     return str(name)
 
 

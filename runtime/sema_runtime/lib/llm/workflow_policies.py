@@ -1,4 +1,4 @@
-"""Policies and approvals of workflows: what `policy/without` and `approval` call. docs/policies.md tells of both."""
+"""Policies and approvals of workflows: what `policy/without` and `approval` call. docs/how-to/policies.md has both."""
 
 from __future__ import annotations
 

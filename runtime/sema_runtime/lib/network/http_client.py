@@ -1,13 +1,14 @@
-"""HTTP requests: `http/get` and its family, and event streams. What is sent and received is `net/http.py`'s business.
+"""HTTP requests: `http/get` and its family, and event streams. `net/http.py` does the sending and receiving.
 
-Each function stops its task only; a task that is cancelled gives its request up.
+Each function suspends only its own task; cancelling the task abandons the request.
 """
 
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.support.options import header_list, options_or_empty, positive
 from sema_runtime.support.redaction import hidden, shown_url
-from sema_runtime.support.text_arguments import INT_LIMIT, text_of
+from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import IoError, SemaError, type_error
 from sema_runtime.values.lists import List
@@ -37,12 +38,13 @@ def http_get(url: Any, options: Any = None) -> Map:
 
     options: a map of
     - :headers, a map whose keys are strings or keywords
-    - :timeout, milliseconds for the whole request; without it, two minutes without a byte are too long
-    - :as, `:bytes` for a body that is a bytevector instead of a string
+    - :timeout, milliseconds for the whole request; without it, a request fails after two minutes without a byte
+    - :as, `:bytes` for the body as a bytevector instead of a string
     - :multipart, the parts of a form to send, maps of :name, :content (string or bytevector), :filename, :content-type
-    - :max-bytes, the most that the body may have; 256 MiB without it
+    - :max-bytes, the size limit of the body; 256 MiB without it
 
-    Redirects are followed, up to ten. Without a reply (no such host, no connection, a timeout, ...) an error is raised.
+    Up to ten redirects are followed. Raises an error when there is no reply (no such host, no connection, a timeout,
+    ...).
 
     ; (:status (http/get "https://example.com")) => 200
     ; (json/decode (:body (http/get "https://example.com/x.json" {:timeout 5000})))
@@ -64,7 +66,7 @@ def http_delete(url: Any, options: Any = None) -> Map:
 def http_post(url: Any, body: Any, options: Any = None) -> Map:
     """Sends a POST request: a map as JSON, a string or bytevector as it is, nil for no body.
 
-    Options and result are those of http/get. With :multipart in the options a form is sent and body is ignored.
+    Options and result are those of http/get. With :multipart in the options, a form is sent and body is ignored.
 
     ; (http/post "https://example.com/users" {:name "Ada"})
     ; (http/post "https://example.com/log" "a line" {:headers {:content-type "text/plain"}})
@@ -84,7 +86,7 @@ def http_put(url: Any, body: Any, options: Any = None) -> Map:
 
 @builtin("http/query", returns="map", cap="network")
 def http_query(url: Any, body: Any, options: Any = None) -> Map:
-    """Sends a QUERY request: it changes nothing, as GET, and has a body, as POST.
+    """Sends a QUERY request, which changes nothing, like GET, and has a body, like POST.
 
     Body, options and result are those of http/post.
 
@@ -95,7 +97,7 @@ def http_query(url: Any, body: Any, options: Any = None) -> Map:
 
 @builtin("http/request", returns="map", cap="network")
 def http_request(method: Any, url: Any, options: Any = None, body: Any = None) -> Map:
-    """Sends a request with any method, in upper or lower case. The rest is as for http/post.
+    """Sends a request with any method, in upper or lower case. Body, options and result are those of http/post.
 
     ; (http/request "PATCH" "https://example.com/users/42" {} {:name "Ada"})
     ; (:headers (http/request "HEAD" "https://example.com"))
@@ -105,12 +107,13 @@ def http_request(method: Any, url: Any, options: Any = None, body: Any = None) -
 
 @builtin("http/events", returns="string|nil", cap="network")
 def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
-    """Reads a stream of server-sent events: calls handler with `{:event "message" :data "..." :id nil}` for each one.
+    """Reads a stream of server-sent events and calls handler with `{:event "message" :data "..." :id nil}` for each
+    event.
 
-    Written `(http/events url handler)` or `(http/events url options handler)`. It returns when the server ends the
-    stream or handler returns `:stop`, with the id of the last event, nil without one; whoever wants to go on where a
-    stream broke off sends it as the header Last-Event-ID. options: those of http/get, where :timeout limits the wait
-    for the next event and :max-bytes the size of one; and :method ("GET" without it) and :body.
+    Call it as `(http/events url handler)` or `(http/events url options handler)`. It returns the id of the last event
+    (nil without one) when the server ends the stream or handler returns `:stop`. To continue a broken stream, send that
+    id as the header Last-Event-ID. options: those of http/get, where :timeout limits the wait for the next event and
+    :max-bytes the size of one; and :method (default "GET") and :body.
 
     ; (http/events "https://example.com/feed" (fn (event) (println (:data event))))
     ; (http/events "https://example.com/feed" {:timeout 60000} (fn (event) :stop))
@@ -119,9 +122,9 @@ def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
         options, handler = None, options
     if not callable(handler):
         type_error("function", handler)
-    given = options_map(options)
-    method = _method(given.lookup(keyword("method"), "GET"))
-    request = _request(method, url, given, given.lookup(keyword("body")))
+    settings = options_or_empty(options)
+    method = _method(settings.lookup(keyword("method"), "GET"))
+    request = _request(method, url, settings, settings.lookup(keyword("body")))
     if not any(name.lower() == "accept" for name, _ in request.headers):
         request = request._replace(headers=[*request.headers, ("accept", "text/event-stream")])
     return _Events(request).run(handler)
@@ -133,10 +136,10 @@ def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
 def _method(method: Any) -> str:
     from sema_runtime.net.http import METHOD_CHARACTERS
 
-    found = text_of(method).upper()
-    if not found or not METHOD_CHARACTERS.issuperset(found):
-        raise SemaError(f"http: invalid method {found}")
-    return found
+    name = text_of(method).upper()
+    if not name or not METHOD_CHARACTERS.issuperset(name):
+        raise SemaError(f"http: invalid method {name}")
+    return name
 
 
 def _reply_to(method: str, url: Any, options: Any, body: Any = None) -> Map:
@@ -144,9 +147,9 @@ def _reply_to(method: str, url: Any, options: Any, body: Any = None) -> Map:
     from sema_runtime.net.http import fetch
     from sema_runtime.tasks import suspend
 
-    given = options_map(options)
-    request = _request(method, url, given, body)
-    as_bytes = _wants_bytes(given)
+    settings = options_or_empty(options)
+    request = _request(method, url, settings, body)
+    as_bytes = _wants_bytes(settings)
     try:
         reply: Reply = suspend(fetch(request))
     except Failure as failure:
@@ -181,7 +184,7 @@ def _request(method: str, url: Any, options: Map, body: Any) -> Request:
 
 
 def _content(body: Any) -> tuple[bytes | None, str]:
-    """What is sent for a body, and the type of content that goes with it."""
+    """The bytes to send for a body, and their content type."""
     if body is None:
         return None, ""
     if isinstance(body, (bytes, bytearray)):
@@ -195,27 +198,27 @@ def _content(body: Any) -> tuple[bytes | None, str]:
 
 def _parts(options: Map) -> list[Part] | None:
     """The parts of a form, None without :multipart."""
-    given = options.lookup(keyword("multipart"))
-    if given is None:
+    parts = options.lookup(keyword("multipart"))
+    if parts is None:
         return None
-    if not isinstance(given, (List, tuple, list)):
+    if not isinstance(parts, (List, tuple, list)):
         raise SemaError("http: :multipart must be a list of part maps")
-    return [_part(one) for one in given]
+    return [_part(part) for part in parts]
 
 
-def _part(given: Any) -> Part:
+def _part(part: Any) -> Part:
     from sema_runtime.net.http import Part
 
-    if not isinstance(given, Map):
+    if not isinstance(part, Map):
         raise SemaError("http: each :multipart part must be a map")
-    name, content = given.lookup(keyword("name")), given.lookup(keyword("content"))
+    name, content = part.lookup(keyword("name")), part.lookup(keyword("content"))
     if not isinstance(name, str):
         raise SemaError("http: a :multipart part is missing :name")
     if content is None:
         raise SemaError(f"http: :multipart part '{name}' is missing :content")
     if not isinstance(content, (str, bytes, bytearray)):
         raise SemaError(f"http: :multipart part '{name}' :content must be a string or bytevector")
-    filename, kind = given.lookup(keyword("filename")), given.lookup(keyword("content-type"))
+    filename, kind = part.lookup(keyword("filename")), part.lookup(keyword("content-type"))
     if isinstance(kind, str) and not ("/" in kind and kind.isascii() and kind.isprintable()):
         raise SemaError(f"http: invalid :content-type '{kind}': expected type/subtype")
     return Part(
@@ -227,33 +230,6 @@ def _part(given: Any) -> Part:
 
 
 # Options
-
-
-def options_map(options: Any) -> Map:
-    """The options given to a function. Anything that isn't a map counts as none, as in the reference."""
-    from sema_runtime.values.sequences import mapping
-
-    return mapping(options) if isinstance(options, (Map, dict)) else Map()
-
-
-def header_list(headers: Any) -> list[tuple[str, str]]:
-    """Names and values of a map of headers; values that aren't strings as they print."""
-    pairs = options_map(headers).pairs()
-    return [(_name(key), value if isinstance(value, str) else to_text(value)) for key, value in pairs]
-
-
-def _name(key: Any) -> str:
-    return key.name if isinstance(key, Keyword) else key if isinstance(key, str) else to_text(key)
-
-
-def positive(where: str, options: Map, name: str) -> float | None:
-    """A number among the options, None without it."""
-    value = options.lookup(keyword(name))
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not 0 < value < INT_LIMIT:
-        raise SemaError(f"{where}: :{name} must be a positive number, got {to_text(value)}")
-    return float(value)
 
 
 def _wants_bytes(options: Map) -> bool:

@@ -1,4 +1,4 @@
-"""Routes: vectors `[method pattern handler]`, and the handler that picks among them.
+"""Routes: vectors `[method pattern handler]`, and the handler that chooses among them.
 
 The segments of a pattern are literal, `:name` (one segment, in `:params`) or `*` (the rest of the path). Methods are
 those of requests, `:any`, `:ws` (a WebSocket) and `:static` (the files of a directory). The first match wins.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.files.files import checked, reason
+from sema_runtime.support.file_access import checked, reason
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
@@ -42,7 +42,7 @@ INDEX = "index.html"
 
 
 class Route:
-    """One route, its pattern taken apart. handler: a function; for a :static route the directory."""
+    """One route, with its pattern parsed. handler: a function; for a :static route the directory."""
 
     __slots__ = ("handler", "method", "segments")
 
@@ -52,25 +52,25 @@ class Route:
         self.handler = handler
 
     def match(self, path: list[str]) -> dict[str, str] | None:
-        """What the pattern captures of the segments of a path; None when they don't match."""
+        """The captures of the pattern from the segments of a path; None when they don't match."""
         if len(path) != len(self.segments) and self.segments[-1] != "*":
             return None
-        found: dict[str, str] = {}
+        params: dict[str, str] = {}
         for position, segment in enumerate(self.segments):
             if segment == "*":
-                found["*"] = "/".join(path[position:]).lstrip("/")
-                return found
+                params["*"] = "/".join(path[position:]).lstrip("/")
+                return params
             if position >= len(path):
                 return None
             if segment.startswith(":"):
-                found[segment[1:]] = path[position]
+                params[segment[1:]] = path[position]
             elif segment != path[position]:
                 return None
-        return found
+        return params
 
 
 def segments_of(path: str) -> list[str]:
-    """The parts of a path between its slashes; one at its end counts for nothing."""
+    """The parts of a path between its slashes; a slash at its end is ignored."""
     return path.rstrip("/").split("/")
 
 
@@ -85,14 +85,15 @@ def path_segments(path: str) -> list[str]:
 
 @builtin("http/router", returns="function")
 def http_router(routes: Any) -> Callable[[Any], Any]:
-    """The handler that passes a request to the first of the routes that matches it, with what the pattern captures in
-    `:params`; 404 where none does. A `:static` route whose file doesn't exist leaves the request to the routes behind.
+    """A handler that passes a request to the first route that matches it, with the captures of the pattern in
+    `:params`, and answers 404 when none does. A `:static` route whose file doesn't exist leaves the request to later
+    routes.
 
     ((http/router [[:get "/users/:id" (fn (request) (:params request))]])
      {:method :get :path "/users/42"}) => {:id "42"}
     (:status ((http/router []) {:method :get :path "/"})) => 404
     """
-    table = [_route(one) for one in _sequence(routes)]
+    table = [_route(row) for row in _sequence(routes)]
 
     def dispatch(request: Any) -> Any:
         if not isinstance(request, Map):
@@ -105,9 +106,9 @@ def http_router(routes: Any) -> Callable[[Any], Any]:
             kind = route.method
             if kind != method and kind != "any" and (kind not in ("ws", "static") or method not in READING):
                 continue
-            found = route.match(path)
-            if found is not None:
-                answer = _answer(route, request, found)
+            params = route.match(path)
+            if params is not None:
+                answer = _answer(route, request, params)
                 if answer is not None or kind != "static":
                     return answer
         return response(404, JSON_HEADERS, '"Not Found"')
@@ -117,7 +118,7 @@ def http_router(routes: Any) -> Callable[[Any], Any]:
 
 
 def _bad_request(request: Map) -> NoReturn:
-    """Raises what is wrong with the :method or :path of a request."""
+    """Raises the error for a wrong :method or :path of a request."""
     for key, kind, expected in ((METHOD, Keyword, "keyword"), (PATH, str, "string")):
         if not request.has(key):
             raise SemaError(f"http/router: request missing :{key.name}")
@@ -126,12 +127,12 @@ def _bad_request(request: Map) -> NoReturn:
     raise AssertionError("nothing is wrong with the request")
 
 
-def _answer(route: Route, request: Map, found: dict[str, str]) -> Any:
+def _answer(route: Route, request: Map, matched: dict[str, str]) -> Any:
     if route.method == "static":
-        return static_file(route.handler, found.get("*", ""))
+        return static_file(route.handler, matched.get("*", ""))
     earlier = request.lookup(PARAMS)
-    if found or not isinstance(earlier, Map):
-        params = {keyword(name): value for name, value in found.items()}
+    if matched or not isinstance(earlier, Map):
+        params = {keyword(name): value for name, value in matched.items()}
         if isinstance(earlier, Map) and len(earlier):
             params = {**earlier.stable(), **params}
         entries = request.d.copy()  # as assoc, which would count them: that parses the body
@@ -143,7 +144,7 @@ def _answer(route: Route, request: Map, found: dict[str, str]) -> Any:
 
 
 def static_file(directory: str, name: str) -> Map | None:
-    """The response with a file below the directory, or with the index of a directory there; None without one."""
+    """The response with a file below a directory, or with the index of a directory there; None when there is none."""
     if ".." in name or "\0" in name:
         return response(400, TEXT_HEADERS, "Bad Request")
     path = os.path.join(directory, name.lstrip("/"))
@@ -164,12 +165,12 @@ def _sequence(value: Any) -> Sequence[Any]:
     return value
 
 
-def _route(given: Any) -> Route:
-    if not isinstance(given, (List, tuple, list)):
+def _route(row: Any) -> Route:
+    if not isinstance(row, (List, tuple, list)):
         raise SemaError("http/router: each route must be a vector [method path handler]")
-    if len(given) != 3:
+    if len(row) != 3:
         raise SemaError("http/router: each route must have exactly 3 elements [method path handler]")
-    method, pattern, handler = given
+    method, pattern, handler = row
     if type(method) is not Keyword:
         type_error("keyword", method)
     text_of(pattern)
@@ -193,7 +194,7 @@ def _directory(path: str) -> str:
 
 @builtin("route/prefix", returns="list")
 def route_prefix(prefix: Any, routes: Any) -> List:
-    """The routes with prefix in front of their patterns.
+    """Returns routes with prefix in front of their patterns.
 
     (route/prefix "/api" [[:get "/users" 'list-users]]) => ([:get "/api/users" list-users])
     """
@@ -222,8 +223,8 @@ def tools_to_routes(tools: Any) -> List:
     from sema_runtime.lib.llm.tools import tool_of
 
     routes: list[Any] = []
-    for given in _sequence(tools):
-        tool = tool_of(given)
+    for item in _sequence(tools):
+        tool = tool_of(item)
         path = f"/tools/{tool.name}"
         routes += [(POST, path, _caller(tool)), (GET, f"{path}/schema", _describer(tool))]
     return List(routes)

@@ -1,4 +1,4 @@
-"""`http/serve`. The application and the server behind it are in web/."""
+"""`http/serve`. The application and the server are in web/."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ PORT_FALLBACK, ON_LISTEN = keyword("port-fallback"), keyword("on-listen")
 
 @builtin("http/serve", returns="nil", cap="network")
 def http_serve(handler: Any, *options: Any) -> None:
-    """Starts a web server: answers HTTP requests with a handler, a function from request map to response map, until
-    Ctrl-C or SIGTERM, or until its task is cancelled. Each request is a task of its own. A request: `:method :path
-    :headers :query :params :body :remote`, and `:json` for a JSON body.
+    """Runs a web server that answers HTTP requests with a handler, a function from request map to response map.
 
-    Options: :port (3000; 0 for any free one), :host ("0.0.0.0"), :port-fallback (take the next free port), :on-listen
+    It runs until Ctrl-C, SIGTERM or the cancellation of its task. Each request is a task of its own. A request has
+    `:method :path :headers :query :params :body :remote`, and `:json` for a JSON body.
+
+    Options: :port (3000; 0 for any free port), :host ("0.0.0.0"), :port-fallback (#t: the next free port), :on-listen
     (called with `{:host :port :url :stop}` once connections are accepted), :max-body (bytes, 16 MiB), :max-connections,
     :read-timeout (ms that a client may stall, 30000), :grace (ms that requests get when the server stops, 10000),
     :origins (a list of origins whose pages may open WebSockets besides the server's own, or "*" for all).
@@ -34,26 +35,26 @@ def http_serve(handler: Any, *options: Any) -> None:
     ; (http/serve (fn (request) (http/ok {:path (:path request)})) {:port 8080})
     """
     function_of(handler)
-    given = options[0] if options and options[0] is not None else Map()
-    if not isinstance(given, Map):
-        type_error("map", given)
-    port = _number(given, "port", 3000)
+    settings = options[0] if options and options[0] is not None else Map()
+    if not isinstance(settings, Map):
+        type_error("map", settings)
+    port = _number(settings, "port", 3000)
     if not 0 <= port <= 65535:
         raise SemaError(f"http/serve: port must be in 0..=65535, got {port}")
-    host = given.lookup(HOST, "0.0.0.0")
+    host = settings.lookup(HOST, "0.0.0.0")
     if type(host) is not str:
         type_error("string", host)
-    on_listen = given.lookup(ON_LISTEN)
+    on_listen = settings.lookup(ON_LISTEN)
     if on_listen is not None:
         function_of(on_listen)
     limits: dict[str, Any] = {
-        "max_body": _number(given, "max-body", MAX_BODY),
-        "max_connections": _number(given, "max-connections", None),
-        "read_timeout": _number(given, "read-timeout", int(READ_TIMEOUT * 1000)) / 1000,
-        "grace": _number(given, "grace", 10_000) / 1000,
-        "origins": _origins(given.lookup(keyword("origins"))),
+        "max_body": _number(settings, "max-body", MAX_BODY),
+        "max_connections": _number(settings, "max-connections", None),
+        "read_timeout": _number(settings, "read-timeout", int(READ_TIMEOUT * 1000)) / 1000,
+        "grace": _number(settings, "grace", 10_000) / 1000,
+        "origins": _origins(settings.lookup(keyword("origins"))),
     }
-    fallback = given.lookup(PORT_FALLBACK)
+    fallback = settings.lookup(PORT_FALLBACK)
     _serve(handler, host, port, fallback is not None and fallback is not False, on_listen, limits)
 
 
@@ -72,21 +73,21 @@ def _origins(value: Any) -> frozenset[str]:
     """The origins among the options, in one form. Raises SemaError for what is no list of strings."""
     if value is None:
         return frozenset()
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, (List, tuple, list)) or not all(isinstance(one, str) for one in given):
+    origins = [value] if isinstance(value, str) else value
+    if not isinstance(origins, (List, tuple, list)) or not all(isinstance(origin, str) for origin in origins):
         raise SemaError(
             f"http/serve: :origins must be a list of strings, got {to_text(value)}",
             'an origin looks like "https://app.example.com"; "*" allows all',
         )
     from sema_runtime.web.origins import normal
 
-    for one in given:
-        if one not in ("*", "null") and "://" not in one:
+    for origin in origins:
+        if origin not in ("*", "null") and "://" not in origin:
             raise SemaError(
-                f"http/serve: :origins has {to_text(one)}, which is no origin",
+                f"http/serve: :origins has {to_text(origin)}, which is no origin",
                 'an origin looks like "https://app.example.com"; "*" allows all',
             )
-    return frozenset(normal(one) for one in given)
+    return frozenset(normal(origin) for origin in origins)
 
 
 def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, limits: dict[str, Any]) -> None:
@@ -109,7 +110,7 @@ def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, l
 
 
 def _tell(on_listen: Any, info: Map) -> None:
-    """Calls the function; the server goes on if it fails."""
+    """Calls the function; the server continues if it fails."""
     from sema_runtime.tasks.promises import Cancelled
     from sema_runtime.web.reports import report
 

@@ -1,7 +1,7 @@
 """WebSocket connections to a server. `ws/listen` is a macro over these (semac/expand/prelude.sema).
 
-A connection belongs to the asyncio loop it was opened in, and speaks for itself (answers pings, takes messages in)
-whenever that loop runs: while anything in the program waits.
+A connection belongs to the asyncio loop it was opened in. It answers pings and receives messages whenever that loop
+runs, which is while anything in the program waits.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from functools import cache
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.files.streams import Stream, stream_close
-from sema_runtime.lib.network.http_client import header_list, options_map, positive
 from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.options import header_list, options_or_empty, positive
 from sema_runtime.support.redaction import hidden, shown_url
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import Keyword, keyword
@@ -43,7 +43,7 @@ SEND_HINT = "ws/send takes a string (text), a bytevector (binary) or a map ({:js
 
 
 class WebSocket(Stream):
-    """An open connection. ended: whether its end has been received already; turn: held by who receives."""
+    """An open connection. ended: whether its end has been received; turn: the lock of the receiving task."""
 
     __slots__ = ("__weakref__", "ended", "socket", "turn", "url")
 
@@ -80,7 +80,7 @@ class WebSocket(Stream):
 
 
 def _abandon(socket: ClientConnection) -> None:
-    """Drops the connection behind a value that is gone."""
+    """Drops the connection of a value that no longer exists."""
     if not socket.loop.is_closed():
         socket.loop.call_soon_threadsafe(socket.transport.abort)
 
@@ -103,15 +103,15 @@ def _websocket(function: str, value: Any) -> WebSocket:
 
 @builtin("ws/connect", cap="network")
 def ws_connect(url: Any, options: Any = None) -> WebSocket:
-    """Opens a WebSocket connection to a `ws://` or `wss://` URL. `with-open` closes it in the end.
+    """Opens a WebSocket connection to a `ws://` or `wss://` URL. Use it in `with-open` to close it.
 
     options: a map of
     - :headers, a map of headers for the handshake
     - :subprotocols, a list of names that the server may choose from
     - :timeout, milliseconds for the handshake; 30000 without it
-    - :retries, how often a failed handshake is tried again, and :retry-backoff-ms, how long before (500, then
+    - :retries, how often a failed handshake is retried, and :retry-backoff-ms, the delay before the first retry (500;
       doubled each time, at most 30000)
-    - :max-bytes, the most that a received message may have; 64 MiB without it
+    - :max-bytes, the size limit of a received message; 64 MiB without it
 
     ; (with-open (c (ws/connect "wss://example.com/chat")) (ws/send c "hello") (println (:text (ws/recv c))))
     ; (ws/connect "wss://example.com/feed" {:headers {:authorization "Bearer x"} :timeout 5000 :retries 3})
@@ -123,9 +123,9 @@ def ws_connect(url: Any, options: Any = None) -> WebSocket:
         raise SemaError(
             f"ws/connect: not a websocket URL: {shown_url(target)}", "the URL must start with ws:// or wss://"
         )
-    given = options_map(options)
-    attempt = _Attempt(target, given)
-    for number in range(_count(attempt.where, given, "retries", 0) + 1):
+    settings = options_or_empty(options)
+    attempt = _Attempt(target, settings)
+    for number in range(_count(attempt.where, settings, "retries", 0) + 1):
         if number:
             attempt.back_off(number)
         socket = suspend(attempt.connected())
@@ -170,7 +170,7 @@ class _Attempt:
                 parts.hostname or "", parts.port or (443 if parts.scheme == "wss" else 80)
             )
         if url.startswith("wss:"):
-            from sema_runtime.net.client import tls_context
+            from sema_runtime.net.tls import tls_context
 
             self.settings["ssl"] = tls_context()
 
@@ -184,10 +184,10 @@ class _Attempt:
             raise IoError(f"{self.where}: {failure.reason}") from None
 
     def _subprotocols(self, options: Map) -> list[str]:
-        given = options.lookup(keyword("subprotocols"), ())
-        if not isinstance(given, (List, tuple, list)):
-            raise SemaError(f"{self.where}: :subprotocols must be a list of strings, got {to_text(given)}")
-        return [text_of(name) for name in given]
+        names = options.lookup(keyword("subprotocols"), ())
+        if not isinstance(names, (List, tuple, list)):
+            raise SemaError(f"{self.where}: :subprotocols must be a list of strings, got {to_text(names)}")
+        return [text_of(name) for name in names]
 
     def back_off(self, number: int) -> None:
         """Waits before another try."""
@@ -243,9 +243,9 @@ def _connector(connect: Any) -> Any:
             if isinstance(target, str):
                 after = parse_uri(target)
                 self.proxy = _proxy_of(after.host, after.port)
-                given = self.additional_headers
-                if given and (before.secure, before.host, before.port) != (after.secure, after.host, after.port):
-                    pairs = Headers(given).raw_items()
+                headers = self.additional_headers
+                if headers and (before.secure, before.host, before.port) != (after.secure, after.host, after.port):
+                    pairs = Headers(headers).raw_items()
                     self.additional_headers = [(name, text) for name, text in pairs if name.lower() in HARMLESS]
             return target
 
@@ -272,8 +272,8 @@ def _reason(error: BaseException) -> str:
 def ws_send(connection: Any, message: Any) -> None:
     """Sends a message: a string as text, a bytevector as binary, a map as JSON.
 
-    Written `{:text s}`, `{:binary b}` or `{:json v}`, the message says itself how it is sent. The function waits only
-    while the server leaves more than 16 MiB unread.
+    A message `{:text s}`, `{:binary b}` or `{:json v}` states how to send it. The function waits only while the server
+    leaves more than 16 MiB unread.
 
     ; (define c (ws/connect "wss://example.com/chat"))
     ; (ws/send c "hello")
@@ -282,10 +282,10 @@ def ws_send(connection: Any, message: Any) -> None:
     """
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/send", connection)
-    if found.closed:
+    websocket = _websocket("ws/send", connection)
+    if websocket.closed:
         raise SemaError(f"ws/send: {CLOSED}")
-    suspend(_sent("ws/send", found.socket.send, _frame(message)))
+    suspend(_sent("ws/send", websocket.socket.send, _frame(message)))
 
 
 def _frame(message: Any) -> str | bytes:
@@ -298,7 +298,7 @@ def _frame(message: Any) -> str | bytes:
         type_error("string, bytevector, or map", message, SEND_HINT)
     from sema_runtime.web.responses import json_text
 
-    tagged = options_map(message)
+    tagged = options_or_empty(message)
     inner = tagged.lookup(keyword("json"), MISSING)
     if inner is not MISSING:
         return json_text(inner)
@@ -328,30 +328,31 @@ async def _sent(function: str, send: Callable[[Any], Any], data: str | bytes) ->
 
 @builtin("ws/ping", returns="nil", cap="network")
 def ws_ping(connection: Any, payload: Any = b"") -> None:
-    """Sends a ping, with a payload (string or bytevector of up to 125 bytes) if given. The server's answer isn't shown.
+    """Sends a ping, with an optional payload (string or bytevector of up to 125 bytes). The server's answer isn't
+    shown.
 
     ; (define c (ws/connect "wss://example.com/chat"))
     ; (ws/ping c "still there?")
     """
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/ping", connection)
-    if found.closed:
+    websocket = _websocket("ws/ping", connection)
+    if websocket.closed:
         raise SemaError(f"ws/ping: {CLOSED}")
     if not isinstance(payload, (str, bytes, bytearray)):
         type_error("string or bytevector", payload, "ws/ping payload must be a string or bytevector")
     data = payload.encode() if isinstance(payload, str) else bytes(payload)
     if len(data) > MAX_PING:
         raise SemaError(f"ws/ping: a payload has at most {MAX_PING} bytes, got {len(data)}")
-    suspend(_sent("ws/ping", found.socket.ping, data))
+    suspend(_sent("ws/ping", websocket.socket.ping, data))
 
 
 @builtin("ws/recv", returns="map|nil", cap="network")
 def ws_recv(connection: Any) -> Map | None:
     """Waits for the next message: `{:text "..."}` or `{:binary #u8(...)}`.
 
-    When the server has closed the connection: `{:close {:code 1000 :reason ""}}` once, then nil. A connection that
-    breaks raises an error.
+    When the server has closed the connection, returns `{:close {:code 1000 :reason ""}}` once and then nil. Raises an
+    error when the connection breaks.
 
     ; (define c (ws/connect "wss://example.com/chat"))
     ; (match (ws/recv c) ({:text text} (println text)) ({:close info} (println "closed" (:code info))))
@@ -364,19 +365,19 @@ def ws_recv(connection: Any) -> Map | None:
 
 @builtin("ws/recv-timeout", cap="network")
 def ws_recv_timeout(connection: Any, milliseconds: Any) -> Map | Keyword | None:
-    """As ws/recv, but gives `:timeout` when nothing comes within that many milliseconds.
+    """Like ws/recv, but returns `:timeout` when nothing arrives within a number of milliseconds.
 
     ; (define c (ws/connect "wss://example.com/chat"))
     ; (ws/recv-timeout c 2000)
     """
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/recv-timeout", connection)
+    websocket = _websocket("ws/recv-timeout", connection)
     if type(milliseconds) is not int:
         raise SemaTypeError(
             "int", type_name(milliseconds), "ws/recv-timeout: argument 2 is the timeout in milliseconds"
         )
-    received: Map | Keyword | None = suspend(_received_within(found, max(0, milliseconds) / 1000))
+    received: Map | Keyword | None = suspend(_received_within(websocket, max(0, milliseconds) / 1000))
     return received
 
 
@@ -392,7 +393,7 @@ async def _received_within(connection: WebSocket, seconds: float) -> Map | Keywo
 
 
 async def _received(connection: WebSocket, function: str) -> Map | None:
-    """The next message; tasks that receive from the same connection take turns."""
+    """The next message; tasks that receive from the same connection wait for each other."""
     from websockets.exceptions import ConnectionClosed
 
     async with connection.turn:
@@ -404,7 +405,7 @@ async def _received(connection: WebSocket, function: str) -> Map | None:
 
 
 def _end(connection: WebSocket, function: str, closed: Any) -> Map | None:
-    """What is received when the connection has come to its end; nil from the second time on."""
+    """The message for the end of the connection; nil from the second time on."""
     if connection.ended or connection.closed:
         return None
     connection.ended = True
@@ -437,8 +438,8 @@ def ws_is_connected(connection: Any) -> bool:
 
     from sema_runtime.tasks import suspend
 
-    found = _websocket("ws/connected?", connection)
-    if not found.is_open():
+    websocket = _websocket("ws/connected?", connection)
+    if not websocket.is_open():
         return False
     suspend(asyncio.sleep(0))  # lets the connection hear of its end
-    return found.is_open()
+    return websocket.is_open()

@@ -196,8 +196,8 @@ def _combined(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 
 def _is_foreign(*operands: Any) -> bool:
-    """Whether a Python object that is no Sema value takes part; its own operators decide then."""
-    return any(type_name(one).startswith("python:") for one in operands)
+    """Whether an operand is a Python object without a Sema type; its own operators decide then."""
+    return any(type_name(operand).startswith("python:") for operand in operands)
 
 
 def _before(a: Any, b: Any) -> Any:
@@ -223,8 +223,8 @@ def _same_number(a: Any, b: Any) -> bool:
 
 
 def _float_mod(a: Any, b: Any) -> float:
-    for one in (a, b):
-        if type(one) is not float and not is_int64(one):
+    for operand in (a, b):
+        if type(operand) is not float and not is_int64(operand):
             # One bad operand makes this an int operation: the first operand that is no int is named.
             type_error("integer", a if type(a) is not int else b)
     if b == 0 or a - a != 0:
@@ -263,7 +263,7 @@ def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
 
 @builtin("-", returns="number", pure=True)
 def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
-    """Subtracts all other numbers from the first; with one argument, its opposite.
+    """Subtracts all other numbers from the first; a single number is negated.
 
     (- 10 3 2) => 5
     (- 5) => -5
@@ -307,7 +307,8 @@ def _folded_carefully(operation: Callable[[Any, Any], Any], numbers: tuple[Any, 
 
 @builtin("/", returns="number", pure=True)
 def over(first: Any, second: Any, *rest: Any) -> Any:
-    """Divides the first number by all others. Exact numbers give a ratio; an exact zero divisor is an error.
+    """Divides the first number by all others. Exact numbers give an int or a ratio. Raises an error for an exact zero
+    divisor.
 
     (/ 6 4) => 3/2
     (/ 6.0 4) => 1.5
@@ -326,7 +327,7 @@ def over(first: Any, second: Any, *rest: Any) -> Any:
 
 
 def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
-    """Whether test holds between all neighbours; numbers behind the first failure aren't looked at."""
+    """Whether test holds between all neighbours; numbers after the first failure aren't compared."""
     left = numbers[0]
     for right in numbers[1:]:
         if not REALS[type(left)] or not REALS[type(right)]:
@@ -338,9 +339,9 @@ def _chain(test: Callable[[Any, Any], bool], numbers: tuple[Any, ...]) -> bool:
 
 
 def _check_order(left: Any, right: Any) -> NoReturn:
-    for one in (left, right):
-        if not NUMBERS[type(one)]:
-            type_error("number", one)
+    for operand in (left, right):
+        if not NUMBERS[type(operand)]:
+            type_error("number", operand)
     _refuse_order()
 
 
@@ -397,9 +398,9 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
         return first == second
     left = first
     for right in (second, *rest):
-        for one in (left, right):
-            if not NUMBERS[type(one)]:
-                type_error("number", one)
+        for operand in (left, right):
+            if not NUMBERS[type(operand)]:
+                type_error("number", operand)
         if not _same_number(left, right):
             return False
         left = right
@@ -444,7 +445,7 @@ def remainder(a: Any, b: Any) -> int:
 
 
 def _refuse_integers(function: str, a: Any, b: Any) -> NoReturn:
-    for one in (a, b):
-        if type(one) is not int:
-            type_error("integer", one)
+    for operand in (a, b):
+        if type(operand) is not int:
+            type_error("integer", operand)
     raise SemaError(f"{function}: division by zero", f"{function}: ensure the divisor is non-zero")

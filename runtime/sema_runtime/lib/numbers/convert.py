@@ -20,8 +20,9 @@ DIGITS = {2: "b", 8: "o", 16: "x"}
 
 @builtin("string->number", "string/to-number", returns="number|bool", pure=True)
 def string_to_number(text: Any, radix: Any = 10) -> Any:
-    """Parses (converts) the number that a string denotes in the language, blanks around it aside; #f when none. radix:
-    2, 8, 10 or 16. More than 20000 decimal digits, whose conversion would take long, are an error.
+    """Parses (converts) a string that denotes a number in the language; #f for other strings. Blanks around the number
+    are ignored. radix: 2, 8, 10 or 16. Raises an error for more than 20000 decimal digits, whose conversion would take
+    long.
 
     (string->number "42") => 42
     (string->number "ff" 16) => 255
@@ -34,21 +35,21 @@ def string_to_number(text: Any, radix: Any = 10) -> Any:
             pass
     if not isinstance(text, str):
         type_error("string", text)
-    found = _decimal(text) if radix == 10 else None
-    if found is None:
+    number = _decimal(text) if radix == 10 else None
+    if number is None:
         from sema_runtime.lib.numbers.number_text import parse_number, parse_radix
 
-        found = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
-        found = False if found is None else found
+        number = parse_number(text) if _radix("string->number", radix) == 10 else parse_radix(text, radix)
+        number = False if number is None else number
     if radix == 10 and len(text) <= MEMO_LENGTH:
         if len(_recent) >= MEMO_SIZE:
             _recent.clear()
-        _recent[text] = found
-    return found
+        _recent[text] = number
+    return number
 
 
 def _decimal(text: str) -> int | float | None:
-    """The number of digits with perhaps a sign and a point between them: what nearly all texts are; None for others."""
+    """The number in digits with an optional sign and an optional point, which nearly all texts are; None for others."""
     whole, point, fraction = text.removeprefix("-").partition(".")
     if not (text.isascii() and whole.isdecimal()):
         return None
@@ -59,7 +60,7 @@ def _decimal(text: str) -> int | float | None:
 
 @builtin("string/number?", returns="bool", pure=True)
 def string_is_number(text: Any) -> bool:
-    """Whether `string->number` makes a number of text.
+    """Whether `string->number` can parse a string.
 
     (string/number? "1/2") => #t
     (string/number? "1.") => #f
@@ -76,7 +77,7 @@ def string_is_number(text: Any) -> bool:
 
 @builtin("number->string", "number/to-string", returns="string", pure=True)
 def number_to_string(number: Any, radix: Any = 10) -> str:
-    """Converts a number to a string of its digits. radix: 2, 8, 10 or 16; all but 10 are for ints only.
+    """Converts a number to a string of its digits. radix: 2, 8, 10 or 16; a radix other than 10 takes ints only.
 
     (number->string 255 16) => "ff"
     (number->string 1.0) => "1.0"
@@ -114,10 +115,10 @@ def int_(value: Any) -> int:
             return int(value)
         raise SemaError(f"int: cannot convert {shortest_text(value)} to an integer (not finite or out of i64 range)")
     if isinstance(value, str):
-        found = parse_int(value)
-        if found is None:
+        number = parse_int(value)
+        if number is None:
             raise SemaError(f"cannot convert '{value}' to int")
-        return found
+        return number
     if REALS[kind]:
         return int(value)
     type_error("number or string", value)
@@ -131,10 +132,10 @@ def float_(value: Any) -> float:
     (float 1/4) => 0.25
     """
     if isinstance(value, str):
-        found = parse_float(value)
-        if found is None:
+        number = parse_float(value)
+        if number is None:
             raise SemaError(f"cannot convert '{value}' to float")
-        return found
+        return number
     if not NUMBERS[type(value)]:
         type_error("number or string", value)
     if type(value) in COMPLEX:
@@ -149,10 +150,10 @@ def string_to_float(value: Any) -> float:
     (string->float "2.5") => 2.5
     """
     if isinstance(value, str):
-        found = parse_float(value)
-        if found is None:
+        number = parse_float(value)
+        if number is None:
             raise SemaError(f"cannot parse '{value}' as float")
-        return found
+        return number
     if type(value) is float or is_int64(value):
         return float(value)
     type_error("string or number", value)

@@ -1,4 +1,4 @@
-"""What only integers have: divisors and multiples in common, bits. Of any size."""
+"""Functions of integers of any size: common divisors and multiples, bits."""
 
 from __future__ import annotations
 

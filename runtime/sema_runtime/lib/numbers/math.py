@@ -39,7 +39,7 @@ LARGEST_EXPONENT = 1 << 40  # beyond, a power of an exact number has more digits
 
 @builtin("abs", returns="number", pure=True)
 def abs_(number: Any) -> Any:
-    """The absolute value; of a complex number, its distance from 0.
+    """The absolute value of a number; of a complex number, its distance from 0.
 
     (abs -5) => 5
     (abs 3+4i) => 5.0
@@ -123,7 +123,7 @@ def math_sign(number: Any) -> int:
 
 
 def _check_real(number: Any) -> None:
-    """Raises the type error of the rounding functions for what can't be rounded."""
+    """Raises the type error of the rounding functions for values that can't be rounded."""
     if not NUMBERS[type(number)]:
         type_error("number", number)
     if type(number) in COMPLEX:
@@ -131,7 +131,7 @@ def _check_real(number: Any) -> None:
 
 
 def _rounded(number: Any, operation: Callable[[Any], int]) -> Any:
-    """number brought to an integer by an operation of Python; a float stays a float, zeros keep their sign."""
+    """The number rounded by an operation of Python; a float stays a float, zeros keep their sign."""
     kind = type(number)
     if kind is int:
         return number
@@ -163,7 +163,7 @@ def ceil(number: Any) -> Any:
 
 @builtin("round", returns="number", pure=True)
 def round_(number: Any) -> Any:
-    """Rounds to the nearest integer, the even one of two equally near; a float stays a float.
+    """Rounds to the nearest integer, and to the even one when two are equally near; a float stays a float.
 
     (round 3.7) => 4.0
     (round 2.5) => 2.0
@@ -174,7 +174,7 @@ def round_(number: Any) -> Any:
 
 @builtin("truncate", returns="number", pure=True)
 def truncate(number: Any) -> Any:
-    """Cuts a number's fraction off; a float stays a float.
+    """Cuts off the fraction of a number; a float stays a float.
 
     (truncate -2.7) => -2.0
     """
@@ -218,7 +218,7 @@ def _complex_root(number: Any) -> Any:
 
 @builtin("exact-integer-sqrt", returns="list[int]", pure=True)
 def exact_integer_sqrt(number: Any) -> List:
-    """The integer root of an int, and what its square leaves of it.
+    """The integer square root of an int, and the remainder of the int beyond its square.
 
     (exact-integer-sqrt 17) => (4 1)
     """
@@ -282,7 +282,7 @@ def _float_power(base: float, exponent: float) -> float:
 
 @builtin("exact", "inexact->exact", returns="number", pure=True)
 def exact(number: Any) -> Any:
-    """The exact value of a number; NaN and infinities have none and stay as they are.
+    """The exact value of a number; NaN and infinities stay as they are.
 
     (exact 0.5) => 1/2
     (exact 0.1) => 3602879701896397/36028797018963968
@@ -314,7 +314,7 @@ def inexact(number: Any) -> Any:
 
 @builtin("numerator", returns="int", pure=True)
 def numerator(number: Any) -> int:
-    """What stands above the line of a ratio in lowest terms; an int itself.
+    """The numerator of a ratio in lowest terms; of an int, the int itself.
 
     (numerator 6/4) => 3
     """
@@ -325,7 +325,7 @@ def numerator(number: Any) -> int:
 
 @builtin("denominator", returns="int", pure=True)
 def denominator(number: Any) -> int:
-    """What stands below the line of a ratio in lowest terms; 1 for an int.
+    """The denominator of a ratio in lowest terms; 1 for an int.
 
     (denominator 6/4) => 2
     """
@@ -340,19 +340,19 @@ def rationalize(number: Any, tolerance: Any) -> Any:
 
     (rationalize 3/10 1/10) => 1/3
     """
-    for one in (number, tolerance):
-        if not NUMBERS[type(one)]:
-            type_error("real", one)
-    for one in (number, tolerance):
-        if type(one) in COMPLEX:
-            type_error("real", one, "rationalize: complex numbers have no simplest-rational approximation")
+    for argument in (number, tolerance):
+        if not NUMBERS[type(argument)]:
+            type_error("real", argument)
+    for argument in (number, tolerance):
+        if type(argument) in COMPLEX:
+            type_error("real", argument, "rationalize: complex numbers have no simplest-rational approximation")
     if number - number != 0 or tolerance != tolerance:
         return number
     if tolerance in (INFINITY, -INFINITY):
         return 0.0
     centre, reach = ratio(number), abs(ratio(tolerance))
-    found = _simplest(centre - reach, centre + reach)
-    return to_float(found) if type(number) is float or type(tolerance) is float else rational(found)
+    fraction = _simplest(centre - reach, centre + reach)
+    return to_float(fraction) if type(number) is float or type(tolerance) is float else rational(fraction)
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
@@ -365,13 +365,13 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     while True:
         floor_of_low = math.floor(low)
         if floor_of_low == low or floor_of_low + 1 <= high:
-            found = ratio(math.ceil(low))
+            fraction = ratio(math.ceil(low))
             break
         whole.append(floor_of_low)
         low, high = 1 / (high - floor_of_low), 1 / (low - floor_of_low)
     for part in reversed(whole):
-        found = part + 1 / found
-    return found
+        fraction = part + 1 / fraction
+    return fraction
 
 
 # Complex numbers

@@ -62,7 +62,7 @@ def math_tan(angle: Any) -> float:
 
 @builtin("math/asin", returns="float", pure=True)
 def math_asin(number: Any) -> float:
-    """The angle whose sine is number; NaN outside of -1 to 1.
+    """The angle in radians whose sine is number; NaN outside -1 to 1.
 
     (math/asin 0) => 0.0
     """
@@ -71,7 +71,7 @@ def math_asin(number: Any) -> float:
 
 @builtin("math/acos", returns="float", pure=True)
 def math_acos(number: Any) -> float:
-    """The angle whose cosine is number; NaN outside of -1 to 1.
+    """The angle in radians whose cosine is number; NaN outside -1 to 1.
 
     (math/acos 1) => 0.0
     (math/acos 2) => NaN
@@ -81,7 +81,7 @@ def math_acos(number: Any) -> float:
 
 @builtin("math/atan", returns="float", pure=True)
 def math_atan(number: Any) -> float:
-    """The angle whose tangent is number.
+    """The angle in radians whose tangent is number.
 
     (math/atan 0) => 0.0
     """
@@ -211,7 +211,7 @@ def _floats(*numbers: Any) -> list[float]:
 
 @builtin("math/degrees->radians", returns="float", pure=True)
 def math_degrees_to_radians(degrees: Any) -> float:
-    """An angle in radians.
+    """Converts an angle from degrees to radians.
 
     (math/degrees->radians 180) => 3.141592653589793
     """
@@ -220,7 +220,7 @@ def math_degrees_to_radians(degrees: Any) -> float:
 
 @builtin("math/radians->degrees", returns="float", pure=True)
 def math_radians_to_degrees(radians: Any) -> float:
-    """An angle in degrees.
+    """Converts an angle from radians to degrees.
 
     (math/radians->degrees pi) => 180.0
     """
@@ -254,7 +254,7 @@ def math_lerp(start: Any, end: Any, part: Any) -> float:
 
 @builtin("math/map-range", returns="float", pure=True)
 def math_map_range(number: Any, from_low: Any, from_high: Any, to_low: Any, to_high: Any) -> float:
-    """number carried over from one range to another.
+    """Maps a number from one range to another.
 
     (math/map-range 5 0 10 0 100) => 50.0
     """

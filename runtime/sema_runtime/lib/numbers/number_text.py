@@ -1,4 +1,4 @@
-"""Reading numbers out of strings. Each function gives None for text that isn't such a number, and raises TooManyDigits
+"""Reading numbers from strings. Each function returns None for text that isn't such a number, and raises TooManyDigits
 for an integer that would take long to convert.
 
 They follow the notation of the language itself.
@@ -33,7 +33,7 @@ RADIXES = {"x": 16, "b": 2, "o": 8, "d": 10}
 
 
 def parse_number(text: str) -> Any:
-    """The number that text denotes in a program; blanks and comments around it don't count."""
+    """The number that text denotes in a program; blanks and comments around it are ignored."""
     if ";" in text:
         text = "\n".join(line.partition(";")[0] for line in text.split("\n"))
     token = text.strip(BLANK)
@@ -49,10 +49,10 @@ def _decimal(token: str) -> Any:
         return float(token)
     if RATIO.fullmatch(token):
         return _ratio(token)
-    found = COMPLEX.fullmatch(token)
-    if found is None:
+    match = COMPLEX.fullmatch(token)
+    if match is None:
         return None
-    real, plus, imaginary = found.groups()
+    real, plus, imaginary = match.groups()
     return rectangular(_part(real) if real else 0, _part(plus or imaginary))
 
 
@@ -73,13 +73,13 @@ def _part(token: str) -> Any:
 
 def _prefixed(token: str) -> Any:
     """`#xff`, `#e1.5`, `#i1/2`, or a radix and an exactness prefix together."""
-    found = PREFIX.fullmatch(token)
-    if found is None:
+    match = PREFIX.fullmatch(token)
+    if match is None:
         return None
-    first, second, digits = found.groups()
-    prefixes = [one.lower() for one in (first, second) if one]
-    exactness = [one for one in prefixes if one in "ei"]
-    radix = [RADIXES[one] for one in prefixes if one in RADIXES]
+    first, second, digits = match.groups()
+    prefixes = [prefix.lower() for prefix in (first, second) if prefix]
+    exactness = [prefix for prefix in prefixes if prefix in "ei"]
+    radix = [RADIXES[prefix] for prefix in prefixes if prefix in RADIXES]
     if len(exactness) > 1 or len(radix) > 1:
         return None
     value: Any
@@ -111,5 +111,5 @@ def _in_radix(text: str, radix: int) -> int | None:
 
 
 def parse_radix(text: str, radix: int) -> int | None:
-    """An int in base 2, 8 or 16: a sign, then digits; `_` may stand anywhere behind the first digit."""
+    """An int in base 2, 8 or 16: a sign, then digits; `_` may stand anywhere after the first digit."""
     return None if text.lstrip("+-")[:1] == "_" else _in_radix(text.replace("_", ""), radix)

@@ -1,4 +1,4 @@
-"""f64-array and i64-array: numbers of one type in machine words. What changes one returns a changed copy."""
+"""f64-array and i64-array: numbers of one type in machine words. Functions that change one return a changed copy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from sema_runtime.values.typed_arrays import FloatArray, IntArray
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from sema_runtime.values.typed_arrays import TypedArray
+
+    A = TypeVar("A", bound=TypedArray)
 
 LONGEST = 1 << 32
 EMPTY_SUM = -0.0  # the sum of no floats, so that adding it to anything changes nothing
@@ -62,22 +64,36 @@ def _check_length(function: str, length: float) -> None:
 
 
 def _index(array: TypedArray, index: Any) -> int:
-    """index, an int. Raises SemaError unless it is one of array's."""
+    """The index as an int. Raises SemaError unless it is one of the array's."""
     if not 0 <= _int(index) < len(array):
         raise SemaError(f"index {index} out of bounds (len {len(array)})")
     return int(index)
 
 
-def _check_callable(function: Any) -> None:
-    if not callable(function):
+def _changed(array: A, index: Any, number: Any, convert: Callable[[Any], Any]) -> A:
+    """A copy of an array with a number at index."""
+    _int(index)
+    number = convert(number)
+    copy = type(array)(array.items)
+    copy.items[_index(array, index)] = number
+    return copy
+
+
+def _mapped(function: Any, array: A, convert: Callable[[Any, str], Any], expected: str) -> A:
+    """An array of the results of a function. expected: what the message for a wrong result asks for."""
+    return type(array)(convert(function(item), expected) for item in _for_calls(function, array))
+
+
+def _for_calls(function: Any, array: TypedArray) -> Iterable[Any]:
+    """The items of an array. Raises SemaError when there are any and function can't be called with them."""
+    if len(array) and not callable(function):
         type_error("callable", function)
+    return array.items
 
 
 def _folded(function: Callable[[Any, Any], Any], initial: Any, array: TypedArray) -> Any:
     result = initial
-    if len(array):
-        _check_callable(function)
-    for item in array.items:
+    for item in _for_calls(function, array):
         result = function(result, item)
     return result
 
@@ -124,10 +140,10 @@ def f64_array_range(start: Any, end: Any, step: Any = 1.0) -> FloatArray:
         raise SemaError("f64-array/range: step cannot be zero")
     _check_length("f64-array/range", (end - start) / step)
     items = []
-    here = start
-    while here < end if step > 0 else here > end:
-        items.append(here)
-        here += step
+    item = start
+    while item < end if step > 0 else item > end:
+        items.append(item)
+        item += step
     return FloatArray(items)
 
 
@@ -156,30 +172,22 @@ def f64_array_set_mut(array: Any, index: Any, number: Any) -> FloatArray:
 
     (f64-array/set! (f64-array 1 2) 0 9) => #f64(9 2)
     """
-    array = _floats(array)
-    _int(index)
-    number = _float(number)
-    changed = FloatArray(array.items)
-    changed.items[_index(array, index)] = number
-    return changed
+    return _changed(_floats(array), index, number, _float)
 
 
 @builtin("f64-array/map")
 def f64_array_map(function: Any, array: Any) -> FloatArray:
-    """An array of what a function makes of each item.
+    """An array of the results of calling a function with each item.
 
     (f64-array/map (fn (x) (* x 2)) (f64-array 1 2)) => #f64(2 4)
     """
-    array = _floats(array)
-    if len(array):
-        _check_callable(function)
-    expected = "number (f64-array/map callback must return number)"
-    return FloatArray(_float(function(item), expected) for item in array.items)
+    return _mapped(function, _floats(array), _float, "number (f64-array/map callback must return number)")
 
 
 @builtin("f64-array/fold")
 def f64_array_fold(function: Any, initial: Any, array: Any) -> Any:
-    """Calls a function with the result so far, at first initial, and each item in turn; gives the last result.
+    """Folds an array: calls a function with the result so far (at first initial) and each item, and returns the last
+    result.
 
     (f64-array/fold + 0 (f64-array 1 2)) => 3.0
     """
@@ -188,7 +196,7 @@ def f64_array_fold(function: Any, initial: Any, array: Any) -> Any:
 
 @builtin("f64-array/sum", returns="float", pure=True)
 def f64_array_sum(array: Any) -> float:
-    """The sum of the items.
+    """The sum of the items of an array of floats.
 
     (f64-array/sum (f64-array 1 2.5)) => 3.5
     """
@@ -294,30 +302,22 @@ def i64_array_set_mut(array: Any, index: Any, number: Any) -> IntArray:
 
     (i64-array/set! (i64-array 1 2) 0 9) => #i64(9 2)
     """
-    array = _ints(array)
-    _int(index)
-    number = _int(number)
-    changed = IntArray(array.items)
-    changed.items[_index(array, index)] = number
-    return changed
+    return _changed(_ints(array), index, number, _int)
 
 
 @builtin("i64-array/map")
 def i64_array_map(function: Any, array: Any) -> IntArray:
-    """An array of what a function makes of each item.
+    """An array of the results of calling a function with each item.
 
     (i64-array/map (fn (x) (* x 2)) (i64-array 1 2)) => #i64(2 4)
     """
-    array = _ints(array)
-    if len(array):
-        _check_callable(function)
-    expected = "integer (i64-array/map callback must return integer)"
-    return IntArray(_int(function(item), expected) for item in array.items)
+    return _mapped(function, _ints(array), _int, "integer (i64-array/map callback must return integer)")
 
 
 @builtin("i64-array/fold")
 def i64_array_fold(function: Any, initial: Any, array: Any) -> Any:
-    """Calls a function with the result so far, at first initial, and each item in turn; gives the last result.
+    """Folds an array: calls a function with the result so far (at first initial) and each item, and returns the last
+    result.
 
     (i64-array/fold * 1 (i64-array 3 4)) => 12
     """
@@ -326,7 +326,7 @@ def i64_array_fold(function: Any, initial: Any, array: Any) -> Any:
 
 @builtin("i64-array/sum", returns="int", pure=True)
 def i64_array_sum(array: Any) -> int:
-    """The sum of the items; beyond 64 bits it wraps around.
+    """The sum of the items of an array of ints; beyond 64 bits it wraps around.
 
     (i64-array/sum (i64-array 1 2)) => 3
     (i64-array/sum (i64-array 9223372036854775807 1)) => -9223372036854775808

@@ -28,7 +28,7 @@ NOTHING = MISSING  # an optional argument that isn't there
 
 @builtin("py/module", cap="python")
 def py_module(name: Any) -> ModuleType:
-    """The Python module of that name, imported if it wasn't yet; for names that are known only at run time.
+    """Imports a Python module and returns it; for names that are known only at run time.
 
     (.sqrt (py/module "math") 4) => 2.0
     """
@@ -65,7 +65,7 @@ def _parameter(key: Any) -> str:
 
 @builtin("py/get", cap="python")
 def py_get(object: Any, key: Any, default: Any = NOTHING) -> Any:
-    """object[key] of any Python object; default, if given, when there is no such key or index.
+    """Returns object[key] of a Python object; default, if given, when there is no such key or index.
 
     (py/get [1 2 3] -1) => 3
     (py/get {"a" 1} "b" 0) => 0
@@ -80,7 +80,7 @@ def py_get(object: Any, key: Any, default: Any = NOTHING) -> Any:
 
 @builtin("py/set!", cap="python")
 def py_set_mut(object: Any, key: Any, value: Any) -> Any:
-    """Makes object[key] be value, in the object itself; gives value back.
+    """Sets object[key] to value, in the object itself, and returns value.
 
     (let ((d (py/dict))) (py/set! d "a" 1) d) => {"a" 1}
     """
@@ -99,7 +99,7 @@ def py_del_mut(object: Any, key: Any) -> None:
 
 @builtin("py/slice", cap="python")
 def py_slice(object: Any, start: Any = None, end: Any = None, step: Any = None) -> Any:
-    """object[start:end:step]; nil for what is left out.
+    """Returns object[start:end:step]; nil leaves a part out.
 
     (py/slice "python" nil nil -1) => "nohtyp"
     (py/slice [1 2 3 4] 1 -1) => [2 3]
@@ -109,7 +109,7 @@ def py_slice(object: Any, start: Any = None, end: Any = None, step: Any = None) 
 
 @builtin("py/len", returns="int", cap="python")
 def py_len(object: Any) -> int:
-    """How many items any Python object says it has.
+    """The length of a Python object, as Python's `len` gives it.
 
     (py/len (py/set [1 1 2])) => 2
     """
@@ -130,7 +130,7 @@ def is_py_in(value: Any, container: Any) -> bool:
 
 @builtin("py/getattr", cap="python")
 def py_getattr(object: Any, name: Any, default: Any = NOTHING) -> Any:
-    """The attribute of that name (a string, spelled as in Python); default, if given, when there is none.
+    """The attribute name (a string, spelled as in Python) of a Python object; default, if given, when there is none.
 
     (py/getattr (py/module "math") "no_such_thing" 0) => 0
     """
@@ -140,7 +140,7 @@ def py_getattr(object: Any, name: Any, default: Any = NOTHING) -> Any:
 
 @builtin("py/setattr!", cap="python")
 def py_setattr_mut(object: Any, name: Any, value: Any) -> Any:
-    """Sets the attribute of that name; gives value back.
+    """Sets the attribute name of a Python object and returns value.
 
     (define thing ((.-SimpleNamespace (py/module "types"))))
     (py/setattr! thing "size" 5)
@@ -153,7 +153,7 @@ def py_setattr_mut(object: Any, name: Any, value: Any) -> Any:
 
 @builtin("py/hasattr?", returns="bool", cap="python")
 def is_py_hasattr(object: Any, name: Any) -> bool:
-    """Whether object has an attribute of that name.
+    """Whether a Python object has the attribute name.
 
     (py/hasattr? "text" "upper") => #t
     """
@@ -210,7 +210,7 @@ def py_repr(object: Any) -> str:
 
 @builtin("py/list", cap="python")
 def py_list(items: Any = ()) -> list[Any]:
-    """A Python list of the items of anything that can be iterated over: it can be changed, and is a list to Sema.
+    """A Python list of the items of anything iterable. It is mutable, and a list to Sema.
 
     (let ((xs (py/list '(1 2)))) (.append xs 3) xs) => (1 2 3)
     """
@@ -219,7 +219,7 @@ def py_list(items: Any = ()) -> list[Any]:
 
 @builtin("py/tuple", returns="vector", cap="python")
 def py_tuple(items: Any = ()) -> tuple[Any, ...]:
-    """A Python tuple, which is a vector, of the items of anything that can be iterated over.
+    """A Python tuple, which is a vector, of the items of anything iterable.
 
     (py/tuple '(1 2)) => [1 2]
     """
@@ -228,7 +228,7 @@ def py_tuple(items: Any = ()) -> tuple[Any, ...]:
 
 @builtin("py/set", cap="python")
 def py_set(items: Any = ()) -> set[Any]:
-    """A Python set of the items of anything that can be iterated over.
+    """A Python set of the items of anything iterable.
 
     (py/len (py/set [1 1])) => 1
     """
@@ -237,8 +237,8 @@ def py_set(items: Any = ()) -> set[Any]:
 
 @builtin("py/dict", cap="python")
 def py_dict(entries: Any = NOTHING) -> dict[Any, Any]:
-    """A Python dict of the entries of a map, which can be changed, and is a map to Sema. Keys that are keywords become
-    strings; values stay as they are (`py/->py` converts them too).
+    """A Python dict of the entries of a map. It is mutable, and a map to Sema. Keyword keys become strings; values stay
+    as they are (`py/->py` converts them too).
 
     (py/dict {:a [1]}) => {"a" [1]}
     """
@@ -249,7 +249,7 @@ def py_dict(entries: Any = NOTHING) -> dict[Any, Any]:
 
 @builtin("py/iter->list", returns="list", cap="python")
 def py_iter_to_list(iterable: Any) -> List:
-    """A list of the items of anything that can be iterated over: generators (which it uses up), sets, files, views.
+    """A list of the items of anything iterable: generators (which it uses up), sets, files, views.
 
     (py/iter->list (.keys (py/dict {"a" 1}))) => ("a")
     """
@@ -258,7 +258,8 @@ def py_iter_to_list(iterable: Any) -> List:
 
 @builtin("py/->py", cap="python")
 def py_to_py(value: Any) -> Any:
-    """Plain Python data, all the way down: lists and dicts with strings for keywords, symbols and characters.
+    """Converts Sema data to plain Python data at all levels: lists and dicts, with strings for keywords, symbols and
+    characters.
 
     (py/repr (py/->py {:a '(1 :b)})) => "{'a': [1, 'b']}"
     """
@@ -269,8 +270,8 @@ def py_to_py(value: Any) -> Any:
 
 @builtin("py/->sema", cap="python")
 def py_to_sema(value: Any, keywords: Any = True) -> Any:
-    """Sema data for Python data, all the way down: list, set and iterator become lists, tuples vectors, dicts maps.
-    Keys that are strings become keywords; with #f as second argument they stay strings.
+    """Converts Python data to Sema data at all levels: lists, sets and iterators become lists, tuples vectors, dicts
+    maps. String keys become keywords; with #f as second argument they stay strings.
 
     (py/->sema (py/dict {"a" (py/set [1])})) => {:a (1)}
     (py/->sema (py/dict {"a" 1}) #f) => {"a" 1}
@@ -285,7 +286,7 @@ def py_to_sema(value: Any, keywords: Any = True) -> Any:
 
 @builtin("py/exception", cap="python")
 def py_exception(condition: Any) -> Any:
-    """The exception that a Python library raised, of what `catch` has bound; nil when it was no such error.
+    """The Python exception in the map that `catch` binds; nil for errors of Sema.
 
     (try ((.-loads (py/module "json")) "[") (catch e (.-pos (py/exception e)))) => 1
     """
@@ -294,11 +295,11 @@ def py_exception(condition: Any) -> Any:
 
 @builtin("py/raise", cap="python")
 def py_raise(exception: Any) -> NoReturn:
-    """Raises a Python exception: an instance, a class, or what `catch` has bound for one.
+    """Raises a Python exception: an instance, a class, or the map that `catch` has bound for one.
 
     (try (py/raise ((.-ValueError (py/module "builtins")) "no")) (catch e (:message e))) => "ValueError: no"
     """
-    found = py_exception(exception) if type(exception) is Map else exception
-    if isinstance(found, BaseException) or (isinstance(found, type) and issubclass(found, BaseException)):
-        raise found
+    error = py_exception(exception) if type(exception) is Map else exception
+    if isinstance(error, BaseException) or (isinstance(error, type) and issubclass(error, BaseException)):
+        raise error
     raise SemaError("py/raise: expected an exception of Python", "use throw for values of Sema")

@@ -1,11 +1,10 @@
-"""What git knows of the repository around the current directory. Nothing here changes it.
+"""Questions to git about the repository around the current directory. Nothing here changes it.
 
-The answers are those of the `git` program, asked so that the settings of the user and of a caller (a hook, which sets
-GIT_DIR) don't change their form or their subject.
+The `git` program answers them. It runs so that settings of the user and of a caller (a hook, which sets GIT_DIR) change
+neither the form nor the repository.
 
-A repository may be hostile: its configuration names commands that git runs to watch files, to convert them, to show
-them or to fetch what is missing. None of these runs. Commands that the user's own configuration names, such as the
-filter of Git LFS, do.
+A repository may be hostile: its configuration can name commands that git runs to watch, convert or show files or to
+fetch missing objects. None of these runs. Commands in the user's own configuration, such as the filter of Git LFS, do.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import os
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.lib.files.files import checked
+from sema_runtime.support.file_access import checked
 from sema_runtime.tasks.children import Child, Settings, piped
 from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import keyword
@@ -92,7 +91,7 @@ def _started(words: tuple[str, ...], overrides: dict[str, str]) -> Child:
     settings.env = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     settings.env.update(ENVIRONMENT)
     _configure(settings.env, overrides)
-    line = ["git", "--no-pager", *(part for one in CONFIG for part in ("-c", one)), *words]
+    line = ["git", "--no-pager", *(part for setting in CONFIG for part in ("-c", setting)), *words]
     try:
         return piped(line, settings, limit=LIMIT)
     except OSError as error:
@@ -106,8 +105,8 @@ def _configure(env: dict[str, str], settings: dict[str, str]) -> None:
     """Adds settings whose names may hold any character, which `-c NAME=VALUE` can't say."""
     if not settings:
         return
-    given = env.get("GIT_CONFIG_COUNT", "")
-    count = small(given, MOST_SETTINGS) if given.isascii() and given.isdecimal() else 0
+    known = env.get("GIT_CONFIG_COUNT", "")
+    count = small(known, MOST_SETTINGS) if known.isascii() and known.isdecimal() else 0
     for name, value in settings.items():
         env[f"GIT_CONFIG_KEY_{count}"], env[f"GIT_CONFIG_VALUE_{count}"] = name, value
         count += 1
@@ -115,8 +114,8 @@ def _configure(env: dict[str, str], settings: dict[str, str]) -> None:
 
 
 def _filters() -> dict[str, str]:
-    """The settings that replace each filter of the repository's own configuration: by that of the same name of the
-    user's, else by none."""
+    """The settings that replace each filter in the repository's configuration by the user's filter of the same name, or
+    by none."""
     done = _Git("config", "-z", "--show-scope", "--get-regexp", FILTERS)
     if done.code not in (0, 1):
         raise SemaError(f"git config: {done.error}")
@@ -133,8 +132,8 @@ def _filters() -> dict[str, str]:
 
 
 def _answer(shown: str, *words: str, converts: bool = False) -> bytes:
-    """What git writes. shown: how a message calls the command. converts: whether git reads files of the working tree,
-    which go through filters. Raises with git's own complaint."""
+    """The output of git. shown: the command as messages name it. converts: whether git reads files of the working tree,
+    which go through filters. Raises SemaError with git's message."""
     done = _Git(*words, overrides=_filters() if converts else None)
     if done.code != 0:
         raise SemaError(f"git {shown}: {done.error}")
@@ -142,7 +141,7 @@ def _answer(shown: str, *words: str, converts: bool = False) -> bytes:
 
 
 def _fields(output: bytes) -> Iterator[str]:
-    """The parts that end with a NUL: names of files may contain anything else."""
+    """The parts that end with a NUL, since file names may contain anything else."""
     return (os.fsdecode(part) for part in output.split(b"\0") if part)
 
 
@@ -158,7 +157,7 @@ def _entries() -> Iterator[tuple[str, str]]:
 
 @builtin("git/root", returns="string", cap="process")
 def git_root() -> str:
-    """The directory that the repository around the current directory is checked out in.
+    """The root directory of the repository around the current directory.
 
     ; (git/root) => "/home/ada/project"
     """
@@ -168,7 +167,7 @@ def git_root() -> str:
 
 @builtin("git/current-branch", returns="string", cap="process")
 def git_current_branch() -> str:
-    """The name of the branch that is checked out, "HEAD" when none is. An error before the first commit.
+    """The name of the current branch, "HEAD" when none is checked out. Raises an error before the first commit.
 
     ; (git/current-branch) => "main"
     """
@@ -180,8 +179,8 @@ def git_current_branch() -> str:
 def git_status() -> List:
     """The changed files: a list of `{:path p :status code :staged bool :untracked bool}`.
 
-    Paths start at the root of the repository; that of a renamed file is the new one. The code is that of `git status
-    --porcelain`, as " M" or "??"; :staged is whether a change stands in the index. A submodule counts as changed when
+    Paths start at the root of the repository; a renamed file has its new path. The code is that of `git status
+    --porcelain`, such as " M" or "??"; :staged is whether the index has a change. A submodule counts as changed when
     another commit is checked out in it; its files aren't read.
 
     ; (git/status) => ({:path "a.txt" :staged #f :status " M" :untracked #f})
@@ -212,20 +211,20 @@ def git_changed_files() -> List:
 
 @builtin("git/diff", returns="string", cap="process")
 def git_diff(path: Any = MISSING) -> str:
-    """The changes that aren't staged, as a unified diff; of the files that path names, or of all.
+    """The unstaged changes as a unified diff, of the files at path or of all files.
 
     ; (git/diff "src/main.sema")
     """
     words = ["diff", "--no-color", *DIFF]
     if path is MISSING:
         return _answer("diff", *words, converts=True).decode(errors="replace")
-    found = checked("git/diff", path)
-    return _answer(f"diff -- {found}", *words, "--", found, converts=True).decode(errors="replace")
+    target = checked("git/diff", path)
+    return _answer(f"diff -- {target}", *words, "--", target, converts=True).decode(errors="replace")
 
 
 @builtin("git/diff-files", returns="list[string]", cap="process")
 def git_diff_files() -> List:
-    """The paths of the files with changes that aren't staged.
+    """The paths of the files with unstaged changes.
 
     ; (git/diff-files) => ("a.txt")
     """
@@ -234,7 +233,7 @@ def git_diff_files() -> List:
 
 @builtin("git/recent-files", returns="list[string]", cap="process")
 def git_recent_files(n: Any = 20) -> List:
-    """The paths of the files that the last n commits changed, each once, the latest first.
+    """The paths of the files changed by the last n commits, each once, the latest first.
 
     ; (git/recent-files 5) => ("a.txt" "b.txt")
     """
@@ -257,13 +256,13 @@ def git_recent_files(n: Any = 20) -> List:
 
 @builtin("git/ignore-matches?", returns="bool", cap="process")
 def git_is_ignore_matches(path: Any) -> bool:
-    """Whether git ignores the path, which need not exist.
+    """Whether git ignores a path, which needn't exist.
 
     ; (git/ignore-matches? "target/x") => #t
     """
-    found = checked("git/ignore-matches?", path)
-    done = _Git("check-ignore", "-q", "--", found)
+    target = checked("git/ignore-matches?", path)
+    done = _Git("check-ignore", "-q", "--", target)
     if done.code not in (0, 1):
         code = "signal" if done.code == -1 else done.code
-        raise SemaError(f"git check-ignore {found}: exit {code}: {done.error}")
+        raise SemaError(f"git check-ignore {target}: exit {code}: {done.error}")
     return done.code == 0

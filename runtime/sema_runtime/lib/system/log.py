@@ -1,4 +1,4 @@
-"""Log lines on the error output: `[INFO] message`, followed by the context (`context/with`), when there is one."""
+"""Log lines on stderr: `[INFO] message`, followed by the context (`context/with`), when there is one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _write(level: str, values: tuple[Any, ...]) -> None:
 
 @builtin("log/debug", returns="nil")
 def log_debug(value: Any, *more: Any) -> None:
-    """Writes a debug line to the error output.
+    """Writes a debug line to stderr.
 
     (log/debug "cache miss" {:key "k"})
     """
@@ -31,7 +31,7 @@ def log_debug(value: Any, *more: Any) -> None:
 
 @builtin("log/info", returns="nil")
 def log_info(value: Any, *more: Any) -> None:
-    """Writes an information line to the error output.
+    """Writes an information line to stderr.
 
     (log/info "started" {:port 8080})
     """
@@ -40,7 +40,7 @@ def log_info(value: Any, *more: Any) -> None:
 
 @builtin("log/warn", returns="nil")
 def log_warn(value: Any, *more: Any) -> None:
-    """Writes a warning to the error output.
+    """Writes a warning line to stderr.
 
     (log/warn "slow answer" {:ms 5000})
     """
@@ -49,7 +49,7 @@ def log_warn(value: Any, *more: Any) -> None:
 
 @builtin("log/error", returns="nil")
 def log_error(value: Any, *more: Any) -> None:
-    """Writes an error line to the error output.
+    """Writes an error line to stderr.
 
     (log/error "no connection" {:host "example.com"})
     """

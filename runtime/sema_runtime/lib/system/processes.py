@@ -1,4 +1,4 @@
-"""Other programs that run side by side with this one: `proc/spawn` and what can be done with the handle it gives."""
+"""Other programs that run concurrently with this one: `proc/spawn` and the functions of its handles."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ processes = Handles("integer (proc handle)", "no such handle")
 
 
 def proc_child(function: str, handle: Any) -> Child:
-    """The program that a handle stands for."""
+    """The program of a handle."""
     process: Process = processes.get(function, handle)
     return process.child
 
 
 @builtin("proc/spawn", returns="int", cap="process")
 def proc_spawn(argv: Any, options: Any = None) -> int:
-    """Starts a program, given with its arguments as a list or vector, and gives a handle for it.
+    """Starts a program, given with its arguments as a list or vector, and returns a handle.
 
-    options: :cwd, :env (a map, added to the environment). What the program writes is collected until it is read; a
-    program of which 256 MiB are unread is ended. So are those that still run when this one ends.
+    options: :cwd, :env (a map, added to the environment). The program's output is collected until it is read. A program
+    with 256 MiB of unread output is ended; so are programs that still run when this one ends.
 
     (define p (proc/spawn ["cat"]))
     (proc/write-stdin p "meow")
@@ -62,9 +62,9 @@ def proc_spawn(argv: Any, options: Any = None) -> int:
 
 @builtin("proc/write-stdin", returns="nil", cap="process")
 def proc_write_stdin(proc: Any, text: Any) -> None:
-    """Writes text to the input of the process, and waits until the process or the pipe to it has taken everything.
+    """Writes text to the stdin of a process, and waits until the process or its pipe has taken everything.
 
-    Cancelling a task that waits for that ends the process, which has read a part of the text only.
+    Cancelling the waiting task ends the process, which has read only part of the text.
 
     (define p (proc/spawn ["cat"]))
     (proc/write-stdin p "meow")
@@ -91,7 +91,7 @@ def proc_write_stdin(proc: Any, text: Any) -> None:
 
 @builtin("proc/close-stdin", returns="nil", cap="process")
 def proc_close_stdin(proc: Any) -> None:
-    """Ends the input of the process.
+    """Closes the stdin of a process.
 
     (define p (proc/spawn ["wc" "-c"]))
     (proc/close-stdin p)
@@ -114,7 +114,8 @@ def _close_stdin(process: Process) -> None:
 
 @builtin("proc/read-stdout", returns="string", cap="process")
 def proc_read_stdout(proc: Any) -> str:
-    """What the process has written to its output since the last time; doesn't wait. Bytes that aren't UTF-8 are `�`.
+    """The text that a process has written to stdout since the last call, without waiting. Bytes that aren't UTF-8
+    become `�`.
 
     (define p (proc/spawn ["echo" "hello"]))
     (proc/wait p)
@@ -126,7 +127,7 @@ def proc_read_stdout(proc: Any) -> str:
 
 @builtin("proc/read-stderr", returns="string", cap="process")
 def proc_read_stderr(proc: Any) -> str:
-    """What the process has written to its error output since the last time; doesn't wait.
+    """The text that a process has written to stderr since the last call, without waiting.
 
     (define p (proc/spawn ["sh" "-c" "echo oops >&2"]))
     (proc/wait p)
@@ -144,7 +145,7 @@ def _taken(function: str, handle: Any, stream: int) -> str:
 
 @builtin("proc/running?", returns="bool", cap="process")
 def proc_is_running(proc: Any) -> bool:
-    """Whether the process has not ended yet.
+    """Whether a process is still running.
 
     (define p (proc/spawn ["sleep" "60"]))
     (proc/running? p) => #t
@@ -155,7 +156,7 @@ def proc_is_running(proc: Any) -> bool:
 
 @builtin("proc/exit-code", returns="int|nil", cap="process")
 def proc_exit_code(proc: Any) -> int | None:
-    """The status that the process ended with, -1 when a signal ended it, nil while it runs.
+    """The exit status of a process: -1 when a signal ended it, nil while it runs.
 
     (define p (proc/spawn ["sh" "-c" "exit 2"]))
     (proc/wait p)
@@ -166,9 +167,9 @@ def proc_exit_code(proc: Any) -> int | None:
 
 @builtin("proc/wait", returns="int", cap="process")
 def proc_wait(proc: Any) -> int:
-    """Waits until the process ends and gives its status, -1 when a signal ended it; other tasks go on meanwhile.
+    """Waits until a process ends and returns its exit status, -1 when a signal ended it; other tasks run meanwhile.
 
-    All that it wrote can be read then. Cancelling a task that waits ends the process.
+    Afterwards all its output can be read. Cancelling the waiting task ends the process.
 
     (define p (proc/spawn ["sh" "-c" "echo done; exit 2"]))
     (proc/wait p) => 2
@@ -181,7 +182,7 @@ def proc_wait(proc: Any) -> int:
 
 @builtin("proc/kill", returns="nil", cap="process")
 def proc_kill(proc: Any) -> None:
-    """Ends the process, and those it has started, by force.
+    """Kills a process and the processes it has started.
 
     (define p (proc/spawn ["sleep" "60"]))
     (proc/kill p)
@@ -192,7 +193,7 @@ def proc_kill(proc: Any) -> None:
 
 @builtin("proc/close", returns="nil", cap="process")
 def proc_close(proc: Any) -> None:
-    """Ends the process if it still runs, closes its streams and forgets the handle, which may be an unknown one.
+    """Ends a process if it still runs, closes its streams and forgets the handle. Unknown handles are ignored.
 
     (define p (proc/spawn ["sleep" "60"]))
     (proc/close p)

@@ -1,5 +1,5 @@
-"""Programs in terminals of their own: `pty/spawn` and what can be done with the handle it gives. As proc/*, but the
-program sees a terminal, so that it asks, edits lines and shows colors as it does for a person."""
+"""Programs in terminals of their own: `pty/spawn` and the functions of its handles. Like proc/*, but the program sees a
+terminal, so that it prompts, edits lines and shows colors as it does for a person."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pty:
         self.writing = Lock()  # held while something is typed
 
     def write(self, data: bytes) -> None:
-        """Waits until the terminal has taken everything. Raises OSError when nobody is left to read it."""
+        """Waits until the terminal has taken everything. Raises OSError when its other end is closed."""
         from errno import EIO
         from select import POLLOUT, poll
 
@@ -59,7 +59,7 @@ class Pty:
         tcsetwinsize(self.terminal, (rows, cols))
 
     def hang_up(self) -> None:
-        """Ends the program as closing a terminal does; by force when it takes no notice."""
+        """Ends the program as closing a terminal does, and by force when it ignores that."""
         from signal import SIGHUP, SIGKILL
         from subprocess import TimeoutExpired
 
@@ -74,14 +74,14 @@ terminals = Handles("integer (pty handle)", "no such handle")
 
 
 def pty_of(function: str, handle: Any) -> Pty:
-    """The terminal that a handle stands for."""
-    found: Pty = terminals.get(function, handle)
-    return found
+    """The terminal of a handle."""
+    terminal: Pty = terminals.get(function, handle)
+    return terminal
 
 
 @builtin("pty/spawn", returns="int", cap="process")
 def pty_spawn(argv: Any, options: Any = None) -> int:
-    """Starts a program, given with its arguments as a list or vector, in a new terminal, and gives a handle for it.
+    """Starts a program, given with its arguments as a list or vector, in a new terminal and returns a handle.
 
     options: :rows (24), :cols (80), :cwd, :env (a map, added to the environment).
 
@@ -137,7 +137,8 @@ def _cells(value: Any) -> int:
 
 @builtin("pty/read", returns="string", cap="process")
 def pty_read(pty: Any) -> str:
-    """What the program has written to the terminal since the last time, control sequences included; doesn't wait.
+    """The text that the program has written to its terminal since the last call, control sequences included, without
+    waiting.
 
     (define t (pty/spawn ["echo" "hello"]))
     (pty/wait t)
@@ -153,28 +154,28 @@ def pty_read(pty: Any) -> str:
 def pty_write(pty: Any, text: Any) -> None:
     """Types text into the terminal: `\\n` is Enter, `\\x03;` is Ctrl-C. Waits until the terminal has taken it.
 
-    Cancelling a task that waits for that ends the program.
+    Cancelling the waiting task ends the program.
 
     (define t (pty/spawn ["head" "-n" "1"]))
     (pty/write t "hello\\n")
     (pty/wait t) => 0
     """
-    found = pty_of("pty/write", pty)
+    terminal = pty_of("pty/write", pty)
     data = text_of(text).encode(errors="surrogateescape")
 
     def write() -> None:
-        with found.writing:
-            found.write(data)
+        with terminal.writing:
+            terminal.write(data)
 
     try:
-        in_background(write, stop=found.child.kill)
+        in_background(write, stop=terminal.child.kill)
     except OSError as error:
         raise IoError(f"pty/write: {error.strerror}") from None
 
 
 @builtin("pty/resize", returns="nil", cap="process")
 def pty_resize(pty: Any, rows: Any, cols: Any) -> None:
-    """Changes the size of the terminal, and tells the program (SIGWINCH).
+    """Changes the size of the terminal and notifies the program (SIGWINCH).
 
     (define t (pty/spawn ["cat"] {:rows 24 :cols 80}))
     (pty/resize t 50 120) => nil
@@ -189,9 +190,9 @@ def pty_resize(pty: Any, rows: Any, cols: Any) -> None:
 
 @builtin("pty/wait", returns="int", cap="process")
 def pty_wait(pty: Any) -> int:
-    """Waits until the program ends and gives its status, 1 when a signal ended it; other tasks go on meanwhile.
+    """Waits until the program ends and returns its exit status, 1 when a signal ended it; other tasks run meanwhile.
 
-    All that it wrote can be read then. Cancelling a task that waits ends the program.
+    Afterwards all its output can be read. Cancelling the waiting task ends the program.
 
     (define t (pty/spawn ["sh" "-c" "exit 3"]))
     (pty/wait t) => 3
@@ -206,7 +207,7 @@ def _code(status: int) -> int:
 
 @builtin("pty/running?", returns="bool", cap="process")
 def pty_is_running(pty: Any) -> bool:
-    """Whether the program has not ended yet.
+    """Whether the program is still running.
 
     (define t (pty/spawn ["cat"]))
     (pty/running? t) => #t
@@ -217,7 +218,7 @@ def pty_is_running(pty: Any) -> bool:
 
 @builtin("pty/exit-code", returns="int|nil", cap="process")
 def pty_exit_code(pty: Any) -> int | None:
-    """The status that the program ended with, 1 when a signal ended it, nil while it runs.
+    """The exit status of the program: 1 when a signal ended it, nil while it runs.
 
     (define t (pty/spawn ["sh" "-c" "exit 3"]))
     (pty/wait t)
@@ -229,32 +230,32 @@ def pty_exit_code(pty: Any) -> int | None:
 
 @builtin("pty/kill", returns="nil", cap="process")
 def pty_kill(pty: Any) -> None:
-    """Ends the program, and those it has started: as closing the terminal does, then by force.
+    """Ends the program and the programs it has started: first as closing the terminal does, then by force.
 
     (define t (pty/spawn ["cat"]))
     (pty/kill t)
     (pty/wait t) => 1
     """
-    found = pty_of("pty/kill", pty)
-    in_background(found.hang_up, stop=found.child.kill)
+    terminal = pty_of("pty/kill", pty)
+    in_background(terminal.hang_up, stop=terminal.child.kill)
 
 
 @builtin("pty/close", returns="nil", cap="process")
 def pty_close(pty: Any) -> None:
-    """Ends the program if it still runs, closes the terminal and forgets the handle, which may be an unknown one.
+    """Ends the program if it still runs, closes the terminal and forgets the handle. Unknown handles are ignored.
 
     (define t (pty/spawn ["cat"]))
     (pty/close t) => nil
     """
-    found: Pty | None = terminals.forget(pty)
-    if found is None:
+    terminal: Pty | None = terminals.forget(pty)
+    if terminal is None:
         return
-    found.child.closed = True
+    terminal.child.closed = True
 
     def finish() -> None:
-        found.hang_up()
-        found.child.wait()
-        with found.writing:
-            found.terminal.close()
+        terminal.hang_up()
+        terminal.child.wait()
+        with terminal.writing:
+            terminal.terminal.close()
 
-    in_background(finish, stop=found.child.kill)
+    in_background(finish, stop=terminal.child.kill)

@@ -1,7 +1,7 @@
 """Serial ports, with the package pyserial (the extra `serial`): lines and JSON over a UART or USB.
 
-Every operation ends within the port's timeout, at most a minute; other tasks go on meanwhile, and those that use the
-same port wait for each other.
+Every operation ends within the port's timeout, at most a minute. Other tasks run meanwhile; those that use the same
+port wait for each other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_LINE = 1 << 20  # bytes; a device that sends more without ending a line spea
 
 
 class Port:
-    """An open port. What came behind the last line that was read is kept for the next one."""
+    """An open port. Bytes received after the last line read are kept for the next one."""
 
     def __init__(self, device: Any, seconds: float) -> None:
         from threading import Lock
@@ -89,7 +89,7 @@ def _reason(error: Exception) -> str:
 
 
 class _Talk:
-    """One use of a port, that can be broken off."""
+    """One use of a port, which can be cancelled."""
 
     __slots__ = ("port", "stopped")
 
@@ -135,7 +135,7 @@ def serial_list() -> List:
 
 @builtin("serial/open", returns="int", cap="serial")
 def serial_open(path: Any, baud: Any, timeout_ms: Any = TIMEOUT) -> int:
-    """Opens a serial port and gives a handle for it. timeout-ms, at most a minute, is for everything done with it.
+    """Opens a serial port and returns a handle. timeout-ms, at most a minute, limits each operation on it.
 
     ; (define pico (serial/open "/dev/ttyACM0" 115200))
     (serial/open "/dev/ttyACM0" 0) ! serial/open: invalid baud rate 0
@@ -172,7 +172,7 @@ def _bounded(milliseconds: int) -> float:
 
 @builtin("serial/close", returns="nil", cap="serial")
 def serial_close(handle: Any) -> None:
-    """Closes a port. An error while another task uses it.
+    """Closes a serial port. Raises an error while another task uses it.
 
     ; (let ((pico (serial/open "/dev/ttyACM0" 115200))) (serial/close pico))
     """
@@ -191,7 +191,7 @@ def serial_close(handle: Any) -> None:
 
 @builtin("serial/write", returns="nil", cap="serial")
 def serial_write(handle: Any, text: Any) -> None:
-    """Sends text as it is, without a line end, and waits until it is on the wire.
+    """Sends text without a line end, and waits until it is on the wire.
 
     ; (let ((pico (serial/open "/dev/ttyACM0" 115200))) (serial/write pico "led on\\r\\n"))
     """
@@ -206,7 +206,8 @@ def serial_write(handle: Any, text: Any) -> None:
 
 @builtin("serial/read-line", returns="string", cap="serial")
 def serial_read_line(handle: Any) -> str:
-    """The next line from the port, without its end. An error when none has come within the port's timeout.
+    """Reads the next line from a serial port, without its end. Raises an error when none arrives within the port's
+    timeout.
 
     ; (serial/read-line 1) => "ready"
     """
@@ -216,7 +217,7 @@ def serial_read_line(handle: Any) -> str:
 
 @builtin("serial/send", cap="serial")
 def serial_send(handle: Any, command: Any) -> Any:
-    """Sends a command as a line, and gives the line that comes back, parsed as JSON; nil for an empty one.
+    """Sends a command as a line and returns the line that comes back, parsed as JSON; nil for an empty one.
 
     ; (serial/send 1 "{\\"cmd\\":\\"led-on\\"}") => {:ok #t}
     """
@@ -232,10 +233,10 @@ def serial_send(handle: Any, command: Any) -> Any:
 
 
 def _parsed(answer: str) -> Any:
-    from sema_runtime.lib.data.json import json_decode
+    from sema_runtime.support.json import decode
 
     try:
-        return json_decode(answer)
+        return decode(answer)
     except SemaError as error:
         reason = error.message.removeprefix("json/decode: ").removeprefix("parse error ")
         raise SemaError(f"serial/send parse: {reason}: {answer}") from None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sema_runtime.capabilities import require
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.file_access import readable_name, reason
-from sema_runtime.support.home import sema_home
+from sema_runtime.support.home import sema_home, settings_directory
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.atoms import Keyword, keyword
@@ -47,7 +47,7 @@ def env(name: Any) -> str | None:
 
 @builtin("sys/env-all", returns="map", cap="env-read")
 def sys_env_all() -> Map:
-    """All environment variables, by keyword.
+    """All environment variables as a map with keyword keys.
 
     (sys/set-env "GREETING" "hello")
     (:GREETING (sys/env-all)) => "hello"
@@ -57,7 +57,7 @@ def sys_env_all() -> Map:
 
 @builtin("sys/set-env", returns="nil", cap="env-write")
 def sys_set_env(name: Any, value: Any) -> None:
-    """Sets an environment variable of this process and of those it starts.
+    """Sets an environment variable of this process and the processes it starts.
 
     (sys/set-env "GREETING" "hello")
     (env "GREETING") => "hello"
@@ -108,7 +108,7 @@ def sys_temp_dir() -> str:
 
 @builtin("sys/sema-home", returns="string")
 def sys_sema_home() -> str:
-    """Where packages and settings live.
+    """The directory of Sema's packages and settings.
 
     (path/absolute? (sys/sema-home)) => #t
     """
@@ -117,13 +117,11 @@ def sys_sema_home() -> str:
 
 @builtin("sys/config-dir", returns="string")
 def sys_config_dir() -> str:
-    """The user's directory for settings.
+    """The user's directory for configuration.
 
     (path/absolute? (sys/config-dir)) => #t
     """
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Application Support")
-    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return settings_directory()
 
 
 # Machine and user
@@ -178,7 +176,7 @@ def sys_hostname() -> str:
 
 @builtin("sys/user", returns="string|nil", cap="env-read")
 def sys_user() -> str | None:
-    """The name of the user, nil when the environment doesn't say.
+    """The name of the user; nil when the environment doesn't name one.
 
     ; (sys/user)
     """
@@ -190,7 +188,7 @@ def sys_user() -> str | None:
 
 @builtin("sys/args", returns="list[string]", cap="process")
 def sys_args() -> List:
-    """The command line arguments: the program, then `--` and what stands behind it.
+    """The command line arguments: the program, then `--` and the arguments after it.
 
     (list? (sys/args)) => #t
     ; (list/reject #(= % "--") (rest (sys/args)))
@@ -203,7 +201,7 @@ def sys_args() -> List:
 
 @builtin("sys/pid", returns="int", cap="process")
 def sys_pid() -> int:
-    """The number of this process.
+    """The process id of this process.
 
     (> (sys/pid) 0) => #t
     """
@@ -212,7 +210,7 @@ def sys_pid() -> int:
 
 @builtin("sys/elapsed", returns="int")
 def sys_elapsed() -> int:
-    """Nanoseconds since the program started.
+    """The nanoseconds since the program started.
 
     (> (sys/elapsed) 0) => #t
     """
@@ -242,7 +240,7 @@ def sys_is_interactive() -> bool:
 
 @builtin("sys/term-size", returns="map|nil")
 def sys_term_size() -> Map | None:
-    """`{:rows r :cols c}` of the terminal, nil when there is none.
+    """The size of the terminal as `{:rows r :cols c}`; nil when there is none.
 
     ; (:cols (sys/term-size))
     """
@@ -258,7 +256,7 @@ def sys_term_size() -> Map | None:
 
 @builtin("gc/collect", returns="map")
 def gc_collect() -> Map:
-    """Frees unreachable values; gives `{:collected n}`.
+    """Frees unreachable values and returns `{:collected n}`.
 
     (int? (:collected (gc/collect))) ! Unbound variable: int?
     """
@@ -269,18 +267,18 @@ def gc_collect() -> Map:
 
 @builtin("gc/stats", returns="map")
 def gc_stats() -> Map:
-    """`{:collected n}`: how many unreachable values were freed since the program started.
+    """The number of unreachable values freed since the program started, as `{:collected n}`.
 
     (int? (:collected (gc/stats))) ! Unbound variable: int?
     """
     import gc
 
-    return Map({keyword("collected"): sum(one["collected"] for one in gc.get_stats())})
+    return Map({keyword("collected"): sum(generation["collected"] for generation in gc.get_stats())})
 
 
 @builtin("sys/interner-stats", returns="map")
 def sys_interner_stats() -> Map:
-    """How many names of symbols and keywords there are, and how many bytes they have: `{:bytes b :count n}`.
+    """The number of interned names of symbols and keywords and their size, as `{:bytes b :count n}`.
 
     (keys (sys/interner-stats)) => (:bytes :count)
     """
@@ -292,7 +290,7 @@ def sys_interner_stats() -> Map:
 
 @builtin("exit", cap="process")
 def exit_(code: Any = 0, *_: Any) -> NoReturn:
-    """Ends the program with an exit status (0); a float is cut off.
+    """Ends the program with an exit status (default 0); a float is truncated.
 
     ; (exit 2)
     """
@@ -306,7 +304,7 @@ def exit_(code: Any = 0, *_: Any) -> NoReturn:
 
 @builtin("sys/which", returns="string|nil", cap="process")
 def sys_which(name: Any) -> str | None:
-    """Finds a program: its path, nil when there is none.
+    """Finds a program on the PATH and returns its path; nil when there is none.
 
     (string? (sys/which "sh")) => #t
     (sys/which "no-such-program") => nil
@@ -327,7 +325,7 @@ def sys_which(name: Any) -> str | None:
 
 @builtin("shell/quote", returns="string", pure=True)
 def shell_quote(text: Any) -> str:
-    """The text as one word for the shell, whatever it contains.
+    """Quotes a text as one word for the shell, whatever it contains.
 
     (shell/quote "it's") => "'it'\\\\''s'"
     (get (shell (str "echo " (shell/quote "$HOME; *"))) :stdout) => "$HOME; *\\n"
@@ -337,11 +335,11 @@ def shell_quote(text: Any) -> str:
 
 @builtin("shell", returns="map", cap="shell")
 def shell(command: Any, *rest: Any) -> Map:
-    """Runs a command and gives `{:stdout text :stderr text :exit-code n}`; other tasks go on meanwhile.
+    """Runs a command and returns `{:stdout text :stderr text :exit-code n}`; other tasks run meanwhile.
 
-    A command alone goes through the shell; with arguments the program is started directly. Last may stand a map of
-    options: :cwd, :env (added to the environment), :stdin (text), :timeout (milliseconds). The exit code is -1 when a
-    signal ended the program. Cancelling the task, Ctrl-C and the timeout end it and the programs it has started.
+    A command alone goes through the shell; with arguments the program is started directly. The last argument may be a
+    map of options: :cwd, :env (added to the environment), :stdin (text), :timeout (milliseconds). The exit code is -1
+    when a signal ended the program. Cancelling the task, Ctrl-C and the timeout end it and the programs it has started.
 
     (get (shell "echo out; exit 3") :exit-code) => 3
     (get (shell "printf" "%s" "$HOME") :stdout) => "$HOME"
@@ -359,8 +357,8 @@ def _run(line: list[str], shown: str, options: Map | None) -> Map:
     timeout = None if options is None else options.lookup(keyword("timeout"))
     if timeout is not None and (type(timeout) not in (int, float) or timeout < 0):
         type_error("non-negative number (:timeout)", timeout)
-    given = None if options is None else options.lookup(keyword("stdin"))
-    data = None if given is None else text_of(given).encode(errors="surrogateescape")
+    stdin = None if options is None else options.lookup(keyword("stdin"))
+    data = None if stdin is None else text_of(stdin).encode(errors="surrogateescape")
     # with the terminal of this process only where nothing but Ctrl-C, which the terminal sends to both, shall end it
     alone = timeout is not None or "sema_runtime.tasks.scheduler" in sys.modules or not _at_terminal()
     try:
@@ -403,9 +401,9 @@ _pending: set[str] = set()
 
 @builtin("sys/on-signal", returns="nil", cap="process")
 def sys_on_signal(name: Any, handler: Any) -> None:
-    """Has handler called, by the next sys/check-signals, after a signal (:int, :term, :winch) has come.
+    """Registers handler for a signal (:int, :term, :winch); the next sys/check-signals after the signal calls it.
 
-    A program may have several handlers for one signal; all are called, however often the signal has come.
+    A signal may have several handlers. Each is called once, however often the signal has arrived.
 
     ; (sys/on-signal :int (fn () (println "interrupted")))
     (sys/on-signal :hup (fn () nil)) ! sys/on-signal: unknown signal :hup; use :winch, :int, or :term
@@ -427,7 +425,7 @@ def sys_on_signal(name: Any, handler: Any) -> None:
 
 @builtin("sys/check-signals", returns="nil", cap="process")
 def sys_check_signals() -> None:
-    """Calls the handlers of the signals that have come since the last time.
+    """Calls the handlers of the signals that have arrived since the last call.
 
     (sys/check-signals) => nil
     """

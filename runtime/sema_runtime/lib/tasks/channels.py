@@ -1,4 +1,4 @@
-"""Channels between tasks, and the fan-out that `parallel` and `pipeline` are made of."""
+"""Channels between tasks, and the fan-out on which `parallel` and `pipeline` are built."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def channel_of(value: Any) -> Channel:
-    """The value, checked to be a channel."""
+    """The channel itself; raises a type error for anything else."""
     if type(value) is not Channel:
         wrong_value("channel", value)
     return value
@@ -29,7 +29,7 @@ def channel_of(value: Any) -> Channel:
 
 @builtin("channel/new")
 def channel_new(capacity: Any = 1) -> Channel:
-    """A channel (queue) between tasks that holds up to capacity (1) values.
+    """A channel (queue) between tasks that holds up to capacity (default 1) values.
 
     (let ((c (channel/new 2))) (channel/send c 1) (channel/recv c)) => 1
     """
@@ -43,7 +43,7 @@ def channel_new(capacity: Any = 1) -> Channel:
 
 @builtin("channel/send", returns="nil")
 def channel_send(channel: Any, value: Any) -> None:
-    """Sends a value to a channel; waits while it is full. An error when it is closed.
+    """Sends a value to a channel, waiting while it is full. Raises an error when it is closed.
 
     (define c (channel/new 1))
     (channel/send c :hello)
@@ -54,7 +54,7 @@ def channel_send(channel: Any, value: Any) -> None:
 
 @builtin("channel/recv")
 def channel_recv(channel: Any) -> Any:
-    """Receives the next value of a channel; waits while it is empty. nil when it is closed and empty.
+    """Receives the next value of a channel, waiting while it is empty. Returns nil when it is closed and empty.
 
     (define c (channel/new))
     (async (channel/send c :hello))
@@ -65,7 +65,7 @@ def channel_recv(channel: Any) -> Any:
 
 @builtin("channel/try-recv")
 def channel_try_recv(channel: Any) -> Any:
-    """The next value of a channel, nil when there is none: never waits.
+    """Receives the next value of a channel without waiting; nil when there is none.
 
     (channel/try-recv (channel/new)) => nil
     """
@@ -74,7 +74,7 @@ def channel_try_recv(channel: Any) -> Any:
 
 @builtin("channel/close", returns="nil")
 def channel_close(channel: Any) -> None:
-    """Closes the channel: receivers get what is left, then nil; sending is an error.
+    """Closes a channel: receivers get the remaining values and then nil; sending raises an error.
 
     (define c (channel/new 2))
     (channel/send c 1)
@@ -87,7 +87,7 @@ def channel_close(channel: Any) -> None:
 
 @builtin("channel/closed?", returns="bool")
 def channel_is_closed(channel: Any) -> bool:
-    """Whether the channel is closed.
+    """Whether a channel is closed.
 
     (define c (channel/new))
     (channel/close c)
@@ -100,7 +100,7 @@ def channel_is_closed(channel: Any) -> bool:
 
 @builtin("channel/count", returns="int")
 def channel_count(channel: Any) -> int:
-    """How many values the channel holds.
+    """The number of values in a channel.
 
     (define c (channel/new 2))
     (channel/send c 1)
@@ -113,7 +113,7 @@ def channel_count(channel: Any) -> int:
 
 @builtin("channel/empty?", returns="bool")
 def channel_is_empty(channel: Any) -> bool:
-    """Whether the channel holds nothing.
+    """Whether a channel is empty.
 
     (channel/empty? (channel/new)) => #t
     """
@@ -122,7 +122,7 @@ def channel_is_empty(channel: Any) -> bool:
 
 @builtin("channel/full?", returns="bool")
 def channel_is_full(channel: Any) -> bool:
-    """Whether the channel holds as much as it can.
+    """Whether a channel is full.
 
     (define c (channel/new 1))
     (channel/send c 1)
@@ -148,12 +148,13 @@ def prefill_sem(channel: Any, count: Any) -> None:
 
 @builtin("__fanout-tagged")
 def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
-    """Calls function with each item in tasks, at most limit at a time: list of `{:ok value}` or `{:err condition}`."""
+    """Calls function with each item in tasks, at most limit at a time, and returns a list of `{:ok value}` or `{:err
+    condition}`."""
     permits = channel_new(limit)
-    given = items_of(items)
+    values = items_of(items)
     prefill_sem(permits, limit)
-    here = scheduler()
-    promises = [here.spawn(_tagged(function, item, permits)) for item in given]
+    tasks = scheduler()
+    promises = [tasks.spawn(_tagged(function, item, permits)) for item in values]
     try:
         wait_for_all(promises)
     except BaseException:
@@ -164,7 +165,8 @@ def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
 
 @builtin("__stages")
 def stages(functions: Any) -> Callable[[Any], Any]:
-    """The functions of a list as one: each gets the result of the one before it, and is called back as by a builtin."""
+    """Composes the functions of a list: each gets the result of the one before it, and is called back as by a
+    builtin."""
     from sema_runtime.tasks.callbacks import call_native
 
     def run(value: Any, *stages: Any) -> Any:
@@ -176,7 +178,7 @@ def stages(functions: Any) -> Callable[[Any], Any]:
 
 
 def _tell_of(error: Exception) -> None:
-    """In a workflow: `parallel` makes nil of an error, and somebody may want to know of which."""
+    """Records an error in a workflow, since `parallel` turns it into nil."""
     module = sys.modules.get("sema_runtime.workflow.run.scope")
     listener = None if module is None else module.on_failure.get()
     if listener is not None and not getattr(error, "is_journaled", False):

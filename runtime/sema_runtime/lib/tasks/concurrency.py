@@ -1,4 +1,4 @@
-"""Tasks and their promises: `async`, `await` and what is built on them."""
+"""Tasks and their promises: `async`, `await` and the functions built on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def await_(value: Any) -> Any:
-    """`(await value)`: the value of a promise, or its error raised; any other value is given back."""
+    """`(await value)`: returns the value of a promise or raises its error; returns any other value as it is."""
     if type(value) is AsyncPromise:
         return scheduler().await_promise(value)
     callback = scheduler().current().callback
@@ -38,7 +38,7 @@ def await_(value: Any) -> Any:
 
 
 def promise_of(value: Any) -> AsyncPromise:
-    """The value, checked to be a promise."""
+    """The promise itself; raises a type error for anything else."""
     if type(value) is not AsyncPromise:
         wrong_value("async-promise", value)
     return value
@@ -71,24 +71,24 @@ def milliseconds(value: Any, function: str) -> float:
 
 @builtin("async/spawn")
 def async_spawn(function: Any) -> AsyncPromise:
-    """Starts a task that calls a function without arguments, concurrently; gives the promise of its result.
+    """Starts a concurrent task that calls a function without arguments, and returns the promise of its result.
 
     (await (async/spawn (fn () (+ 1 2)))) => 3
     """
-    here = scheduler()
+    tasks = scheduler()
     if not callable(function) or type(function) is Keyword:
-        here.pause()
+        tasks.pause()
         raise SemaError("async/spawn: argument must be a function (compiled VM closure)")
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount > len(function.__defaults__ or ()):
-        here.pause()
+        tasks.pause()
         function()  # raises the arity error here instead of in the task
-    return here.spawn(function)
+    return tasks.spawn(function)
 
 
 @builtin("async/await")
 def async_await(promise: Any) -> Any:
-    """Waits for a promise: its value, or its error is raised. Any other value is given back.
+    """Waits for a promise and returns its value or raises its error. Any other value is returned as it is.
 
     (async/await (async (+ 1 2))) => 3
     (async/await 5) => 5
@@ -98,7 +98,7 @@ def async_await(promise: Any) -> Any:
 
 @builtin("async/run")
 def async_run() -> None:
-    """Runs all tasks until none of them can go on.
+    """Runs all tasks until none of them can continue.
 
     (async (println "in the task"))
     (async/run) prints in the task
@@ -108,7 +108,7 @@ def async_run() -> None:
 
 @builtin("async/sleep")
 def async_sleep(ms: Any) -> None:
-    """Waits (sleeps) a number of milliseconds in the current task; others run meanwhile.
+    """Sleeps (waits) a number of milliseconds in the current task; other tasks run meanwhile.
 
     (async/all (list (async (async/sleep 2) 1) (async (async/sleep 1) 2))) => (1 2)
     """
@@ -117,7 +117,7 @@ def async_sleep(ms: Any) -> None:
 
 @builtin("async/resolved")
 def async_resolved(value: Any) -> AsyncPromise:
-    """A promise that has the value already.
+    """A promise that is already resolved with a value.
 
     (async/await (async/resolved 5)) => 5
     """
@@ -129,7 +129,7 @@ def async_resolved(value: Any) -> AsyncPromise:
 
 @builtin("async/rejected")
 def async_rejected(message: Any) -> AsyncPromise:
-    """A promise that has failed already, with that message.
+    """A promise that has already failed, with a message.
 
     (async/await (async/rejected "no")) ! no
     """
@@ -143,29 +143,29 @@ def async_rejected(message: Any) -> AsyncPromise:
 
 @builtin("async/all")
 def async_all(promises: Any) -> List:
-    """Waits for all promises: the list of their values, in their order. The first error to happen is raised; the others
-    go on.
+    """Waits for all promises and returns the list of their values, in order. Raises the first error that occurs; the
+    other tasks continue.
 
     (async/all (list (async 1) (async 2))) => (1 2)
     (async/all (list (async 1) (async (error "no")))) ! no
     """
-    given = [promise_of(item) for item in sequence_of(promises, "async/all expects a list or vector of promises")]
-    wait_for_all(given)
-    return List([promise.value for promise in given])
+    awaited = [promise_of(item) for item in sequence_of(promises, "async/all expects a list or vector of promises")]
+    wait_for_all(awaited)
+    return List([promise.value for promise in awaited])
 
 
 def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     """Returns when all are resolved; raises the error of the first one to fail."""
-    here = scheduler()
+    tasks = scheduler()
     failed = [promise for promise in promises if promise.error is not None and not promise.open]
     if failed:
-        here.pause()
+        tasks.pause()
         min(failed, key=_number).result()
     pending = sum(promise.open for promise in promises)
     if not pending:
-        here.pause()
+        tasks.pause()
         return
-    waiter = here.waiter()
+    waiter = tasks.waiter()
 
     def settled(promise: AsyncPromise) -> None:
         nonlocal pending
@@ -178,7 +178,7 @@ def wait_for_all(promises: Sequence[AsyncPromise]) -> None:
     for promise in promises:
         if promise.open:
             promise.watchers.append(settled)
-    here.wait(waiter)
+    tasks.wait(waiter)
 
 
 def _number(promise: AsyncPromise) -> int:
@@ -187,39 +187,40 @@ def _number(promise: AsyncPromise) -> int:
 
 @builtin("async/race")
 def async_race(promises: Any) -> Any:
-    """The value or error of the promise that is settled first; the others go on.
+    """Waits for the promise that is settled first and returns its value or raises its error; the other tasks continue.
 
     (async/race (list (async (sleep 50) :slow) (async (sleep 1) :fast))) => :fast
     """
-    given = [promise_of(item) for item in sequence_of(promises, "async/race expects a list or vector of promises")]
-    if not given:
+    racing = [promise_of(item) for item in sequence_of(promises, "async/race expects a list or vector of promises")]
+    if not racing:
         raise SemaError("async/race: requires at least one promise")
-    return first_of(given)
+    return first_of(racing)
 
 
 def first_of(promises: Sequence[AsyncPromise]) -> Any:
     """The outcome of the promise that is settled first."""
-    here = scheduler()
+    tasks = scheduler()
     settled = [promise for promise in promises if not promise.open]
     if settled:
-        here.pause()
+        tasks.pause()
         return min(settled, key=_number).result()
-    waiter = here.waiter()
+    waiter = tasks.waiter()
     for promise in promises:
         promise.watchers.append(waiter.settle)
-    return here.wait(waiter)
+    return tasks.wait(waiter)
 
 
 @builtin("async/race-owned")
 def async_race_owned(thunks: Any) -> Any:
-    """Runs functions as tasks concurrently: the outcome of the first to end; the others are cancelled.
+    """Runs functions as concurrent tasks and returns the value, or raises the error, of the first to end; the others
+    are cancelled.
 
     (async/race-owned (list (fn () (sleep 60000) :slow) (fn () (sleep 1) :fast))) => :fast
     """
-    given = items_of(thunks)
-    if not given:
+    items = items_of(thunks)
+    if not items:
         raise SemaError("async/race-owned: requires at least one thunk")
-    promises = [async_spawn(thunk) for thunk in given]
+    promises = [async_spawn(thunk) for thunk in items]
     try:
         return first_of(promises)
     except Exception as error:
@@ -229,51 +230,51 @@ def async_race_owned(thunks: Any) -> Any:
 
 
 def cancel_all(promises: Sequence[AsyncPromise]) -> None:
-    """Cancels those that are pending, each in a turn of its own."""
-    here = scheduler()
+    """Cancels the pending promises, each in a turn of its own."""
+    tasks = scheduler()
     for promise in promises:
-        here.turn(here.cancel, promise)
+        tasks.turn(tasks.cancel, promise)
 
 
 def rethrown(error: Exception) -> Exception:
     """The error as `(throw caught-condition)` raises it: shown without the prefix of its kind."""
     from sema_runtime.conditions.describe import condition_map
 
-    made: Exception = Rethrown(condition_map(error))
-    return made
+    raised: Exception = Rethrown(condition_map(error))
+    return raised
 
 
 @builtin("async/timeout")
 def async_timeout(ms: Any, promise: Any) -> Any:
-    """Waits for a promise for at most that many milliseconds, else raises a :timeout condition. The task goes on.
+    """Waits for a promise for at most ms milliseconds, and then raises a :timeout condition. The task continues.
 
     (async/timeout 50 (async 5)) => 5
     (async/timeout 1 (async (sleep 100))) ! async/timeout: operation timed out after 1 ms
     """
     limit = milliseconds(ms, "async/timeout")
-    given = promise_of(promise)
+    awaited = promise_of(promise)
     whole = ceil(limit)
     message = f"async/timeout: operation timed out after {whole} ms"
     error = TimedOut(message, operation="async/timeout", duration_ms=whole)
-    return outcome_within(limit, given, error)
+    return outcome_within(limit, awaited, error)
 
 
 def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
     """The outcome of the promise, or the error after that long."""
-    here = scheduler()
+    tasks = scheduler()
     if not promise.open:
-        return here.await_promise(promise)
-    waiter = here.waiter()
-    here.after(ms, waiter)
+        return tasks.await_promise(promise)
+    waiter = tasks.waiter()
+    tasks.after(ms, waiter)
     promise.watchers.append(waiter.wake)
-    if here.wait(waiter) is not promise:
+    if tasks.wait(waiter) is not promise:
         raise error
     return promise.result()
 
 
 @builtin("async/with-timeout")
 def async_with_timeout(ms: Any, thunk: Any) -> Any:
-    """Calls a function with a time limit in milliseconds, as a task, which is cancelled when it takes longer.
+    """Calls a function as a task with a time limit in milliseconds, and cancels the task when it takes longer.
 
     (async/with-timeout 50 (fn () 5)) => 5
     (async/with-timeout 1 (fn () (sleep 60000))) ! operation exceeded 1 ms
@@ -289,26 +290,27 @@ def async_with_timeout(ms: Any, thunk: Any) -> Any:
 
 @builtin("async/cancel", returns="bool")
 def async_cancel(promise: Any) -> bool:
-    """Cancels the task of a promise: it raises a :cancelled condition where it waits. #f when it had ended.
+    """Cancels the task of a promise, which raises a :cancelled condition where it waits. Returns #f when the task had
+    ended.
 
     (define p (async (sleep 60000)))
     (async/cancel p) => #t
     (async/cancelled? p) => #t
     """
-    here = scheduler()
-    cancelled: bool = here.turn(here.cancel, promise_of(promise))
+    tasks = scheduler()
+    cancelled: bool = tasks.turn(tasks.cancel, promise_of(promise))
     return cancelled
 
 
 def _state(promise: Any, state: str) -> bool:
-    found = promise_of(promise).state is state
+    result = promise_of(promise).state is state
     scheduler().pause()
-    return found
+    return result
 
 
 @builtin("async/pending?", returns="bool")
 def async_is_pending(promise: Any) -> bool:
-    """Whether the promise is still open.
+    """Whether a promise is still pending.
 
     (async/pending? (async 1)) => #t
     (async/pending? (async/resolved 1)) => #f
@@ -318,7 +320,7 @@ def async_is_pending(promise: Any) -> bool:
 
 @builtin("async/resolved?", returns="bool")
 def async_is_resolved(promise: Any) -> bool:
-    """Whether the promise has its value.
+    """Whether a promise has its value.
 
     (define p (async 1))
     (async/resolved? p) => #f
@@ -330,7 +332,7 @@ def async_is_resolved(promise: Any) -> bool:
 
 @builtin("async/rejected?", returns="bool")
 def async_is_rejected(promise: Any) -> bool:
-    """Whether the promise has failed.
+    """Whether a promise has failed.
 
     (async/rejected? (async/rejected "no")) => #t
     """
@@ -339,7 +341,7 @@ def async_is_rejected(promise: Any) -> bool:
 
 @builtin("async/cancelled?", returns="bool")
 def async_is_cancelled(promise: Any) -> bool:
-    """Whether the task of the promise was cancelled.
+    """Whether the task of a promise was cancelled.
 
     (define p (async (sleep 60000)))
     (async/cancel p)
@@ -350,7 +352,7 @@ def async_is_cancelled(promise: Any) -> bool:
 
 @builtin("async/promise?", returns="bool", pure=True)
 def async_is_promise(value: Any) -> bool:
-    """Whether the value is the promise of a task.
+    """Whether a value is the promise of a task.
 
     (async/promise? (async 1)) => #t
     (async/promise? (delay 1)) => #f
@@ -360,7 +362,7 @@ def async_is_promise(value: Any) -> bool:
 
 @builtin("promise?", returns="bool", pure=True)
 def is_promise(value: Any) -> bool:
-    """Whether the value was made by `delay`.
+    """Whether a value was made by `delay`.
 
     (promise? (delay 1)) => #t
     (promise? (async 1)) => #f
@@ -384,14 +386,14 @@ def is_promise_forced(promise: Any) -> bool:
 
 @builtin("__spawn-apply")
 def spawn_apply(function: Any, items: Any) -> List:
-    """One task for each item, calling the function with it; gives the list of promises."""
-    here = scheduler()
-    return List([here.spawn(_applied(function, item)) for item in items_of(items)])
+    """Starts one task for each item, which calls the function with it, and returns the list of promises."""
+    tasks = scheduler()
+    return List([tasks.spawn(_applied(function, item)) for item in items_of(items)])
 
 
 @builtin("__spawn-thunks")
 def spawn_thunks(thunks: Any) -> List:
-    """One task for each function of a list; gives the list of promises."""
+    """Starts one task for each function of a list and returns the list of promises."""
     return List([async_spawn(thunk) for thunk in items_of(thunks)])
 
 
@@ -401,13 +403,14 @@ def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
 
 @builtin("__owned-all")
 def owned_all(promises: Any) -> List:
-    """As async/all; on an error the tasks that are still running are cancelled. Without promises no other task runs."""
-    given = sequence_of(promises)
-    if not given:
+    """Like async/all, but on an error the tasks that are still running are cancelled. Without promises no other task
+    runs."""
+    owned = sequence_of(promises)
+    if not owned:
         return List([])
     try:
-        wait_for_all(given)
+        wait_for_all(owned)
     except Exception as error:
-        cancel_all(given)
+        cancel_all(owned)
         raise rethrown(error) from None
-    return List([promise.value for promise in given])
+    return List([promise.value for promise in owned])

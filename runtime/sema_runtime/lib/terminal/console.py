@@ -1,4 +1,4 @@
-"""The standard input, line by line or as a whole. Waiting for it suspends only the task that does."""
+"""The standard input, line by line or as a whole. Waiting for it suspends only the waiting task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def note_end() -> None:
 
 @builtin("read-line", "io/read-line", returns="string|nil")
 def read_line() -> str | None:
-    """Reads a line of the input (stdin) without its end; nil when there is no more.
+    """Reads a line of stdin without its end; nil at the end of the input.
 
     ; (begin (display "Your name: ") (println "Hello," (read-line)))
     """
@@ -34,7 +34,7 @@ def read_line() -> str | None:
 
 @builtin("read-stdin", "io/read-stdin", returns="string")
 def read_stdin() -> str:
-    """Reads all that is left of the input (stdin).
+    """Reads the rest of stdin.
 
     ; (println (string/upper (read-stdin)))
     """
@@ -49,7 +49,7 @@ def read_stdin() -> str:
 
 @builtin("io/eof?", returns="bool")
 def io_is_eof() -> bool:
-    """Whether a read has come to the end of the standard input.
+    """Whether a read has reached the end of stdin.
 
     ; (while (not (io/eof?)) (println (read-line)))
     """

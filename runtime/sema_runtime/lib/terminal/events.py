@@ -1,4 +1,4 @@
-"""Waiting for the first of several things: a key, output of a program or its end, a moment."""
+"""Waiting for the first of several events: a key, output of a program or its end, a point in time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPE, KEY, PROC, TIMER = map(keyword, ("type", "key", "proc", "timer"))
 
 @builtin("time/tick", returns="map")
 def time_tick(ms: Any) -> Map:
-    """A source for event/select that is ready after that many milliseconds.
+    """A source for event/select that is ready after ms milliseconds.
 
     (time/tick 16) => {:ms 16 :type :timer}
     """
@@ -34,20 +34,20 @@ def time_tick(ms: Any) -> Map:
 
 @builtin("event/select", returns="map|nil")
 def event_select(sources: Any, timeout: Any = None) -> Map | None:
-    """Waits until one of the sources is ready and gives `{:type t :source s}` for the first one; other tasks go on.
+    """Waits until one of the sources is ready and returns `{:type t :source s}` for the first; other tasks run
+    meanwhile.
 
-    Sources: `{:type :key}`, a key, which stands in :value as io/read-key gives it; `{:type :proc :handle p}`, a process
-    that has written something (:output?) or has ended (:exited?), when the rest of its output can be read as well;
-    `(time/tick ms)`. timeout: milliseconds after which the result is nil; without it the shortest timer counts, or 10
-    seconds.
+    Sources: `{:type :key}`, a key, with :value as io/read-key returns it; `{:type :proc :handle p}`, a process that has
+    written output (:output?) or has ended (:exited?), when the rest of its output can be read too; `(time/tick ms)`.
+    timeout: milliseconds after which the result is nil; the default is the shortest timer, or 10 seconds.
 
     (event/select (list (time/tick 60000) (time/tick 1))) => {:source {:ms 1 :type :timer} :type :timer}
     (event/select '() 1) => nil
     """
-    found = sequence_items(sources)
-    if found is None:
+    items = sequence_items(sources)
+    if items is None:
         type_error("list of source maps", sources)
-    known = [one for one in found if isinstance(one, Map)]
+    known = [item for item in items if isinstance(item, Map)]
     started = time.monotonic()
     limit = _limit(known, timeout)
     while True:
@@ -65,7 +65,7 @@ def _limit(sources: Sequence[Map], timeout: Any) -> int:
     """Milliseconds after which waiting ends."""
     if type(timeout) is int:
         return max(0, timeout)
-    return min((_moment(one) for one in sources if one.lookup(TYPE) is TIMER), default=PATIENCE)
+    return min((_moment(source) for source in sources if source.lookup(TYPE) is TIMER), default=PATIENCE)
 
 
 def _moment(timer: Map) -> int:
@@ -74,14 +74,14 @@ def _moment(timer: Map) -> int:
 
 
 def _news(source: Map, elapsed: float) -> dict[Keyword, Any] | None:
-    """What an event of the source says besides its source; None while it isn't ready."""
+    """The fields of a source's event besides its source; None while it isn't ready."""
     kind = source.lookup(TYPE)
     if kind is TIMER:
         return {} if elapsed >= _moment(source) else None
     if kind is PROC:
         return _news_of_process(source.lookup(keyword("handle")))
     if kind is KEY:
-        from sema_runtime.lib.terminal.term_keys import io_read_key_timeout
+        from sema_runtime.lib.terminal.keys import io_read_key_timeout
 
         event = io_read_key_timeout(0)
         return None if event is None else {keyword("value"): event}
@@ -100,18 +100,18 @@ def _news_of_process(handle: Any) -> dict[Keyword, Any] | None:
 
 
 def _pause(sources: Sequence[Map], elapsed: float, limit: int) -> float:
-    """Milliseconds until something can be ready that nobody tells of."""
-    moments = [_moment(one) for one in sources if one.lookup(TYPE) is TIMER]
+    """Milliseconds until the next check of sources that don't report changes."""
+    moments = [_moment(source) for source in sources if source.lookup(TYPE) is TIMER]
     pause = max(0.0, min((limit, *moments)) - elapsed)
-    return min(pause, LOOK_AGAIN) if any(one.lookup(TYPE) is PROC for one in sources) else pause
+    return min(pause, LOOK_AGAIN) if any(source.lookup(TYPE) is PROC for source in sources) else pause
 
 
 def _wait(sources: Sequence[Map], pause: float) -> None:
     from sema_runtime.lib.terminal.console import io_is_eof
     from sema_runtime.tasks import sleep
 
-    if any(one.lookup(TYPE) is KEY for one in sources) and not io_is_eof():
-        from sema_runtime.lib.terminal.term_keys import wait_for_input
+    if any(source.lookup(TYPE) is KEY for source in sources) and not io_is_eof():
+        from sema_runtime.lib.terminal.keys import wait_for_input
 
         wait_for_input(pause / 1000)
     else:

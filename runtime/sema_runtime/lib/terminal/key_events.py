@@ -247,8 +247,8 @@ def _character(kind: str, character: str) -> Map:
 
 
 def _with_modifiers(event: Map, bits: int) -> Map:
-    found = [keyword(name) for place, name in enumerate(MODIFIERS) if bits >> place & 1]
-    return _extended(event, {"mods": List(found)}) if found else event
+    modifiers = [keyword(name) for place, name in enumerate(MODIFIERS) if bits >> place & 1]
+    return _extended(event, {"mods": List(modifiers)}) if modifiers else event
 
 
 def _extended(event: Map, fields: dict[str, Any]) -> Map:

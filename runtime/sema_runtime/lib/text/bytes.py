@@ -178,10 +178,10 @@ def _decoded(function: str, data: Bytes) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         if error.reason == "unexpected end of data":
-            what = "incomplete utf-8 byte sequence"
+            problem = "incomplete utf-8 byte sequence"
         else:
-            what = f"invalid utf-8 sequence of {error.end - error.start} bytes"
-        raise SemaError(f"{function}: invalid UTF-8: {what} from index {error.start}") from None
+            problem = f"invalid utf-8 sequence of {error.end - error.start} bytes"
+        raise SemaError(f"{function}: invalid UTF-8: {problem} from index {error.start}") from None
 
 
 # The bytes/* functions: for scanning files, with ranges
@@ -255,8 +255,8 @@ def bytes_find(data: Any, needle: Any, start: Any = 0) -> int | None:
     data = _source("bytes/find", data)
     if count("bytes/find", start) > len(data):
         return None
-    found = data.find(_needle(needle), start)
-    return None if found < 0 else found
+    index = data.find(_needle(needle), start)
+    return None if index < 0 else index
 
 
 def _needle(value: Any) -> bytes:
@@ -273,7 +273,8 @@ def _needle(value: Any) -> bytes:
 
 @builtin("bytes/parse-int10", returns="int", pure=True)
 def bytes_parse_int10(data: Any, start: Any = 0, end: Any = MISSING) -> int:
-    """Ten times the number written in the bytes from start (0) up to end (all), which has at most one decimal.
+    """Parses a number with at most one decimal in the bytes from start (0) up to end (all), and returns ten times that
+    number.
 
     (bytes/parse-int10 (string->utf8 "-12.3")) => -123
     """

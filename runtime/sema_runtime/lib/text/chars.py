@@ -131,7 +131,7 @@ def is_char_lower_case(value: Any) -> bool:
 
 @builtin("char-upcase", "char/upcase", returns="char", pure=True)
 def char_upcase(value: Any) -> Char:
-    """A character in upper case; the first one, where the upper case form has several.
+    """Converts a character to upper case; when the upper case form has several characters, returns the first.
 
     (char-upcase #\\a) => #\\A
     (char-upcase #\\ß) => #\\S
@@ -141,7 +141,7 @@ def char_upcase(value: Any) -> Char:
 
 @builtin("char-downcase", "char/downcase", returns="char", pure=True)
 def char_downcase(value: Any) -> Char:
-    """A character in lower case; the first one, where the lower case form has several.
+    """Converts a character to lower case; when the lower case form has several characters, returns the first.
 
     (char-downcase #\\A) => #\\a
     (char-downcase #\\İ) => #\\i

@@ -81,7 +81,7 @@ def base64_encode(text: Any) -> str:
 
 @builtin("base64/decode", returns="string", pure=True)
 def base64_decode(text: Any) -> str:
-    """Decodes base64 to a string. Strict: padding is needed, white space refused, the result has to be UTF-8.
+    """Decodes base64 to a string. Strict: padding is required, white space is refused, and the result must be UTF-8.
 
     (base64/decode "aGVsbG8=") => "hello"
     (base64/decode "aGVsbG8") ! base64/decode: Invalid padding
@@ -106,7 +106,7 @@ def base64_encode_bytes(data: Any) -> str:
 
 @builtin("base64/decode-bytes", returns="bytevector", pure=True)
 def base64_decode_bytes(text: Any) -> bytes:
-    """Decodes base64 to a bytevector. Strict: padding is needed, white space refused.
+    """Decodes base64 to a bytevector. Strict: padding is required, and white space is refused.
 
     (base64/decode-bytes "AQL/") => #u8(1 2 255)
     """
@@ -119,20 +119,20 @@ def _decoded(function: str, text: Any) -> bytes:
     strings(text)
     data = text.encode()
     try:
-        found = a2b_base64(data)
+        decoded = a2b_base64(data)
     except Error:
         _refuse(function, data)
-    if b2a_base64(found, newline=False) != data:  # Python is lenient: what doesn't come back was not strict
+    if b2a_base64(decoded, newline=False) != data:  # Python is lenient: what doesn't come back was not strict
         _refuse(function, data)
-    return found
+    return decoded
 
 
 def _refuse(function: str, data: bytes) -> NoReturn:
-    """Raises what the reference says about the first flaw."""
+    """Raises the reference's error for the first flaw."""
     body = data.rstrip(b"=")
     padding = len(data) - len(body)
     symbols = len(body) % 4
-    bad = next((index for index, one in enumerate(body) if one not in ALPHABET), -1)
+    bad = next((index for index, byte in enumerate(body) if byte not in ALPHABET), -1)
     if bad >= 0 and len(data) % 4 == 1 and data[-1] not in ALPHABET + b"=":
         bad = len(data) - 1  # a single last symbol is looked at first
     if bad >= 0:

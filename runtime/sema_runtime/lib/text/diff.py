@@ -31,7 +31,8 @@ class Hunk(NamedTuple):
 
 @builtin("diff/unified", returns="string", pure=True)
 def diff_unified(old: Any, new: Any, context: Any = 3) -> str:
-    """The differences between two texts as a unified diff with so many lines of context (3); "" when they are equal.
+    """The differences between two texts as a unified diff with a number of context lines (default 3); "" when they are
+    equal.
 
     (diff/unified "a\\nb\\n" "a\\nc\\n") => "--- old\\n+++ new\\n@@ -1,2 +1,2 @@\\n a\\n-b\\n+c\\n"
     (diff/unified "a" "a") => ""
@@ -100,11 +101,11 @@ def _files(patch: Any) -> list[tuple[str | None, str | None, list[Hunk]]]:
             old_path = line[4:]
         elif line.startswith("+++ "):
             files.append((old_path, line[4:], []))
-        elif found := match(HUNK, line):
+        elif header := match(HUNK, line):
             if not files:
                 files.append((None, None, []))
-            start, count, new_start, new_count = (whole(text or "1") for text in found.groups())
-            files[-1][2].append(Hunk(found[0], start, count, new_start, new_count, []))
+            start, count, new_start, new_count = (whole(text or "1") for text in header.groups())
+            files[-1][2].append(Hunk(header[0], start, count, new_start, new_count, []))
             left = [count, new_count]
     return files
 
@@ -115,7 +116,7 @@ def _hunks(patch: Any) -> list[Hunk]:
 
 @builtin("diff/parse", returns="map", pure=True)
 def diff_parse(patch: Any) -> Map:
-    """A patch as a map: :files, each with :old-path, :new-path and :hunks.
+    """Parses a patch into a map with :files, each with :old-path, :new-path and :hunks.
 
     (map :new-path (:files (diff/parse "--- a/x\\n+++ b/x\\n@@ -1 +1 @@\\n-1\\n+2\\n"))) => ("b/x")
     """
@@ -150,7 +151,8 @@ def diff_stat(patch: Any) -> Map:
 
 @builtin("diff/apply", returns="string", pure=True)
 def diff_apply(content: Any, patch: Any) -> str:
-    """The text with a patch (a unified diff) applied. Lines that have moved are found; an error when they are nowhere.
+    """Applies a patch (a unified diff) to a text and returns the result. Moved lines are found. Raises an error when
+    lines are missing.
 
     (define patch (diff/unified "a\\nb\\n" "a\\nc\\n"))
     (diff/apply "a\\nb\\n" patch) => "a\\nc\\n"

@@ -30,7 +30,7 @@ class Edit:
 
 
 def opcodes(before: list[str], after: list[str]) -> list[Opcode]:
-    """What `difflib.SequenceMatcher.get_opcodes` would give, of the edits found here."""
+    """The edits found here in the form of `difflib.SequenceMatcher.get_opcodes`."""
     numbers: dict[str, int] = {}
     old = [numbers.setdefault(line, len(numbers)) for line in before]
     new = [numbers.setdefault(line, len(numbers)) for line in after]
@@ -40,20 +40,20 @@ def opcodes(before: list[str], after: list[str]) -> list[Opcode]:
 
 
 def _merged(edits: list[Edit], old_end: int, new_end: int) -> list[Opcode]:
-    """The runs with what changes between two that stay taken together."""
-    found: list[Opcode] = []
+    """The runs, with all changes between two equal runs merged into one."""
+    opcodes: list[Opcode] = []
     old = new = 0
     for edit in [edit for edit in edits if edit.kind == EQUAL and edit.length] + [Edit(EQUAL, old_end, new_end, 0)]:
         if edit.old > old or edit.new > new:
             kind = "replace" if edit.old > old and edit.new > new else DELETE if edit.old > old else INSERT
-            found.append((kind, old, edit.old, new, edit.new))
-        elif edit.length and found:
-            _, start, _, new_start, _ = found.pop()
+            opcodes.append((kind, old, edit.old, new, edit.new))
+        elif edit.length and opcodes:
+            _, start, _, new_start, _ = opcodes.pop()
             edit = Edit(EQUAL, start, new_start, edit.length + edit.old - start)
         if edit.length:
-            found.append((EQUAL, edit.old, edit.old + edit.length, edit.new, edit.new + edit.length))
+            opcodes.append((EQUAL, edit.old, edit.old + edit.length, edit.new, edit.new + edit.length))
         old, new = edit.old + edit.length, edit.new + edit.length
-    return found
+    return opcodes
 
 
 class _Search:
@@ -68,33 +68,33 @@ class _Search:
         self.edits: list[Edit] = []
         waiting: list[Edit | tuple[int, int, int, int]] = [(0, len(old), 0, len(new))]
         while waiting:
-            here = waiting.pop()
-            if isinstance(here, Edit):
-                self.edits.append(here)
+            stretch = waiting.pop()
+            if isinstance(stretch, Edit):
+                self.edits.append(stretch)
             else:
-                waiting += reversed(self.divided(*here))
+                waiting += reversed(self.divided(*stretch))
 
     def divided(self, start: int, end: int, new_start: int, new_end: int) -> list[Edit | tuple[int, int, int, int]]:
         """The edits of a part of the lines, or smaller parts."""
         old, new = self.old, self.new
-        found: list[Edit | tuple[int, int, int, int]] = []
+        stretches: list[Edit | tuple[int, int, int, int]] = []
         same = _prefix(old, start, end, new, new_start, new_end)
         if same:
-            found.append(Edit(EQUAL, start, new_start, same))
+            stretches.append(Edit(EQUAL, start, new_start, same))
             start, new_start = start + same, new_start + same
         same = _suffix(old, start, end, new, new_start, new_end)
         end, new_end = end - same, new_end - same
         split = self.middle(start, end, new_start, new_end) if start < end and new_start < new_end else None
         if split is not None:
-            found += [(start, split[0], new_start, split[1]), (split[0], end, split[1], new_end)]
+            stretches += [(start, split[0], new_start, split[1]), (split[0], end, split[1], new_end)]
         else:
             if start < end:
-                found.append(Edit(DELETE, start, new_start, end - start))
+                stretches.append(Edit(DELETE, start, new_start, end - start))
             if new_start < new_end:
-                found.append(Edit(INSERT, end, new_start, new_end - new_start))
+                stretches.append(Edit(INSERT, end, new_start, new_end - new_start))
         if same:
-            found.append(Edit(EQUAL, end, new_end, same))
-        return found
+            stretches.append(Edit(EQUAL, end, new_end, same))
+        return stretches
 
     def middle(self, start: int, end: int, new_start: int, new_end: int) -> tuple[int, int] | None:
         """Where the paths from both ends meet on a shortest way; None when that takes too long to find."""

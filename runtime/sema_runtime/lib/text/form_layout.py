@@ -1,8 +1,8 @@
-"""How code is laid out in lines: a form stays on one line where it fits, else its head says how it is broken.
+"""The layout of code: a form stays on one line where it fits; otherwise its head decides how it is broken.
 
-The input is a tree of nodes, made of values (`format/form`) or of source text. Text brings comments and the author's
-line breaks along: both stay where they were, and a form that has one of them inside is never joined into one line.
-Widths are bytes of UTF-8, as in the reference implementation, whose layout this is.
+The input is a tree of nodes, built from values (`format/form`) or from source text. Text brings comments and the
+author's line breaks along: both stay where they were, and a form that has one of them inside is never joined into one
+line. Widths are bytes of UTF-8, as in the reference implementation, whose layout this is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Break:
 
 
 class Prefixed:
-    """A node behind ' ` , ,@ or @."""
+    """A node after ' ` , ,@ or @."""
 
     __slots__ = ("loose", "node", "prefix", "reach", "size")
     loose: bool
@@ -66,7 +66,7 @@ class Prefixed:
 
 
 class Group:
-    """What stands between brackets. opening: one of ( #( [ { #u8(
+    """The contents of a pair of brackets. opening: one of ( #( [ { #u8(
 
     forms: the children without comments and breaks. loose: whether there is a comment or a break anywhere inside. size:
     of the one-line form; reach: the same, NEVER where a literal in it has line breaks of its own.
@@ -103,7 +103,7 @@ class Group:
         return NEVER
 
     def after(self, count: int) -> Sequence[Node]:
-        """The children behind the first `count` forms."""
+        """The children after the first `count` forms."""
         for index, child in enumerate(self.children):
             if not isinstance(child, TRIVIA):
                 count -= 1
@@ -162,7 +162,7 @@ def is_forced(form: Group) -> bool:
 
 
 def bindings_place(form: Group) -> int:
-    """Where the bindings of a let stand: behind its head, or behind the name of a named let."""
+    """The place of the bindings of a let: after its head, or after the name of a named let."""
     if form.head == "let" and len(form.forms) > 2:
         name, bindings = form.forms[1:3]
         if isinstance(name, Atom) and name.symbol and _is_group(bindings, "(", "["):
@@ -175,7 +175,7 @@ def _is_group(node: Node, *openings: str) -> bool:
 
 
 class TooLong(Exception):
-    """What was to stay on one line needs several."""
+    """Text that must stay on one line needs several."""
 
 
 class Layout:
@@ -256,7 +256,7 @@ class Layout:
         self.below(form.after(done), indented)
 
     def binding(self, form: Group, indent: int) -> None:
-        """The bindings hang behind the head; the body stands below."""
+        """Writes the bindings after the head and the body below."""
         place = bindings_place(form)
         column = indent + len(form.opening) + sum(node.reach + 1 for node in form.forms[:place])
         self.head(form, indent)
@@ -280,7 +280,7 @@ class Layout:
         self.below(form.after(count), indent + self.step)
 
     def call(self, form: Group, indent: int) -> None:
-        """The first argument behind the head where it fits, the others below."""
+        """Writes the first argument after the head where it fits, and the others below."""
         indented = indent + self.step
         self.head(form, indent)
         done = 1
@@ -380,7 +380,7 @@ class Layout:
             self.line(column)
 
     def beside(self, node: Node, indent: int, column: int) -> bool:
-        """Writes a node behind what stands on this line up to column, if it fits there on one line."""
+        """Writes a node after the text on this line, which ends at column, if it fits there on one line."""
         if column + 1 + node.reach > self.width:
             return False
         mark, at, trying = len(self.parts), self.column, self.trying
@@ -397,7 +397,7 @@ class Layout:
         return True
 
     def below(self, children: Sequence[Node], indent: int) -> None:
-        """One form a line. A comment stays behind the form whose line it shared; blank lines are kept."""
+        """Writes one form a line. A comment stays after the form whose line it shared; blank lines are kept."""
         breaks, commented = 0, False
         for child in children:
             if isinstance(child, Break):
@@ -442,7 +442,7 @@ class Layout:
             self.line(indent)
 
     def line(self, indent: int, blanks: int = 0) -> None:
-        """Begins a line behind some blank ones."""
+        """Begins a line after some blank ones."""
         if self.trying:
             raise TooLong
         self.parts.append("\n" * (blanks + 1) + " " * indent)

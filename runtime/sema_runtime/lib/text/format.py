@@ -22,7 +22,7 @@ def format_(template: Any, *values: Any) -> str:
     """Formats values into a template (string interpolation): `~a` shows the next one as `str` does, `~s` as `print`
     does; `~%` is a newline, `~~` is `~`.
 
-    Everything else stays as it is. Missing values are empty, further ones are left out.
+    Other text stays as it is. Missing values are empty; extra values are ignored.
 
     (format "~a is ~s" "x" "y") => "x is \\"y\\""
     (format "~a of ~d" 1) => "1 of ~d"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sema_runtime.capabilities import restricted
 from sema_runtime.catalogue import builtin
+from sema_runtime.support.regex.compiled import Compiled, compiled
 from sema_runtime.support.text_arguments import strings
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.digits import small
@@ -15,103 +14,15 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 
 if TYPE_CHECKING:
-    import re
+    from sema_runtime.support.regex.compiled import Match
 
-    from sema_runtime.support.regex.linear import Found, Linear
-
-    Match = re.Match[str] | Found
-
-MOST_STEPS = 4000  # of a pattern in the linear engine, which takes memory for the square of their number
-LONG = 500  # characters
 MATCH, GROUPS, START, END = map(keyword, ("match", "groups", "start", "end"))
-
-
-class Compiled:
-    """A pattern, ready for ASCII texts or for all.
-
-    `re` runs it unless that could take much longer than reading the text: then regex_linear does.
-    """
-
-    def __init__(self, pattern: str, ascii_text: bool) -> None:
-        import re
-
-        from sema_runtime.support.regex.classes import ASCII, UNICODE
-        from sema_runtime.support.regex.syntax import Parser
-        from sema_runtime.support.regex.tree import loops, rendered, repeats, shortest, size
-
-        self.tree, self.names, self.groups = Parser(pattern, ASCII if ascii_text else UNICODE).parse()
-        self.flags = re.ASCII if ascii_text and pattern.isascii() else re.NOFLAG
-        self.regex = re.compile(rendered(self.tree), self.flags)
-        self.can_be_empty = shortest(self.tree) == 0
-        self.repeats = repeats(self.tree)
-        self.size = size(self.tree)
-        self.always_unsafe, self.unsafe_run = False, None
-        found = loops(self.tree)
-        if found is None:
-            self.always_unsafe = True
-        elif found > 1:
-            from sema_runtime.support.regex.risk import risk
-
-            self.always_unsafe, self.unsafe_run = risk(self.tree, pattern, self.flags)
-
-    @cached_property
-    def linear(self) -> Linear:
-        from sema_runtime.support.regex.errors import too_large
-        from sema_runtime.support.regex.linear import Linear
-
-        if self.size > MOST_STEPS:
-            raise too_large()
-        return Linear(self.tree, self.groups, self.flags)
-
-    def is_safe(self, text: str) -> bool:
-        """Whether `re` can be left alone with that text.
-
-        Long texts of a restricted program can't, as most loops can be made quadratic. Huge patterns are, anywhere else.
-        """
-        safe = not self.always_unsafe and (self.unsafe_run is None or self.unsafe_run.search(text) is None)
-        if safe and len(text) <= LONG:
-            return True
-        if restricted():
-            return safe and not self.repeats
-        return safe or self.size > MOST_STEPS
-
-    def search(self, text: str) -> Match | None:
-        return self.regex.search(text) if self.is_safe(text) else self.linear.search(text)
-
-    def matches(self, text: str) -> Iterator[Match]:
-        """All matches; unlike Python's, an empty one doesn't follow a match immediately."""
-        if not self.is_safe(text):
-            return self.linear.matches(text)
-        return self._with_empty(text) if self.can_be_empty else self.regex.finditer(text)
-
-    def _with_empty(self, text: str) -> Iterator[Match]:
-        last = empty = -1  # where the last match ended, the last empty one
-        for match in self.regex.finditer(text):
-            start, end = match.span()
-            if start == empty != end:  # Python's second choice where the empty match is the first
-                yield from self._one_by_one(text, start + 1, start)
-                return
-            if not start == end == last:
-                yield match
-            last, empty = end, end if start == end else -1
-
-    def _one_by_one(self, text: str, at: int, last: int) -> Iterator[Match]:
-        search = self.regex.search
-        while at <= len(text) and (match := search(text, at)):
-            if match.end() == match.start() == last:
-                at = last + 1
-                continue
-            yield match
-            at = last = match.end()
-
-
-_compiled = lru_cache(1024)(Compiled)
 
 
 def _find(pattern: Any, text: Any) -> Compiled:
     if not isinstance(pattern, str) or not isinstance(text, str):
         strings(pattern, text)
-    return _compiled(pattern, text.isascii())
+    return compiled(pattern, text.isascii())
 
 
 def _offset(text: str, index: int) -> int:
@@ -130,7 +41,8 @@ def regex_is_match(pattern: Any, text: Any) -> bool:
 
 @builtin("regex/match", returns="map|nil", pure=True)
 def regex_match(pattern: Any, text: Any) -> Map | None:
-    """The first match as a map: :match, :groups (nil for one that took no part), :start and :end in bytes; or nil.
+    """The first match as a map of :match, :groups (nil for a group that took no part), :start and :end in bytes; nil
+    when there is no match.
 
     (regex/match #"(\\d+)-(\\d+)" "tel 12-34") => {:end 9 :groups ("12" "34") :match "12-34" :start 4}
     (regex/match #"x" "abc") => nil
@@ -144,7 +56,7 @@ def regex_match(pattern: Any, text: Any) -> Map | None:
 
 @builtin("regex/find-all", returns="list[string]", pure=True)
 def regex_find_all(pattern: Any, text: Any) -> List:
-    """Finds all matches of a pattern, as strings.
+    """Finds all matches of a pattern and returns them as a list of strings.
 
     (regex/find-all #"\\d+" "a1b22") => ("1" "22")
     (regex/find-all #"(\\w)=(\\w)" "a=1 b=2") => ("a=1" "b=2")

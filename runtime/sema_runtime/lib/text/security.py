@@ -39,7 +39,7 @@ Found = tuple[int, int, str]
 
 
 class Findings:
-    """Spans of a text; one that overlaps another that was there before is not taken."""
+    """Spans of a text. A span that overlaps an earlier one is not added."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -66,18 +66,18 @@ def _secrets(text: str) -> list[Found]:
     """The secrets in a text, in time linear in its length, as everything here."""
     from re import finditer
 
-    found = Findings(text)
-    found.add_all(SECRETS[:2])
+    findings = Findings(text)
+    findings.add_all(SECRETS[:2])
     for start, end in _web_tokens(text):
-        found.add(start, end, "jwt")
-    found.add_all(SECRETS[2:])
+        findings.add(start, end, "jwt")
+    findings.add_all(SECRETS[2:])
     for match in finditer(ASSIGNED, text):
         if _entropy(match[1]) >= LEAST_ENTROPY:
-            found.add(match.start(), match.end(), "api-key")
+            findings.add(match.start(), match.end(), "api-key")
     for match in finditer(BLOB, text):
         if _entropy(match[0]) >= LEAST_ENTROPY:
-            found.add(match.start(), match.end(), "high-entropy")
-    return found.in_order()
+            findings.add(match.start(), match.end(), "high-entropy")
+    return findings.in_order()
 
 
 def _web_tokens(text: str) -> Iterator[tuple[int, int]]:
@@ -93,15 +93,15 @@ def _web_tokens(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _personal(text: str) -> list[Found]:
-    found = Findings(text)
+    findings = Findings(text)
     for start, end in _addresses(text):
-        found.add(start, end, "email")
-    found.add_all(PERSONAL)
-    return found.in_order()
+        findings.add(start, end, "email")
+    findings.add_all(PERSONAL)
+    return findings.in_order()
 
 
 def _addresses(text: str) -> Iterator[tuple[int, int]]:
-    """Mail addresses, found from their `@`: a pattern would begin anew at each character of a long word."""
+    """Mail addresses, found from their `@`: a pattern would restart at each character of a long word."""
     from re import compile
 
     domain = compile(DOMAIN)
@@ -117,24 +117,24 @@ def _addresses(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _entropy(token: str) -> float:
-    shares = [token.count(one) / len(token) for one in set(token)]
+    shares = [token.count(character) / len(token) for character in set(token)]
     return -sum(share * log2(share) for share in shares)
 
 
 def _described(text: str, spans: list[Found]) -> List:
     """The findings as maps, with offsets in bytes."""
-    found = []
+    described = []
     place = offset = 0
     for start, end, kind in spans:
         begin = offset + len(text[place:start].encode())
         place, offset = end, begin + len(text[start:end].encode())
-        found.append(Map({END: offset, MATCH: text[start:end], START: begin, TYPE: kind}))
-    return List(found)
+        described.append(Map({END: offset, MATCH: text[start:end], START: begin, TYPE: kind}))
+    return List(described)
 
 
 @builtin("secret/detect", returns="list[map]", pure=True)
 def secret_detect(text: Any) -> List:
-    """The secrets in a text (keys, tokens, what looks random): maps of :type :match :start :end.
+    """The secrets in a text (keys, tokens, random-looking strings), as maps of :type :match :start :end.
 
     (map :type (secret/detect "key = AKIAIOSFODNN7EXAMPLE")) => ("aws-access-key")
     """
@@ -144,7 +144,7 @@ def secret_detect(text: Any) -> List:
 
 @builtin("secret/redact", returns="string", pure=True)
 def secret_redact(text: Any) -> str:
-    """The text with its secrets replaced by «redacted:TYPE».
+    """Replaces the secrets in a text by «redacted:TYPE».
 
     (secret/redact "key = AKIAIOSFODNN7EXAMPLE") => "key = «redacted:aws-access-key»"
     """
@@ -159,7 +159,7 @@ def secret_redact(text: Any) -> str:
 
 @builtin("pii/detect", returns="list[map]", pure=True)
 def pii_detect(text: Any) -> List:
-    """Personal data in a text (mail addresses, telephone numbers, IP addresses): maps of :type :match :start :end.
+    """Personal data in a text (mail addresses, telephone numbers, IP addresses), as maps of :type :match :start :end.
 
     (map :match (pii/detect "Mail ann@example.org")) => ("ann@example.org")
     """
@@ -169,9 +169,9 @@ def pii_detect(text: Any) -> List:
 
 @builtin("redact/spans", returns="string", pure=True)
 def redact_spans(text: Any, spans: Any) -> str:
-    """The text with spans (maps of :start :end and maybe :label) replaced by «redacted:LABEL».
+    """Replaces spans of a text (maps of :start, :end and optionally :label) by «redacted:LABEL».
 
-    A span that overlaps one before it or cuts a character is left out, and so is what has no numbers there.
+    A span is ignored when it overlaps an earlier one, cuts a character, or lacks numbers.
 
     (redact/spans "my name is Ann" (list {:start 11 :end 14 :label "name"})) => "my name is «redacted:name»"
     """
@@ -192,7 +192,7 @@ def redact_spans(text: Any, spans: Any) -> str:
 
 
 def _is_inside(data: bytes, offset: int) -> bool:
-    """Whether the offset is inside of a character."""
+    """Whether an offset is inside a character."""
     return data[offset : offset + 1] > b"\x7f" and data[offset] & 0xC0 == 0x80
 
 

@@ -1,15 +1,15 @@
-"""Strings: building, taking apart, conversions. See also string_search, string_pad (layout), string_case."""
+"""Strings: building, splitting, converting. See also search, padding, case."""
 
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.support.text_arguments import argument_error, is_int, named_strings, strings
 from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import EMPTY, List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import display
-from sema_runtime.values.sequences import used_as_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ WHITESPACE = (
 
 @builtin("string-append", "str", "string/append", returns="string", pure=True)
 def string_append(*values: Any) -> str:
-    """Joins strings, or the display forms of any values, to one string.
+    """Joins strings, or the display forms of any values, into one string.
 
     (string-append "a" "b") => "ab"
     (str "n = " 42 ", " :key) => "n = 42, :key"
@@ -103,8 +103,8 @@ def _bad_index(text: str, index: int) -> SemaError:
 
 @builtin("substring", "string/slice", returns="string", pure=True)
 def substring(text: Any, start: Any, end: Any = MISSING) -> str:
-    """The part of a string from index start up to, not including, end (default: the rest). Indices outside are an
-    error.
+    """The part of a string from index start up to, not including, end (default: the rest). Raises an error for indices
+    outside.
 
     (substring "hello" 1 3) => "el"
     (substring "hello" 3) => "lo"
@@ -117,18 +117,18 @@ def substring(text: Any, start: Any, end: Any = MISSING) -> str:
             return text[start:]
     if not isinstance(text, str):
         named_strings("substring", text)
-    for position, (what, value) in enumerate((("start", start), ("end", end)), 2):
+    for position, (bound, value) in enumerate((("start", start), ("end", end)), 2):
         if value is not MISSING:
             if not is_int(value):
                 argument_error("substring", position, "int", value)
             if value < 0:
-                raise SemaError(f"substring: {what} index {value} must be non-negative")
+                raise SemaError(f"substring: {bound} index {value} must be non-negative")
     raise SemaError("substring: index out of bounds")
 
 
 @builtin("string/take", returns="string", pure=True)
 def string_take(text: Any, count: Any) -> str:
-    """The first count characters of a string, or the last -count ones; fewer when it is shorter.
+    """The first count characters of a string, or for a negative count the last -count ones; fewer when it is shorter.
 
     (string/take "hello" 2) => "he"
     (string/take "hello" -2) => "lo"
@@ -155,8 +155,8 @@ def string_split(text: Any, separator: Any) -> List:
 
 @builtin("string/join", "string-join", returns="string", pure=True)
 def string_join(items: Any, separator: Any) -> str:
-    """Joins the items of a list or vector to one string, with separator between them. Items that are no strings are
-    shown as `str` does.
+    """Joins the items of a list or vector into one string, with separator between them. Items that aren't strings are
+    shown as `str` shows them.
 
     (string/join '("a" "b") "-") => "a-b"
     (string/join [1 nil :k] ", ") => "1, nil, :k"
@@ -175,7 +175,7 @@ def string_join(items: Any, separator: Any) -> str:
 
 @builtin("string/lines", "split-lines", returns="list[string]", pure=True)
 def string_lines(text: Any) -> List:
-    """Splits a text into its lines, which end in LF or CRLF.
+    """Splits a text into lines, which end in LF or CRLF.
 
     (string/lines "a\\nb\\r\\n\\nc") => ("a" "b" "" "c")
     """
@@ -214,17 +214,17 @@ def string_to_list(text: Any) -> List:
 
 @builtin("list->string", returns="string", pure=True)
 def list_to_string(chars: Any) -> str:
-    """The string of a list of characters.
+    """Converts a list of characters to a string.
 
     (list->string '(#\\a #\\b)) => "ab"
     (list->string '("a" "b")) ! expected char, got string
     """
     if not isinstance(chars, (List, list)):
         type_error("list", chars)
-    for one in chars:
-        if type(one) is not Char:
-            type_error("char", one)
-    return "".join([one.value for one in chars])
+    for item in chars:
+        if type(item) is not Char:
+            type_error("char", item)
+    return "".join([item.value for item in chars])
 
 
 @builtin("string/codepoints", returns="list[int]", pure=True)
@@ -239,17 +239,17 @@ def string_codepoints(text: Any) -> List:
 
 @builtin("string/from-codepoints", returns="string", pure=True)
 def string_from_codepoints(codepoints: Any) -> str:
-    """The string of a list or vector of Unicode code points.
+    """Converts a list or vector of Unicode code points to a string.
 
     (string/from-codepoints '(104 233)) => "hé"
     """
     if not isinstance(codepoints, (List, tuple, list)):
         type_error("list or vector", codepoints)
-    for one in codepoints:
-        if not is_int(one):
-            type_error("integer", one)
-        if not is_scalar(one):
-            raise SemaError(f"string/from-codepoints: invalid codepoint {one}")
+    for codepoint in codepoints:
+        if not is_int(codepoint):
+            type_error("integer", codepoint)
+        if not is_scalar(codepoint):
+            raise SemaError(f"string/from-codepoints: invalid codepoint {codepoint}")
     return "".join(map(chr, codepoints))
 
 
@@ -268,8 +268,8 @@ def string_map(function: Any, text: Any) -> str:
     if text and not callable(function):
         type_error("callable", function)
     out = []
-    for one in text:
-        mapped = function(char(one))
+    for character in text:
+        mapped = function(char(character))
         if type(mapped) is Char:
             out.append(mapped.value)
         elif isinstance(mapped, str):
@@ -313,7 +313,7 @@ def string_is_empty(text: Any) -> bool:
 
 @builtin("string/intern", returns="string", pure=True)
 def string_intern(text: Any) -> str:
-    """The same string; kept once in memory.
+    """Returns the same string, stored only once in memory.
 
     (string/intern "name") => "name"
     """
@@ -367,7 +367,7 @@ def split_words(text: str) -> list[str]:
 
 @builtin("string->symbol", "string/to-symbol", returns="symbol", pure=True)
 def string_to_symbol(text: Any) -> Symbol:
-    """The symbol of that name.
+    """Converts a string to the symbol with that name.
 
     (string->symbol "x") => x
     """
@@ -389,7 +389,7 @@ def symbol_to_string(value: Any) -> str:
 
 @builtin("string->keyword", "string/to-keyword", returns="keyword", pure=True)
 def string_to_keyword(text: Any) -> Keyword:
-    """The keyword of that name, given without its colon.
+    """Converts a string to the keyword with that name, without the colon.
 
     (string->keyword "name") => :name
     """

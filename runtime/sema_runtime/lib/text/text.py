@@ -28,17 +28,17 @@ ENTITIES = (
 
 
 def _option(options: Any, key: Keyword, default: Any) -> Any:
-    """An option of the default's type; anything else counts as not given."""
-    found = options.lookup(key, default) if isinstance(options, Map) else default
-    return found if type(found) is type(default) else default
+    """The value of an option if it has the default's type, or else the default."""
+    value = options.lookup(key, default) if isinstance(options, Map) else default
+    return value if type(value) is type(default) else default
 
 
 @builtin("text/chunk", returns="list[string]", pure=True)
 def text_chunk(text: Any, options: Any = None) -> List:
-    """Splits a text into pieces of at most :size characters (1000), at paragraphs, lines, sentences or words where
-    possible.
+    """Splits a text into pieces of at most :size characters (default 1000), at paragraphs, lines, sentences or words
+    where possible.
 
-    Each but the first begins with the last :overlap characters (200) of the one before.
+    Each piece but the first begins with the last :overlap characters (default 200) of the one before.
 
     (text/chunk "hello world" {:size 5 :overlap 0}) => ("hello" "world")
     (text/chunk "alpha beta gamma delta" {:size 12 :overlap 4}) => ("alpha beta" "betagamma delta")
@@ -60,7 +60,7 @@ def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> 
     if level is None:
         return [text[start : start + size] for start in range(0, len(text), size - overlap)]
     separator = separators[level]
-    found: list[str] = []
+    chunks: list[str] = []
     current = ""
     for part in text.split(separator):
         joined = f"{current}{separator}{part}" if current else part
@@ -68,16 +68,16 @@ def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> 
             current = joined
             continue
         if current:
-            found.append(current)
+            chunks.append(current)
         current = part
         if len(part) > size:
-            found += _chunks(part, size, overlap, separators[level + 1 :])
+            chunks += _chunks(part, size, overlap, separators[level + 1 :])
             current = ""
     if current:
-        found.append(current)
+        chunks.append(current)
     if not overlap:
-        return found
-    return found[:1] + [before[-overlap:] + after for before, after in pairwise(found)]
+        return chunks
+    return chunks[:1] + [before[-overlap:] + after for before, after in pairwise(chunks)]
 
 
 @builtin("text/chunk-by-separator", returns="list[string]", pure=True)
@@ -106,7 +106,7 @@ def text_split_sentences(text: Any) -> List:
 
 @builtin("text/clean-whitespace", returns="string", pure=True)
 def text_clean_whitespace(text: Any) -> str:
-    """Collapses white space: the words of a text, separated by single spaces.
+    """Collapses white space: returns the words of a text, separated by single spaces.
 
     (text/clean-whitespace " a\\n\\n b  c ") => "a b c"
     """
@@ -136,7 +136,7 @@ def text_normalize_newlines(text: Any) -> str:
 
 @builtin("text/strip-html", returns="string", pure=True)
 def text_strip_html(text: Any) -> str:
-    """Removes the tags of an HTML text and resolves the commonest entities.
+    """Removes the tags of an HTML text and decodes the most common entities.
 
     (text/strip-html "<p>a &amp; <b>b</b></p>") => "a & b"
     """
@@ -168,7 +168,7 @@ def text_truncate(text: Any, length: Any, suffix: Any = "...") -> str:
 
 @builtin("text/trim-indent", returns="string", pure=True)
 def text_trim_indent(text: Any) -> str:
-    """Removes the indentation that all lines of a text share; blank lines don't count.
+    """Removes the indentation that all lines of a text share; blank lines are ignored.
 
     (text/trim-indent "  a\\n    b\\n\\n  c") => "a\\n  b\\n\\nc"
     """
@@ -183,9 +183,9 @@ def text_trim_indent(text: Any) -> str:
 
 @builtin("text/excerpt", returns="string|nil", pure=True)
 def text_excerpt(text: Any, query: Any, options: Any = None) -> str | None:
-    """What stands around the first occurrence of query, ignoring case: :radius characters (100) at both sides.
+    """The text around the first occurrence of query, ignoring case: :radius characters (default 100) on both sides.
 
-    Where something is left out stands :omission ("..."). nil when there is no occurrence.
+    :omission (default "...") marks omitted text. Returns nil when there is no occurrence.
 
     (text/excerpt "the quick brown fox" "Brown" {:radius 4}) => "...ick brown fox"
     (text/excerpt "the quick brown fox" "cat") => nil
@@ -206,10 +206,10 @@ def text_excerpt(text: Any, query: Any, options: Any = None) -> str | None:
 def _document(value: Any, key: Keyword) -> Any:
     if type(value) is not Map:
         type_error("map (document)", value)
-    found = value.lookup(key, MISSING)
-    if found is MISSING:
+    part = value.lookup(key, MISSING)
+    if part is MISSING:
         raise SemaError(f"not a document: missing :{key.name}")
-    return found
+    return part
 
 
 @builtin("document/create", returns="map", pure=True)

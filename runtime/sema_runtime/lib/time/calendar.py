@@ -108,17 +108,17 @@ def week_of_year(ordinal: int, weekday: int, first_weekday: int) -> int:
 
 
 def parts(template: str) -> list[tuple[str, str]]:
-    """A format as (padding, field) and ("", literal text starting with a non-%) pieces: a field is told by a leading %.
+    """A format as (padding, field) and ("", literal text starting with a non-%) pieces: a field has a leading %.
 
     Composed fields (`%F`) are expanded. Raises BadFormat.
     """
-    found: list[tuple[str, str]] = []
+    pieces: list[tuple[str, str]] = []
     at = 0
     while at < len(template):
         end = template.find("%", at)
         if end != at:
             end = len(template) if end < 0 else end
-            found.append(("", template[at:end]))
+            pieces.append(("", template[at:end]))
             at = end
             continue
         at += 1
@@ -129,19 +129,19 @@ def parts(template: str) -> list[tuple[str, str]]:
         if padding and name not in WIDTHS:
             raise BadFormat(template)
         if name in COMPOSED:
-            found += parts(COMPOSED[name])
+            pieces += parts(COMPOSED[name])
         else:
-            found.append((padding, "%" + name))
-    return found
+            pieces.append((padding, "%" + name))
+    return pieces
 
 
 def _field_name(template: str, at: int) -> str:
-    one = template[at : at + 1]
+    letter = template[at : at + 1]
     for name in (*FRACTIONS, ":::z", "::z", ":z"):
         if template.startswith(name, at):
             return name
-    if one and (one in WIDTHS or one in COMPOSED or one in "aAbBhpPzZnt%"):
-        return one
+    if letter and (letter in WIDTHS or letter in COMPOSED or letter in "aAbBhpPzZnt%"):
+        return letter
     raise BadFormat(template)
 
 

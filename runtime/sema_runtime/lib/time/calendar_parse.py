@@ -1,6 +1,6 @@
 """Reads dates and times by a `%` format, as the reference's library (chrono) does: fields are collected, then resolved.
 
-Fields may repeat and complement one another; contradictions are errors. Offsets and zone names are read and ignored.
+Fields may repeat and complement one another; contradictions raise errors. Offsets and zone names are read and ignored.
 """
 
 from __future__ import annotations
@@ -80,12 +80,12 @@ class _Reader:
             fail(IMPOSSIBLE)
 
     def literal(self, piece: str) -> None:
-        for one in piece:
-            if one.isspace():
+        for character in piece:
+            if character.isspace():
                 self.rest = self.rest.lstrip()
             elif not self.rest:
                 fail(TOO_SHORT)
-            elif self.rest[0] != one:
+            elif self.rest[0] != character:
                 fail(INVALID)
             else:
                 self.rest = self.rest[1:]

@@ -54,7 +54,7 @@ def time_now_ms() -> int:
 
 @builtin("sleep", returns="nil")
 def sleep(milliseconds: Any) -> None:
-    """Waits (sleeps) a number of milliseconds; other tasks run meanwhile.
+    """Sleeps (waits) a number of milliseconds; other tasks run meanwhile.
 
     (sleep 1) => nil
     """
@@ -77,7 +77,7 @@ def time_add(timestamp: Any, seconds: Any) -> float:
 
 @builtin("time/diff", returns="float", pure=True)
 def time_diff(later: Any, earlier: Any) -> float:
-    """The difference of two dates or times: the seconds from the second timestamp to the first.
+    """The difference of two timestamps (dates): the seconds from the second to the first.
 
     (time/diff 100 40) => 60.0
     """
@@ -105,7 +105,7 @@ def time_format(timestamp: Any, template: Any) -> str:
 
 @builtin("time/parse", returns="float", pure=True)
 def time_parse(text: Any, template: Any) -> float:
-    """Parses a date and time by a template of `%` fields, in UTC, to a timestamp. A date alone is not enough.
+    """Parses a date and time in UTC by a template of `%` fields into a timestamp. A date alone is not enough.
 
     (time/parse "2025-01-15 12:10:00" "%F %T") => 1736943000.0
     (time/parse "2025-01-15" "%F") ! time/parse: parse error: input is not enough for unique date and time
@@ -121,8 +121,8 @@ def time_parse(text: Any, template: Any) -> float:
 
 @builtin("time/date-parts", returns="map", pure=True)
 def time_date_parts(timestamp: Any) -> Map:
-    """The parts of a date: of a timestamp, in UTC, :year :month :day :hour :minute :second, and :weekday, its English
-    name.
+    """The parts of a timestamp (date) in UTC as a map: :year :month :day :hour :minute :second, and :weekday, its
+    English name.
 
     (time/date-parts 1736943000) => {:day 15 :hour 12 :minute 10 :month 1 :second 0 :weekday "Wednesday" :year 2025}
     """

@@ -75,9 +75,9 @@ def lossy(value: Any) -> str:
 
 def pretty_json(value: Any) -> str:
     """The same over several lines, as `metadata.json` and `result.json` have it."""
-    from sema_runtime.lib.data.json import json_encode_pretty
+    from sema_runtime.support.json import encode_pretty
 
-    return json_encode_pretty(_readable(value, LEVELS))
+    return encode_pretty(_readable(value, LEVELS))
 
 
 def _readable(value: Any, levels: int) -> Any:
@@ -97,9 +97,9 @@ def _readable(value: Any, levels: int) -> Any:
 
 def from_json(text: str) -> Any:
     """The value of a JSON text: objects are maps with keywords as keys. Raises SemaError."""
-    from sema_runtime.lib.data.json import json_decode
+    from sema_runtime.support.json import decode
 
-    return json_decode(text)
+    return decode(text)
 
 
 def prompt_shown(prompt: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sema_runtime.lib.llm.tools import SUBJECT_KEYS
 from sema_runtime.llm.jsonable import is_map, is_sequence, pairs
+from sema_runtime.llm.tools.subjects import SUBJECT_KEYS
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.typenames import type_name
 from sema_runtime.workflow.policy.detectors import NAMES as DETECTORS
@@ -245,7 +245,7 @@ def _output(section: Section | None) -> Output | None:
 
 def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
     """Maps with an :id and a :contains or :regex; under :require, plain strings too."""
-    from sema_runtime.lib.text.regex import Compiled
+    from sema_runtime.support.regex.compiled import Compiled
 
     found: dict[str, TextRule] = {}
     if key == "require" and not any(is_map(one) for one in section.items(key)):

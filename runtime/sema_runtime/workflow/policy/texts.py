@@ -116,7 +116,7 @@ def _count(rule: TextRule, text: str) -> int:
 
 @lru_cache(256)
 def _compiled(pattern: str, ascii_text: bool) -> Any:
-    from sema_runtime.lib.text.regex import Compiled
+    from sema_runtime.support.regex.compiled import Compiled
 
     return Compiled(pattern, ascii_text)
 

@@ -93,9 +93,9 @@ def workflow_args() -> Any:
 
 @lru_cache(4)
 def _decoded(text: str) -> Any:
-    from sema_runtime.lib.data.json import json_decode
+    from sema_runtime.support.json import decode
 
-    return json_decode(text)
+    return decode(text)
 
 
 def agent_id() -> str:

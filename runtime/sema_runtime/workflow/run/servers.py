@@ -199,12 +199,12 @@ def connect(run: Run) -> Gate | None:
 
 def _connect(run: Run, server: Declared) -> tuple[str, bool]:
     """Connects one server: (what went wrong, whether it wants a login)."""
-    from sema_runtime.lib.llm import mcp
+    from sema_runtime.mcp.connections import connect
     from sema_runtime.workflow.run.logins import RunAccess
 
     access = RunAccess(run, server) if server.url else None
     try:
-        run.servers[server.alias] = mcp.connect(server.config, access)
+        run.servers[server.alias] = connect(server.config, access)
     except Exception as error:
         if getattr(error, "note", None):  # what the server wrote before it died, for who looks on
             run.error = error
@@ -237,8 +237,8 @@ def close(handles: list[str]) -> None:
     """Ends connections; one that the program has closed itself is left alone."""
     from contextlib import suppress
 
-    from sema_runtime.lib.llm.mcp import mcp_close
+    from sema_runtime.mcp import connections
 
     for handle in handles:
         with suppress(SemaError):
-            mcp_close(handle)
+            connections.close("mcp/close", handle)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from sema_runtime.support.extras import extra_missing
-from sema_runtime.tasks import NAP
+from sema_runtime.tasks.limits import LONGEST_WAIT
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -115,7 +115,7 @@ class Viewer:
 
     def wait(self) -> None:
         """Until the server has ended: for the main thread, which Ctrl-C ends with KeyboardInterrupt."""
-        while not self.ended.wait(NAP):
+        while not self.ended.wait(LONGEST_WAIT):
             pass
 
     def stop(self) -> None:

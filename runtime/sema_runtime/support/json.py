@@ -1,0 +1,230 @@
+"""JSON texts to Sema values and back: maps with keyword keys, lists, exact integers.
+
+`json/decode`, `json/encode` and `json/encode-pretty` are these functions; the messages name them, whoever calls.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sema_runtime.values.atoms import Keyword, Symbol
+from sema_runtime.values.digits import TooManyDigits, may_exceed, whole
+from sema_runtime.values.errors import SemaError
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import HashMap, Map, json_value
+from sema_runtime.values.printer import display
+from sema_runtime.values.typenames import type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from json import JSONDecoder
+    from typing import Any
+
+DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
+DEEPEST = 127
+PYTHONS_LIMIT = "Exceeds the limit"  # on digits, which a Python program may keep lower than ours
+CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
+
+
+# Decoding
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+@cache
+def _decoder() -> JSONDecoder:
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_no_constant)
+
+
+@cache
+def _counting_decoder() -> JSONDecoder:
+    """The same for texts that may hold integers of too many digits: it asks `whole` for each integer."""
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_no_constant, parse_int=whole)
+
+
+def decode(text: str) -> Any:
+    """The value of a JSON text: objects are maps with keyword keys, arrays are lists, null is nil. Raises SemaError."""
+    if _suspicious(text):
+        _check(text)
+    try:
+        return json_value(_raw(text))
+    except TooManyDigits as error:
+        raise SemaError(f"json/decode: {error.message}", error.hint) from None
+    except (ValueError, RecursionError) as error:
+        _check(text)
+        raise SemaError(f"json/decode: {error}", DECODE_HINT) from None
+
+
+def _raw(text: str) -> Any:
+    """What the scanner makes of a text. Raises ValueErrors, RecursionError."""
+    if not may_exceed(text):
+        try:
+            return _decoder().decode(text)
+        except ValueError as error:
+            if not str(error).startswith(PYTHONS_LIMIT):
+                raise
+    return _counting_decoder().decode(text)
+
+
+def _suspicious(text: str) -> bool:
+    """Whether the text may hold what Python accepts and the reference doesn't: lone surrogates, deep nesting."""
+    if "\\" in text and ("\\ud" in text or "\\uD" in text):
+        return True
+    return len(text) <= CHECKED_FOR_DEPTH and text.count("[") + text.count("{") > DEEPEST
+
+
+def _check(text: str) -> None:
+    """Raises the reference's error for a text that isn't JSON."""
+    from sema_runtime.support.json_errors import first_error
+
+    found = first_error(text)
+    if found is not None:
+        message, place = found
+        raise SemaError(f"json/decode: parse error {place}: {message} {place}", DECODE_HINT)
+
+
+# Encoding: Python's C encoder writes; it asks `_plain` about what it doesn't know
+
+
+def _plain(value: Any) -> Any:
+    """A value for which Python has a JSON form. Raises ValueError when there is none."""
+    kind = type(value)
+    if kind is List:
+        items = value.items
+        return items if type(items) is list else list(items)
+    if kind is Map or kind is HashMap:
+        try:
+            return _raw_of(value)  # read from JSON and not looked at since
+        except AttributeError:
+            return _object(value)
+    if kind is Keyword or kind is Symbol:
+        return value.name
+    if kind.__name__ in ("Fraction", "Complex", "complex"):
+        return display(value)
+    if isinstance(value, BaseException):
+        return str(value)  # in the map of a caught error
+    raise ValueError(f"cannot encode {type_name(value)} as JSON")
+
+
+def _object(value: Map) -> dict[str, Any]:
+    """The entries by key text. Of keys with equal texts the last in map order wins."""
+    held = value.stable()
+    try:
+        texts = {key.name: item for key, item in held.items()}
+    except AttributeError:
+        texts = {}
+    return texts if len(texts) == len(held) else {_key_text(key): item for key, item in value.pairs()}
+
+
+def _key_text(key: Any) -> str:
+    return key.name if isinstance(key, (Keyword, Symbol)) else display(key)
+
+
+_raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError where it is unset
+
+
+@cache
+def _encoder() -> Callable[[Any], str]:
+    """The function that writes a value on one line. Python's `JSONEncoder.encode` makes a C encoder for each call; this
+    one is kept."""
+    from json import encoder
+
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    if make is None:  # a Python without it
+        return encoder.JSONEncoder(
+            default=_plain,
+            ensure_ascii=False,
+            check_circular=False,
+            allow_nan=False,
+            sort_keys=True,
+            separators=(",", ":"),
+        ).encode
+    pieces = make(None, _plain, encoder.encode_basestring, None, ":", ",", True, False, False)
+    return lambda value: "".join(pieces(value, 0))
+
+
+def encode(value: Any) -> str:
+    """The JSON of a value on one line, keys sorted by their text. Raises SemaError for what JSON can't say."""
+    try:
+        text = _encoder()(value)
+    except (ValueError, TypeError) as error:
+        if _OUT_OF_RANGE not in str(error):  # else perhaps of a JSON object not looked at, where it means nil
+            raise _not_encodable("json/encode", error) from None
+        text = ""
+    if not text or ("e-" in text and _has_small_float(text)):
+        return _text(value, "json/encode", "")
+    return text
+
+
+_OUT_OF_RANGE = "Out of range float"  # how Python's encoder begins to complain of infinity
+
+
+def _text(value: Any, function: str, indent: str) -> str:
+    try:
+        return "".join(_written(value, indent, "\n"))
+    except (ValueError, TypeError) as error:
+        raise _not_encodable(function, error) from None
+
+
+def _has_small_float(text: str) -> bool:
+    from re import search
+
+    return search(r"\de-\d", text) is not None
+
+
+def _not_encodable(function: str, error: Exception) -> SemaError:
+    reason = str(error)
+    if not reason.startswith(("cannot encode", "Exceeds the limit")):
+        reason = "cannot encode NaN/Infinity as JSON"
+    return SemaError(f"{function}: Eval error: {reason}")
+
+
+def encode_pretty(value: Any) -> str:
+    """The JSON of a value over several lines, indented by two spaces. Raises SemaError for what JSON can't say."""
+    return _text(value, "json/encode-pretty", "  ")
+
+
+def _written(value: Any, indent: str, newline: str) -> list[str]:
+    """The pieces of a JSON text. newline: a line break and the indentation reached; indent: "" for a single line."""
+    kind = type(value)
+    if kind is float:
+        return [_float_text(value)]
+    if kind is not tuple and kind is not list and kind is not dict:
+        if value is None or kind in (str, int, bool):
+            return [_encoder()(value)]
+        return _written(_object(value) if kind is Map else _plain(value), indent, newline)
+    inner = newline + indent
+    if not value:
+        return ["{}" if kind is dict else "[]"]
+    before = inner if indent else ""
+    out = []
+    if kind is dict:
+        colon = ": " if indent else ":"
+        for key, item in sorted(value.items()):
+            out += [",", before, _encoder()(key), colon, *_written(item, indent, inner)]
+    else:
+        for item in value:
+            out += [",", before, *_written(item, indent, inner)]
+    out[0] = "{" if kind is dict else "["
+    return [*out, newline if indent else "", "}" if kind is dict else "]"]
+
+
+def _float_text(value: float) -> str:
+    """A float as the reference writes it: exponents from 1e16 up and below 1e-5, without leading zeros."""
+    if value - value != 0:
+        raise ValueError("cannot encode NaN/Infinity as JSON")
+    text = repr(value)
+    digits, exponential, exponent = text.partition("e-")
+    if not exponential:
+        return text
+    if int(exponent) > 5:
+        return f"{digits}e-{int(exponent)}"
+    sign = "-" if value < 0 else ""
+    return f"{sign}0.0000{digits.lstrip('-').replace('.', '')}"

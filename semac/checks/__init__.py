@@ -1,0 +1,1 @@
+"""What is wrong with a program, found without running it: errors, warnings, malformed workflows."""

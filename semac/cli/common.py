@@ -1,0 +1,90 @@
+"""What the commands share: click settings, options of the sandbox, running a command, reporting a failure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+LLM_OPTIONS = ("chat_model", "chat_provider", "embedding_model", "embedding_provider")
+WITH_VALUE = {
+    *("-e", "--eval", "-p", "--print", "-l", "--load", "--chat-model", "--chat-provider"),
+    *("--embedding-model", "--embedding-provider", "--sandbox", "--allowed-paths", "--allow"),
+}
+SANDBOX_HELP = (
+    "strict (no shell, processes, network, LLM calls, serial ports, Python, and no writing of files or the environment;"
+    " reading both is allowed), all, none, or denied capabilities, comma-separated. Not a security boundary."
+)
+PATHS_HELP = "Directories that file operations may touch; also denies shell, process and Python."
+ALLOW_HELP = "Capabilities to allow in spite of --allowed-paths: shell, process or both, comma-separated."
+
+
+def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --sandbox, --allowed-paths and --allow to a command, for `set_up`."""
+    command = click.option("--allow", metavar="CAPS", help=ALLOW_HELP)(command)
+    command = click.option("--allowed-paths", metavar="A,B", help=PATHS_HELP)(command)
+    return click.option("--sandbox", metavar="MODE", help=SANDBOX_HELP)(command)
+
+
+def set_up(options: dict[str, Any]) -> str | None:
+    """Applies the sandbox and the settings for LLM calls to this process. Returns a message if they are wrong."""
+    if any(options[option] is not None for option in ("sandbox", "allowed_paths", "allow")):
+        from sema_runtime import capabilities, sandbox
+
+        try:
+            denied = capabilities.parse_mode(options["sandbox"] or "none")
+            allowed = capabilities.parse_allowed(options["allow"] or "")
+        except ValueError as error:
+            return str(error)
+        paths = options["allowed_paths"]
+        directories = None if paths is None else [path for path in paths.split(",") if path]
+        sandbox.enter(denied, directories, allowed)
+    for option in LLM_OPTIONS:
+        if options[option] is not None:
+            os.environ[f"SEMA_{option.upper()}"] = options[option]
+    if options["no_llm"]:
+        os.environ["SEMA_NO_LLM"] = "1"
+    return None
+
+
+def standalone(command: click.Command, args: list[str], script: Sequence[str] = ()) -> int:
+    """Runs a click command and returns its exit status, 2 for wrong usage.
+
+    The command's name is everything that users type, such as `sema workflow run`. script: arguments after `--`.
+    """
+    name = command.name or ""
+    try:
+        with command.make_context(name, args, obj=script) as context:  # `main` would end the process at a closed pipe
+            result = command.invoke(context)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        _misplaced(error, name).show()
+        return error.exit_code
+    except click.Abort:
+        return 1
+    except (EOFError, KeyboardInterrupt):
+        click.echo(file=sys.stderr)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def _misplaced(error: click.ClickException, name: str) -> click.ClickException:
+    """The error to show: for an option of `sema` that follows a command, one that says where it belongs."""
+    if name == "sema" or not isinstance(error, click.NoSuchOption):
+        return error
+    option = error.option_name
+    if option not in WITH_VALUE and option != "--no-llm":
+        return error
+    moved = name.replace("sema", f"sema {option} ..." if option in WITH_VALUE else f"sema {option}", 1)
+    return click.UsageError(f"{option} stands before the command: {moved}", error.ctx)
+
+
+def failed(message: str) -> int:
+    """Prints an error message to stderr and returns the exit status 1."""
+    print(f"Error: {message}", file=sys.stderr)
+    return 1

@@ -1,0 +1,74 @@
+"""The places that `:stack-trace` gives to calls, where they are not those of the calls themselves.
+
+The reference knows for a call the last list form that it compiled before the call in the same function: in
+`(f (g x) y)` that is `(g x)` for the call of `f`, too. Forms that macros made, and forms around a macro call, have no
+place of their own there (`semac/analyze/places.py`); what a builtin calls back has nobody above it, a call in tail
+position hides its caller, and a named let is a function. An error that nobody caught shows the true places.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from semac.ir.nodes import Function, Lambda
+
+Position = tuple[int, int]
+Place = tuple[int, int, int, int, str, str, int, int]  # conditions/stack_trace.py
+# Those whose functions may be compiled into a loop of the caller.
+HIGHER_ORDER = frozenset(
+    name for name, entry in INDEX.items() if entry[0] in ("lib.collections.hofs", "lib.collections.sorting")
+)
+
+
+class Places:
+    """Facts about the calls of one unit, by (line, column)."""
+
+    __slots__ = ("callers", "noted", "tails")
+
+    def __init__(self) -> None:
+        self.noted: dict[Position, tuple[Any, Function]] = {}
+        self.callers: set[Position] = set()  # calls that call back
+        self.tails: set[Position] = set()  # calls in tail position
+
+    def note(self, span: Any, function: Function) -> None:
+        """Notes where a form at span, which has just been analyzed, is said to stand. The first note counts."""
+        if span is not None:
+            self.noted.setdefault((span.line, span.col), (function.place, function))
+
+    def note_callbacks(self, call: Any, function: Function) -> None:
+        """Notes that a call of a builtin calls its function arguments before it returns."""
+        if call.span is None:
+            return
+        self.note(call.span, function)
+        self.callers.add((call.span.line, call.span.col))
+        for argument in call.args:
+            if type(argument) is Lambda:
+                argument.function.is_callback = True
+
+    def note_tail(self, span: Any) -> None:
+        """Notes that the call at span stands in tail position."""
+        if span is not None:
+            self.tails.add((span.line, span.col))
+
+    def table(self) -> dict[Position, Place]:
+        """The places of calls that differ from plain calls shown where they stand, by position."""
+        places = {}
+        for position, (place, function) in self.noted.items():
+            shown = (0, 0) if place is None else (place.line, place.col)
+            callback = "callback" if function.is_callback else ""
+            loop = None if callback else _loop(function, position)
+            kind = callback or ("tail" if position in self.tails else "calls back" if position in self.callers else "")
+            if shown != position or kind or loop is not None:
+                places[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
+        return places
+
+
+def _loop(function: Function, call: Position) -> tuple[str, int, int] | None:
+    """The name and the position of the named let whose body a function is, where it is a loop inside its function."""
+    node = function.var.loop if function.var is not None else None
+    if node is None or not node.is_loop or node.span is None:
+        return None
+    position = (node.span.line, node.span.col)
+    is_hidden = node.in_tail or position == call  # a macro's loop stands where the calls in it do
+    return (function.name, 0, 0) if is_hidden else (function.name, *position)

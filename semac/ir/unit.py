@@ -1,0 +1,36 @@
+"""A compilation unit: one program or module between the passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.ir.nodes import Function, Var
+from semac.ir.places import Places
+
+
+class Unit:
+    """One program or module between the passes: its IR, its globals, and where its macros came from."""
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.tree: Any = None
+        self.main = Function("<lambda>", None)
+        self.globals: dict[str, Var] = {}
+        self.functions: list[Function] = []
+        self.macro_files: list[str] = []
+        self.module_name: str | None = None
+        self.exports: list[str] | None = None
+        self.is_portable = True  # no value of this process stands in the code
+        self.is_open = False  # code compiled elsewhere may call our functions: eval, load
+        self.is_program = False  # nobody else calls its functions
+        self.optimize = True  # false: compiled as it is written (SEMA_OPT=0)
+        self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it
+        self.reassigned: set[str] = set()
+        self.places = Places()
+        self.fitting: dict[int, bool] = {}  # ids of sequence patterns → whether the value surely has their length
+        self.fixed: set[Any] = set()  # calls of builtins that the text doesn't name: no definition changes them
+        self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
+        self.python_names: set[str] = set()  # globals bound by Python imports
+        self.match_advice: dict[Any, str] = {}  # matches → what is wrong with a parenthesised pattern of theirs
+        self.warnings: list[Any] = []  # what is accepted and surely a mistake (`analyze/suspects.py`)
+        self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it

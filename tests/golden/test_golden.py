@@ -1,0 +1,76 @@
+"""What programs become: tests/golden holds Sema sources, each with the Python it is compiled to.
+
+SEMA_UPDATE_GOLDEN=1 writes the Python (and the picture in the README) anew; the difference is there to be read.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_files import DIVIDER, GOLDEN, read
+from paths import EXAMPLES, ROOT
+
+from sema_runtime.conditions.describe import describe
+from semac.pipeline import compile_source
+from semac.session import Session
+
+UPDATE = bool(os.environ.get("SEMA_UPDATE_GOLDEN"))
+FENCES = re.compile(r"```lisp\n(?P<source>.*?)```(?P<between>.*?)```python\n(?P<python>.*?)```", re.DOTALL)
+
+
+def printed(run: Any) -> tuple[str, str]:
+    """What something prints, and the message of the error it ends with."""
+    out = io.StringIO()
+    failure = ""
+    with redirect_stdout(out):
+        try:
+            run()
+        except Exception as error:
+            failure = describe(error).message
+    return out.getvalue(), failure
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_emitted_python(path: Path) -> None:
+    golden = read(path)
+    made = golden.compiled()
+    if UPDATE:
+        path.write_text(golden.header + golden.source + DIVIDER + made)
+        return
+    assert made == golden.python
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_emitted_python_compiles_and_is_the_same_each_time(path: Path) -> None:
+    golden = read(path)
+    made = golden.compiled()
+    compile(made, "example.py", "exec", dont_inherit=True)
+    assert golden.compiled() == made
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_emitted_python_prints_what_the_program_prints(path: Path) -> None:
+    golden = read(path)
+    code = compile(golden.compiled(), "example.py", "exec", dont_inherit=True)
+    ours = printed(lambda: exec(code, {"__name__": "example"}))
+    assert ours == printed(lambda: Session("example.sema", closed=golden.mode == "program").run(golden.source))
+    assert ours[0], "a golden program prints something"
+
+
+def test_picture_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    source = (EXAMPLES / "pipeline.sema").read_text()
+    python = compile_source(source, "pipeline.sema", "module").python_text()
+    if UPDATE:
+        made = f"```lisp\n{source}```\\g<between>```python\n{python}```"
+        (ROOT / "README.md").write_text(FENCES.sub(made.replace("\\n", "\\\\n"), readme, count=1))
+        return
+    found = FENCES.search(readme)
+    assert found is not None
+    assert (found["source"], found["python"]) == (source, python)
