@@ -35,7 +35,7 @@ class _Pieces(Generic[T]):
         return self._result  # type: ignore[return-value]
 
     def _take(self, end: type[Exception]) -> str | None:
-        """Returns the next piece, None if it has not come yet. Raises end after the last one, and what the work
+        """Returns the next piece, None if there is none yet. Raises end after the last one, and what the work
         raised."""
         producer = self._producer
         if producer is None:

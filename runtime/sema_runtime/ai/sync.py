@@ -86,8 +86,7 @@ def chat(prompt: Prompt, **options: Unpack[ChatOptions]) -> str:
 
 
 def stream(prompt: Prompt, **options: Unpack[StreamOptions]) -> SyncStream[str]:
-    """Returns an iterator over the pieces of the model's answer. Options: those of `complete` but timeout and
-    reasoning_effort."""
+    """Streams the model's answer: an iterator. Options: those of `complete` but timeout and reasoning_effort."""
     return SyncStream(streaming(prompt, options))
 
 

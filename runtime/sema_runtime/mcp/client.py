@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer
+from sema_runtime.mcp.protocol import TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer, all_tools
 from sema_runtime.support.visible import tell
 
 TYPE_CHECKING = False
@@ -38,8 +38,7 @@ class Program(NamedTuple):
 
 
 class Remote(NamedTuple):
-    """A server behind a URL. client_id, scopes: for a login. access: how to get its tokens, None for the default
-    way."""
+    """A server behind a URL. client_id, scopes: for a login. access: how it gets tokens, None for the default."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -121,22 +120,7 @@ class Connection:
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Returns all tools of the server, which come page by page."""
-        tools: list[dict[str, Any]] = []
-        params: dict[str, Any] | None = None
-        seen: set[str] = set()
-        while True:
-            page = await self.request("tools/list", params)
-            listed = page.get("tools")
-            if not isinstance(listed, list):
-                raise Failure("tools/list result did not include a tools array")
-            tools += [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or not cursor:
-                return tools
-            if cursor in seen or len(tools) > MAX_TOOLS or len(seen) > MAX_PAGES:
-                raise Failure("tools/list does not come to an end: the server gives the same page again and again")
-            seen.add(cursor)
-            params = {"cursor": cursor}
+        return await all_tools(lambda cursor: self.request("tools/list", {"cursor": cursor} if cursor else None))
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Returns the result object of a tool, which may report an error."""

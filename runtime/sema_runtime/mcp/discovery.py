@@ -107,16 +107,14 @@ def _checked(metadata: dict[str, Any], server: str) -> dict[str, Any]:
 
 
 def check_url(url: Any, server: str) -> None:
-    """Raises Failure for a URL that must not get codes and tokens: one without encryption to another host than the
-    server's."""
+    """Raises Failure for a URL that must not get codes and tokens: an unencrypted one of a foreign host."""
     scheme, host, _ = origin(url) if isinstance(url, str) else ("", "", None)
     if not host or not (scheme == "https" or (scheme == "http" and host in (*LOOPBACK, urlsplit(server).hostname))):
         raise Failure(f"an address for the login is not https: {url}")
 
 
 def reach_of(url: str) -> str:
-    """Returns where a URL accepted by `check_url` may lead: this machine only, if the URL names it without
-    encryption."""
+    """Returns where a URL accepted by `check_url` may lead: an unencrypted local one only to this machine."""
     scheme, host, _ = origin(url)
     return LOOPBACK_ONLY if scheme == "http" and host in LOOPBACK else ""
 

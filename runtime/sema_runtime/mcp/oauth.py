@@ -115,8 +115,7 @@ def _earlier_port(client: dict[str, str] | None) -> int:
 
 
 def _scopes(login: Login, place: Place, known: Credentials | None) -> list[str]:
-    """Returns the scopes to request: those the server demands plus earlier ones, else the program's, else all
-    supported."""
+    """Returns the scopes to request: the demanded plus earlier ones, else the program's, else all supported."""
     if login.challenge.scope:
         before = known.scope or "" if known is not None and login.challenge.error == "insufficient_scope" else ""
         return list(dict.fromkeys([*before.split(), *login.challenge.scope.split()]))

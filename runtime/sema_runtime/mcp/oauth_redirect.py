@@ -96,8 +96,7 @@ class RedirectServer:
 
 
 def code_of(query: dict[str, str], state: str, issuer: str) -> str:
-    """Returns the code in the parameters of the redirect. Raises Failure for an error, a wrong state or a wrong
-    issuer."""
+    """Returns the code in the redirect's parameters. Raises Failure for an error, a wrong state or issuer."""
     if query.get("state") != state:
         raise Failure(
             "OAuth state mismatch (possible CSRF); aborting login"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, Failure
+from sema_runtime.mcp.protocol import Failure, all_tools
 
 
 class Given(NamedTuple):
@@ -55,23 +55,12 @@ class OfficialConnection:
                 raise
 
     async def list_tools(self) -> list[dict[str, Any]]:
-        tools: list[dict[str, Any]] = []
-        pages = 0
-        cursor: str | None = None
-        while True:
-            page = await self._asked(self._client.list_tools(cursor=cursor))
-            tools += page.get("tools", [])
-            cursor = page.get("nextCursor")
-            if not cursor:
-                return tools
-            pages += 1
-            if pages > MAX_PAGES or len(tools) > MAX_TOOLS:
-                raise Failure("tools/list does not come to an end: the server always names another page")
+        return await all_tools(lambda cursor: self._ask(self._client.list_tools(cursor=cursor)))
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return await self._asked(self._client.call_tool(name, arguments))
+        return await self._ask(self._client.call_tool(name, arguments))
 
-    async def _asked(self, request: Any) -> dict[str, Any]:
+    async def _ask(self, request: Any) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self._seconds):
                 return _dumped(await request)

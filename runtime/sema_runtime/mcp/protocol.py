@@ -16,7 +16,7 @@ from sema_runtime.values.digits import TooManyDigits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from typing import Any, Protocol
 
     Message = dict[str, Any]
@@ -79,14 +79,34 @@ class HttpFailure(Failure):
         self.challenge = challenge
 
 
+async def all_tools(page_at: Callable[[str | None], Awaitable[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Returns the tools of all pages. page_at: the page at a cursor, None for the first one. Raises Failure for a list
+    without end."""
+    tools: list[dict[str, Any]] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    while True:
+        page = await page_at(cursor)
+        listed = page.get("tools")
+        if not isinstance(listed, list):
+            raise Failure("tools/list result did not include a tools array")
+        tools += [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+        cursor = page.get("nextCursor")
+        if not isinstance(cursor, str) or not cursor:
+            return tools
+        if cursor in seen or len(tools) > MAX_TOOLS or len(seen) > MAX_PAGES:
+            raise Failure("tools/list does not come to an end: the server gives the same page again and again")
+        seen.add(cursor)
+
+
 def encoded(message: Message) -> bytes:
     """Returns a message as it is sent: JSON on one line."""
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def decoded(text: str | bytes) -> list[Message]:
-    """Returns the messages in a JSON text: one, or a batch of the revision 2025-03-26; none in a text that is not JSON.
-    Raises Unreadable."""
+    """Returns the messages in a text: one, a batch (revision 2025-03-26), or none in invalid JSON. Raises
+    Unreadable."""
     try:
         value = received(text)
     except (TooDeep, TooManyDigits) as error:
@@ -150,8 +170,7 @@ class Peer:
         return result
 
     async def _sent_until(self, answer: asyncio.Future[Any], message: Message) -> None:
-        """Sends a message until it is answered or the conversation ends; the rest of the sending continues in the
-        background."""
+        """Sends a message until it is answered or the conversation ends; the rest goes on in the background."""
         sending = self.loop.create_task(self.transport.send(message))
         try:
             await asyncio.wait((sending, answer), return_when=asyncio.FIRST_COMPLETED)
@@ -236,8 +255,7 @@ class Peer:
         self.later(self.transport.close())
 
     def hear(self, text: str | bytes) -> None:
-        """Takes the messages of a JSON text. An unreadable one fails the requests whose numbers it contains, else
-        all."""
+        """Takes the messages of a text. An unreadable one fails the requests whose numbers it contains, else all."""
         try:
             messages = decoded(text)
         except Unreadable as failure:

@@ -272,8 +272,7 @@ def _hash(text: str) -> str:
 
 
 def folder_names(workflow: str) -> tuple[str, ...]:
-    """Returns the directories of a workflow's logins below `auth`: its name, or `name-hash` if that is unsafe as a
-    path."""
+    """Returns the directories of a workflow's logins below `auth`: its name, or `name-hash` if that is unsafe."""
     parts = workflow.split("/")
     if len(workflow) <= 200 and all(_is_safe(part) for part in parts):
         return tuple(parts)

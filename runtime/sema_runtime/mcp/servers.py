@@ -37,8 +37,7 @@ class Server:
     # Which server
 
     def identity(self) -> str:
-        """Returns what identifies the server in keys of cassettes: neither environment nor headers, which hold
-        secrets."""
+        """Returns what identifies the server in keys of cassettes, without environment and headers (secrets)."""
         if isinstance(self.target, Remote):
             return self.target.url
         if isinstance(self.target, Given):

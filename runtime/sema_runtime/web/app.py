@@ -110,8 +110,7 @@ class Application:
             await send_parts(send, *text_response(400, "WebSocket upgrade required"))
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Returns the whole body. Raises Refused when it is too large, stalls or comes too slowly; ClientGone when the
-        client went away."""
+        """Returns the whole body. Raises Refused when it is too large, stalls or is too slow, and ClientGone."""
         for name, value in scope["headers"]:
             if (
                 name == b"content-length"

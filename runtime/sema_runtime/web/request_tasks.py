@@ -62,8 +62,7 @@ class RequestTasks:
             raise ClientGone from None
 
     async def result(self, task: Task, receive: Receive | None, scope: Scope) -> Any:
-        """Returns the result of a task. Raises what it raises; ClientGone when the client went away, or the task was
-        cancelled."""
+        """Returns the result of a task. Raises what it raises; ClientGone when it was cancelled."""
         promise = task.promise
         if promise.open:
             await self.finish(task, receive, scope)

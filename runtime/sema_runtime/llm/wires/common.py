@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
-from sema_runtime.llm.messages import Image, Message, Request, tokens
+from sema_runtime.llm.errors import ProviderError, api_error, config_error, network_error, parse_error, rate_limited
+from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage, tokens
 from sema_runtime.net.sse import Event, SseParser
 from sema_runtime.support.json_input import TooDeep, mended_json, received, reply
 from sema_runtime.values.digits import TooManyDigits
@@ -103,6 +103,32 @@ def calls_so_far(request: Request) -> int:
 def without_system(messages: list[Message]) -> list[Message]:
     """Returns the messages without system text, for wires that send it apart."""
     return [message for message in messages if message.role != "system"]
+
+
+class StreamReader:
+    """Turns the events of a stream into pieces of text, and into the whole reply; `feed` is the wire's own."""
+
+    def __init__(self, request: Request) -> None:
+        self.done = False
+        self._model = request.model
+        self._text: list[str] = []
+        self._usage = Usage()
+
+    def _arguments(self) -> list[str]:
+        """Returns the arguments of tools so far, as JSON texts."""
+        raise NotImplementedError
+
+    def so_far(self) -> tuple[str, Usage]:
+        """Returns all text so far, with arguments of tools, and the usage reported so far."""
+        return "".join(self._text + self._arguments()), self._usage
+
+    def _require(self, is_complete: bool) -> None:
+        """Raises a network error when the stream ended before the reply was complete."""
+        if not is_complete:
+            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
+
+    def _whole(self, calls: list[ToolCall], stop: str | None) -> Reply:
+        return Reply("".join(self._text), self._model, self._usage, calls, stop)
 
 
 class EventSplitter(SseParser):

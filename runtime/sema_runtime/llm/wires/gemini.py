@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sema_runtime.llm.errors import api_error, config_error, network_error
+from sema_runtime.llm.errors import api_error, config_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.wires import common
 from sema_runtime.llm.wires.common import (
     EventSplitter,
     arguments_of,
@@ -173,16 +174,11 @@ def usage_in(value: dict[str, Any]) -> Usage:
     )
 
 
-class StreamReader:
-    """Turns events into pieces of text, and into the whole reply."""
-
+class StreamReader(common.StreamReader):
     def __init__(self, request: Request) -> None:
-        self.done = False
-        self._model = request.model
+        super().__init__(request)
         self._first_call = calls_so_far(request)
-        self._text: list[str] = []
         self._calls: list[ToolCall] = []
-        self._usage = Usage()
         self._finished = False
 
     def feed(self, event: Event) -> str:
@@ -202,14 +198,10 @@ class StreamReader:
         self._text.append(text)
         return text
 
-    def so_far(self) -> tuple[str, Usage]:
-        """Returns all text so far, with arguments of tools, and the usage reported so far."""
-        arguments = [arguments_text(call.arguments) for call in self._calls]
-        return "".join(self._text + arguments), self._usage
+    def _arguments(self) -> list[str]:
+        return [arguments_text(call.arguments) for call in self._calls]
 
     def reply(self) -> Reply:
         """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
-        if not self._finished:
-            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
-        stop = "tool_use" if self._calls else "stop"
-        return Reply("".join(self._text), self._model, self._usage, self._calls, stop)
+        self._require(self._finished)
+        return self._whole(self._calls, "tool_use" if self._calls else "stop")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from sema_runtime.llm.errors import api_error, config_error, network_error, parse_error
+from sema_runtime.llm.errors import api_error, config_error, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.wires import common
 from sema_runtime.llm.wires.common import (
     PDF,
     LineSplitter,
@@ -117,14 +118,10 @@ def usage_in(value: dict[str, Any]) -> Usage:
     return Usage(count(value, "prompt_eval_count"), count(value, "eval_count"))
 
 
-class StreamReader:
-    """Turns lines into pieces of text, and into the whole reply."""
-
+class StreamReader(common.StreamReader):
     def __init__(self, request: Request) -> None:
-        self.done = False
-        self._model = request.model
+        super().__init__(request)
         self._first_call = calls_so_far(request)
-        self._text: list[str] = []
         self._calls: list[ToolCall] = []
         self._last: dict[str, Any] = {}
 
@@ -142,21 +139,18 @@ class StreamReader:
             self._calls += _calls(message, self._first_call + len(self._calls))
         if value.get("done"):
             self.done = True
-            self._last = value
+            self._last, self._usage = value, usage_in(value)
+            self._model = value.get("model") or self._model
         text = message.get("content")
         if not isinstance(text, str):
             return ""
         self._text.append(text)
         return text
 
-    def so_far(self) -> tuple[str, Usage]:
-        """Returns all text so far, with arguments of tools, and the usage reported so far."""
-        arguments = [arguments_text(call.arguments) for call in self._calls]
-        return "".join(self._text + arguments), usage_in(self._last)
+    def _arguments(self) -> list[str]:
+        return [arguments_text(call.arguments) for call in self._calls]
 
     def reply(self) -> Reply:
         """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
-        if not self.done:
-            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
-        model = self._last.get("model") or self._model
-        return Reply("".join(self._text), model, usage_in(self._last), self._calls, _stop(self._last, self._calls))
+        self._require(self.done)
+        return self._whole(self._calls, _stop(self._last, self._calls))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-from sema_runtime.llm.errors import ProviderError, network_error, parse_error
+from sema_runtime.llm.errors import ProviderError, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.wires import common
 from sema_runtime.llm.wires.common import (
     PDF,
     EventSplitter,
@@ -213,16 +214,11 @@ def usage_in(value: dict[str, Any]) -> Usage:
     )
 
 
-class StreamReader:
-    """Turns events into pieces of text, and into the whole reply."""
-
+class StreamReader(common.StreamReader):
     def __init__(self, request: Request) -> None:
-        self.done = False
-        self._model = request.model
-        self._text: list[str] = []
+        super().__init__(request)
         self._calls: dict[int, dict[str, str]] = {}
         self._stop: str | None = None
-        self._usage = Usage()
 
     def feed(self, event: Event) -> str:
         """Returns the text that this event adds."""
@@ -255,20 +251,18 @@ class StreamReader:
         call["name"] += function.get("name") or ""
         call["arguments"] += function.get("arguments") or ""
 
-    def so_far(self) -> tuple[str, Usage]:
-        """Returns all text so far, with arguments of tools, and the usage reported so far."""
-        return "".join(self._text) + "".join(call["arguments"] for call in self._calls.values()), self._usage
+    def _arguments(self) -> list[str]:
+        return [call["arguments"] for call in self._calls.values()]
 
     def reply(self) -> Reply:
         """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
-        if not self.done and self._stop is None:
-            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
+        self._require(self.done or self._stop is not None)
         calls = [
             ToolCall(call["id"], call["name"], arguments_of(call["arguments"]))
             for _, call in sorted(self._calls.items())
             if call["name"]
         ]
-        return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
+        return self._whole(calls, self._stop)
 
 
 def _inner_error(error: Any) -> ProviderError:
