@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sema_runtime.mcp.protocol import Failure, all_tools
 
 
-class Given(NamedTuple):
+class OfficialClient(NamedTuple):
     """client: an `mcp.Client` that isn't open yet. name: identifies it in cassettes."""
 
     client: Any
@@ -24,7 +24,7 @@ class OfficialConnection:
 
     endpoint = None  # it has no secrets that a cassette must hide
 
-    def __init__(self, target: Given, timeout_ms: float) -> None:
+    def __init__(self, target: OfficialClient, timeout_ms: float) -> None:
         self.loop = asyncio.get_running_loop()
         self.server: dict[str, Any] = {}
         self._client = target.client

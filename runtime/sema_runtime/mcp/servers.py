@@ -11,7 +11,7 @@ from typing import Any
 
 from sema_runtime.llm.recordings import cassette as cassettes
 from sema_runtime.mcp.client import Connection, Program, Remote
-from sema_runtime.mcp.official import Given, OfficialConnection
+from sema_runtime.mcp.official import OfficialClient, OfficialConnection
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.support import compact_json, secrets
 from sema_runtime.tasks import suspend
@@ -26,7 +26,7 @@ MISS = "no cassette recording for this call (replay miss)"
 class Server:
     """A server with a handle. allowed: the names of the tools that may be used, None for all."""
 
-    def __init__(self, target: Program | Remote | Given, allowed: list[str] | None, timeout_ms: float) -> None:
+    def __init__(self, target: Program | Remote | OfficialClient, allowed: list[str] | None, timeout_ms: float) -> None:
         self.target = target
         self.allowed = allowed
         self.timeout_ms = timeout_ms
@@ -40,7 +40,7 @@ class Server:
         """Returns what identifies the server in keys of cassettes, without environment and headers (secrets)."""
         if isinstance(self.target, Remote):
             return self.target.url
-        if isinstance(self.target, Given):
+        if isinstance(self.target, OfficialClient):
             return compact_json.dumps({"t": "client", "name": self.target.name})
         command, *arguments = self.target.argv
         return compact_json.dumps({
@@ -123,7 +123,7 @@ class Server:
                 raise Failure("the connection was closed", "reconnect with mcp/connect")
             if self.connection is None:
                 connection: Connection | OfficialConnection
-                if isinstance(self.target, Given):
+                if isinstance(self.target, OfficialClient):
                     connection = OfficialConnection(self.target, self.timeout_ms)
                 else:
                     connection = Connection(self.target, self.timeout_ms)
