@@ -26,9 +26,9 @@ HELP = """\
 ,builtins           all builtin names
 ,gc                 run the garbage collector
 ,type EXPR          the type of a value
-,time EXPR          evaluate and say how long it took
+,time EXPR          evaluate and show how long it took
 ,doc NAME           documentation
-,apropos PATTERN    names that contain a pattern
+,apropos PATTERN    names that contain PATTERN
 ,disasm EXPR        the Python code that EXPR is compiled to
 ,inspect EXPR       a value, printed in full
 *1 *2 *3            the last values, *e the last error"""
