@@ -15,9 +15,18 @@ from sema_runtime.values.printer import pretty, to_text
 from sema_runtime.values.typenames import type_name
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
-    from semac.cli.repl.loop import Repl
+    from semac.session import Session
+
+    class Repl(Protocol):
+        """What the commands use of the REPL."""
+
+        session: Session
+
+        def evaluate(self, text: str) -> Any: ...
+
+        def show(self, value: Any, text: str) -> None: ...
 
 HELP = """\
 ,quit ,exit ,q      leave (so do quit, exit and :q)
