@@ -79,9 +79,9 @@ def code_lines(code: CodeType) -> set[int]:
     lines: set[int] = set()
     pending = [code]
     while pending:
-        here = pending.pop()
-        lines.update(line for _, _, line in here.co_lines() if line)
-        pending += [constant for constant in here.co_consts if isinstance(constant, CodeType)]
+        inner = pending.pop()
+        lines.update(line for _, _, line in inner.co_lines() if line)
+        pending += [constant for constant in inner.co_consts if isinstance(constant, CodeType)]
     return lines
 
 
@@ -89,6 +89,6 @@ def _all_spans(program: Span) -> Iterable[Span]:
     """The places of all forms of a program, inner ones too."""
     pending = list(program.children)
     while pending:
-        here = pending.pop()
-        yield here
-        pending += here.children
+        span = pending.pop()
+        yield span
+        pending += span.children

@@ -1,4 +1,4 @@
-"""What decides the code that a source becomes: the files of the compiler, and whether it optimizes."""
+"""What decides the code of a source, apart from its text: the files of the compiler, and whether it optimizes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import sys
 
 VARIABLE = "SEMA_OPT"
 HASH_KEY = 0x53454D41
-
-
 # The folders of semac whose files decide what a source compiles to.
 COMPILING = ((), ("syntax",), ("expand",), ("ir",), ("analyze",), ("analyze", "forms"), ("passes",), ("emit",))
-
 
 _compiler: bytes | None = None
 
@@ -41,7 +38,7 @@ def compiler_hash() -> bytes:
 
 
 def _files(folder: str) -> list[str]:
-    """The stamps of a folder's files: each look costs 3 µs."""
+    """The stamps of a folder's files, 3 µs each."""
     try:
         with os.scandir(folder) as entries:
             return [_stamp(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".py", ".sema"))]

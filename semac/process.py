@@ -1,4 +1,4 @@
-"""What a process needs that runs Sema code: deep recursion, output that is written, time for tasks that are left.
+"""What a process that runs Sema code needs: deep recursion, flushed output, time for tasks that are left.
 
 Imports nothing that is slow to load.
 """
@@ -40,7 +40,7 @@ def drain_tasks() -> None:
 
 
 def flush_output() -> str:
-    """Writes what was printed. What is wrong, when there is no room for it: nothing is written then from here on.
+    """Flushes stdout. Returns the problem when there is no room for the output: later output is then dropped.
 
     Raises BrokenPipeError where nobody reads.
     """

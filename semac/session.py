@@ -34,8 +34,7 @@ class Session:
         self.python_names: set[str] = set()  # those that hold things imported from Python
 
     def run(self, text: str, filename: str | None = None, drain: bool = True) -> Any:
-        """Runs source text; gives the value of the last form. drain: whether the
-        tasks that are left have a moment to finish."""
+        """Runs a text; the value of its last form. drain: whether tasks that are left have time to finish."""
         name = filename or self.filename
         mode = "program" if self.closed else "module"
         return self.execute(self.compile(text, name, mode), drain)
@@ -64,8 +63,8 @@ class Session:
 
     def execute(self, unit: CompiledUnit, drain: bool = True) -> Any:
         deepen()
-        found = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
-        self.names |= found if drain else found - OPERATORS  # what `eval` defines never changes the operators
+        names = {name for name, var in unit.unit.globals.items() if var.defined or var.assigned}
+        self.names |= names if drain else names - OPERATORS  # what `eval` defines never changes the operators
         self.python_names = set(unit.unit.python_names)
         code = unit.code
         self.bind_ours()

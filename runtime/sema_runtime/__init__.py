@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+__all__ = ["ai", "importer", "interop", "web", "workflow"]  # the public modules: docs/reference/public-api.md
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -133,13 +133,13 @@ def install_importer() -> None:
 
 
 def load_file(path: Any, namespace: dict[str, Any]) -> Any:
-    """Runs a file among the globals of a module, every time; gives the value of its last form."""
-    found = _checked_path("load", path, namespace)
+    """Runs a file among the globals of a module, every time; returns the value of its last form."""
+    file = _checked_path("load", path, namespace)
     session = session_of(namespace, "load")
     before = namespace.get("__file__")
-    namespace["__file__"] = found
+    namespace["__file__"] = file
     try:
-        return _guarded(found, lambda text: _run(session, text, found), _text("load", path, found))
+        return _guarded(file, lambda text: _run(session, text, file), _text("load", path, file))
     finally:
         namespace["__file__"] = before
 
@@ -149,10 +149,10 @@ def import_file(path: Any, namespace: dict[str, Any], *names: str) -> None:
     base = namespace.get("__file__")
     if type(path) is not str:
         type_error("string", path)
-    found = resolve(path, base)
-    if found != _shipped(path):  # those are a part of the language, in a sandbox too
-        _allow("import", found)
-    module = _module(path, found, base)
+    file = resolve(path, base)
+    if file != _shipped(path):  # those are a part of the language, in a sandbox too
+        _allow("import", file)
+    module = _module(path, file, base)
     exported = exports(module)
     for name in names or exported:
         if name in exported:
@@ -226,7 +226,7 @@ def bind(name: str, value: Any, namespace: dict[str, Any]) -> None:
 
 
 def python_name(name: str, namespace: dict[str, Any]) -> str:
-    """The Python name that a compiled module gives to a Sema name."""
+    """The Python name of a Sema name in a compiled module."""
     known = program_globals(namespace)
     if name in known:
         return known[name]
@@ -252,9 +252,9 @@ def _guarded(path: str, run: Any, text: str) -> Any:
 def _checked_path(what: str, path: Any, namespace: dict[str, Any]) -> str:
     if type(path) is not str:
         type_error("string", path)
-    found = beside(path, namespace.get("__file__"))
-    _allow(what, found)
-    return found
+    file = beside(path, namespace.get("__file__"))
+    _allow(what, file)
+    return file
 
 
 def _allow(what: str, path: str) -> None:
@@ -340,6 +340,6 @@ def _entrypoint(manifest: str) -> str | None:
     with open(manifest, "rb") as file:
         data = tomllib.load(file)
     package = data.get("package")
-    found = package.get("entrypoint") if isinstance(package, dict) else None
-    found = found or data.get("entrypoint")
-    return found if isinstance(found, str) else None
+    entry = package.get("entrypoint") if isinstance(package, dict) else None
+    entry = entry or data.get("entrypoint")
+    return entry if isinstance(entry, str) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["install"]
+
 
 def install() -> None:
     """Makes .sema files importable in this interpreter. Raises SemaError where the compiler isn't installed."""

@@ -1,4 +1,4 @@
-"""What the handlers of special forms work with: the unit, the names known so far, and the nodes of parts of a form."""
+"""The context of the handlers of special forms: the unit, the names known so far, and the nodes of parts of a form."""
 
 from __future__ import annotations
 

@@ -16,20 +16,20 @@ def unplace(form: Any, is_macro_name: Callable[[str], bool]) -> None:
     """Takes their own place from the list forms that are a macro call or a named let, or have one inside."""
     todo: list[tuple[Any, tuple[Any, ...]]] = [(form, ())]
     while todo:
-        here, around = todo.pop()
-        if type(here) is List and here.items:
-            head = here.items[0]
+        part, around = todo.pop()
+        if type(part) is List and part.items:
+            head = part.items[0]
             name = head.name if type(head) is Symbol else ""
             if name == "quote":
                 continue
-            around = (*around, here) if here.span is not None else around
-            named_let = name == "let" and len(here.items) > 1 and type(here.items[1]) is Symbol
+            around = (*around, part) if part.span is not None else around
+            named_let = name == "let" and len(part.items) > 1 and type(part.items[1]) is Symbol
             if named_let or (name and is_macro_name(name)):
                 for outer in around:
                     outer.span.is_written = False
                 around = ()
-            todo += [(item, around) for item in here.items if type(item) in COMPOUND]
-        elif type(here) is tuple:
-            todo += [(item, around) for item in here if type(item) in COMPOUND]
-        elif type(here) is Map:
-            todo += [(item, around) for pair in here.pairs() for item in pair if type(item) in COMPOUND]
+            todo += [(item, around) for item in part.items if type(item) in COMPOUND]
+        elif type(part) is tuple:
+            todo += [(item, around) for item in part if type(item) in COMPOUND]
+        elif type(part) is Map:
+            todo += [(item, around) for pair in part.pairs() for item in pair if type(item) in COMPOUND]

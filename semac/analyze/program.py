@@ -20,7 +20,7 @@ def analyze_program(
     known: frozenset[str] = frozenset(),
     python: frozenset[str] = frozenset(),
 ) -> A:
-    """An analyzer of a kind that has analyzed a program's forms; `unit` is what it made of them.
+    """The analyzer, of the class kind, after it has analyzed a program's forms; its `unit` holds the IR.
 
     known: names that earlier units of the same session defined; python: those of them that hold things imported from
     Python. The macros of the program are added to those of the environment. Raises SemaError with a `span`.

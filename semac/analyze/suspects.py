@@ -1,4 +1,4 @@
-"""What is surely a mistake although the language accepts it: analysis notices it, `sema check` and a run say it.
+"""Mistakes that the language accepts: analysis notices them, `sema check` and a run report them.
 
 Each function gives a `Suspicion` or None for forms that the analyzer has before it.
 """
@@ -98,11 +98,11 @@ def bare_pattern(pattern: Any) -> List | None:
             return None
         return pattern if any(True for _ in _symbols(pattern)) else None
     parts = pattern.d.values() if type(pattern) is Map else pattern if type(pattern) is tuple else ()
-    return next((found for part in parts if (found := bare_pattern(part)) is not None), None)
+    return next((bare for part in parts if (bare := bare_pattern(part)) is not None), None)
 
 
 def pattern_advice(pattern: List) -> str:
-    """What a parenthesised pattern is, and the vector that takes a sequence to pieces."""
+    """What a parenthesised pattern means, and the vector pattern to write instead."""
     items = list(pattern.items)
     head = items[0].name if type(items[0]) is Symbol else ""
     if head == "cons" and len(items) == 3:

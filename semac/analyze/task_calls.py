@@ -13,15 +13,9 @@ from semac.ir.nodes import Builtin, Const, Runtime
 from semac.syntax.definitions import defined_names
 
 CALL_NATIVE = "sema_runtime.tasks.callbacks:call_native"
-
-
 FUNCTION_FORMS = (symbol("fn"), symbol("lambda"))
-
-
 # Builtins that the reference's machine runs itself when they are called with that many arguments.
 INLINE = {"map": 2, "filter": 2, "for-each": 2, "foldl": 3, "fold": 3, "reduce": 2}
-
-
 # Builtins that call back, and that it has to leave its machine for.
 NATIVE = frozenset(
     (
@@ -33,15 +27,15 @@ NATIVE = frozenset(
 )  # fmt: skip
 
 
-def native_call(a: Context, call: Any, forms: Any, scope: Scope) -> Any:
+def native_call(context: Context, call: Any, forms: Any, scope: Scope) -> Any:
     """The call of a builtin in a program with tasks; where its callbacks may call task builtins, one that looks after
     the turns of the other tasks."""
     is_inline = call.name in INLINE and len(call.args) == INLINE[call.name]
     if not is_inline and ((call.name not in NATIVE and call.name not in INLINE) or _has_no_callback(call)):
         return call
     if is_inline:
-        is_inline = not any(may_wait(a, form, scope) for form in forms)
-        if is_inline and not any(may_call_back(a, form, scope) for form in forms):
+        is_inline = not any(may_wait(context, form, scope) for form in forms)
+        if is_inline and not any(may_call_back(context, form, scope) for form in forms):
             return call
     return Runtime(CALL_NATIVE, [Builtin(call.name), Const(is_inline), *call.args], span=call.span)
 
@@ -50,14 +44,14 @@ def _has_no_callback(call: Any) -> bool:
     return call.name == "sort" and len(call.args) == 1
 
 
-def may_wait(a: Context, form: Any, scope: Scope) -> bool:
+def may_wait(context: Context, form: Any, scope: Scope) -> bool:
     """Whether the reference's machine leaves the calls of a callback to its scheduler: those that may call a task
     builtin, with `try`, with a named let, with calls of local functions."""
     if type(form) is Symbol:
-        return form.name in a.task_names and scope.find(form.name) is None
+        return form.name in context.task_names and scope.find(form.name) is None
     if type(form) is not List:
         return False
-    return not a.task_names.isdisjoint(symbols_in(without_returned_function(form))) or calls_local(form, scope)
+    return not context.task_names.isdisjoint(symbols_in(without_returned_function(form))) or calls_local(form, scope)
 
 
 def without_returned_function(form: List) -> List:
@@ -70,11 +64,11 @@ def without_returned_function(form: List) -> List:
     return form
 
 
-def may_call_back(a: Context, form: Any, scope: Scope) -> bool:
-    """Whether calling what a form gives may call a builtin that calls back; a function that is not known here may."""
+def may_call_back(context: Context, form: Any, scope: Scope) -> bool:
+    """Whether calling the value of a form may call a builtin that calls back; an unknown function may."""
     if type(form) is Symbol:
-        return scope.find(form.name) is not None or form.name in a.native_names
-    return type(form) is List and not a.native_names.isdisjoint(symbols_in(form))
+        return scope.find(form.name) is not None or form.name in context.native_names
+    return type(form) is List and not context.native_names.isdisjoint(symbols_in(form))
 
 
 def calls_local(function: List, scope: Scope) -> bool:
@@ -101,10 +95,10 @@ def task_names(forms: Any) -> tuple[frozenset[str], frozenset[str]]:
     """Names whose calls may wait: task builtins and functions of the program whose definitions mention such names or
     `try`; and those of builtins that call back and of what mentions them. Both empty for a program without tasks."""
     mentioned = [(defined_names(form)[:1], symbols_in(form)) for form in forms]
-    found = {name for _, names in mentioned for name in names if is_task_name(name)}
-    if not found:
+    tasks = {name for _, names in mentioned for name in names if is_task_name(name)}
+    if not tasks:
         return frozenset(), frozenset()
-    return _with_callers({*found, "try"}, mentioned), _with_callers(set(NATIVE), mentioned)
+    return _with_callers({*tasks, "try"}, mentioned), _with_callers(set(NATIVE), mentioned)
 
 
 def _with_callers(names: set[str], mentioned: list[tuple[Any, set[str]]]) -> frozenset[str]:
@@ -123,16 +117,16 @@ def is_task_name(name: str) -> bool:
 
 def symbols_in(form: Any) -> set[str]:
     """The names of all symbols in a form."""
-    found: set[str] = set()
+    names: set[str] = set()
     stack = [form]
     while stack:
-        here = stack.pop()
-        if type(here) is Symbol:
-            found.add(here.name)
-        elif type(here) is List:
-            stack.extend(here.items)
-        elif type(here) is tuple:
-            stack.extend(here)
-        elif type(here) is Map:
-            stack.extend(part for pair in here.pairs() for part in pair)
-    return found
+        inner = stack.pop()
+        if type(inner) is Symbol:
+            names.add(inner.name)
+        elif type(inner) is List:
+            stack.extend(inner.items)
+        elif type(inner) is tuple:
+            stack.extend(inner)
+        elif type(inner) is Map:
+            stack.extend(part for pair in inner.pairs() for part in pair)
+    return names

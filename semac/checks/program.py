@@ -86,7 +86,7 @@ def check_forms(forms: List, file: str) -> list[Finding]:
 
 
 class Checker(Analyzer):
-    """Analysis that notes an error in a list form and goes on behind it."""
+    """Analysis that notes an error in a list form and continues after it."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -136,18 +136,19 @@ def _name_findings(checker: Checker, forms: List, file: str) -> list[Finding]:
     unit = checker.unit
     program_names = [name for name, var in unit.globals.items() if var.defined or var.assigned]
     bound = {*program_names, *checker.defined, *checker.macros, *unit.python_names}
-    hints: dict[str, str | None] = {one.unbound: one.hint for one in unit.warnings if one.unbound}
+    hints: dict[str, str | None] = {warning.unbound: warning.hint for warning in unit.warnings if warning.unbound}
     places = Places(forms)
     if any(_is_call_of(form, "eval") for form in places.lists.values()):
         bound |= {name for form in places.lists.values() for name in defined_names(form)}  # quoted definitions too
-    found = []
+    findings = []
     for node in ir.walk(unit.tree):
         if type(node) is ir.Ref and node.var.is_global and node.var.name not in bound:
             name = node.var.name
             if name not in hints:
                 hints[name] = for_unbound(name, program_names)
-            found.append(Finding(file, places.of(name, node.span), "unbound", f"Unbound variable: {name}", hints[name]))
-    return found
+            place = places.of(name, node.span)
+            findings.append(Finding(file, place, "unbound", f"Unbound variable: {name}", hints[name]))
+    return findings
 
 
 def _warnings(checker: Checker, file: str) -> list[Finding]:
@@ -156,8 +157,8 @@ def _warnings(checker: Checker, file: str) -> list[Finding]:
 
     everything = {*checker.defined, *checker.unit.python_names, *checker.unit.globals}
     bound = everything if checker.opaque else _defined(checker)
-    found = warnings(checker.unit, frozenset(checker.macros), bound)
-    return [Finding(file, one.span, WARNING, one.message, one.hint) for one in found]
+    suspicions = warnings(checker.unit, frozenset(checker.macros), bound)
+    return [Finding(file, suspicion.span, WARNING, suspicion.message, suspicion.hint) for suspicion in suspicions]
 
 
 def _defined(checker: Checker) -> set[str]:
@@ -173,10 +174,10 @@ class Places:
         self.found: dict[tuple[int, str], list[Any]] = {}  # places in a list that were not given out yet
         stack: list[Any] = [forms]
         while stack:
-            here = stack.pop()
-            if type(here) is List and here.span is not None:
-                self.lists[id(here.span)] = here
-            stack.extend(part for part, _ in _parts(here, None))
+            form = stack.pop()
+            if type(form) is List and form.span is not None:
+                self.lists[id(form.span)] = form
+            stack.extend(part for part, _ in _parts(form, None))
 
     def of(self, name: str, span: Any) -> Any:
         """The next place of the name in the list with that span; the span itself where there is none."""
@@ -212,7 +213,7 @@ def _call_findings(unit: Unit, file: str) -> list[Finding]:
     """The calls of builtins and of the program's own functions with a wrong number of arguments."""
     from sema_runtime.conditions.usage import ADVICE, usage
 
-    found = []
+    findings = []
     for node in ir.walk(unit.tree):
         bounds = None
         if type(node) is ir.CallBuiltin and node.name in INDEX:
@@ -224,8 +225,8 @@ def _call_findings(unit: Unit, file: str) -> list[Finding]:
             if error is not None:
                 call = usage(bounds[0]) if type(node) is ir.CallBuiltin else None
                 hint = ADVICE.get(bounds[0]) or (f"usage: {call}" if call else None)
-                found.append(Finding(file, node.span, "arity", error.message, hint))
-    return found
+                findings.append(Finding(file, node.span, "arity", error.message, hint))
+    return findings
 
 
 def _bounds(head: Any) -> tuple[str, int, int] | None:
@@ -242,8 +243,8 @@ def _bounds(head: Any) -> tuple[str, int, int] | None:
     return name, least, -1 if function.rest is not None else least
 
 
-def _arity_error(name: str, least: int, most: int, given: int) -> SemaError | None:
-    if given >= least and (most < 0 or given <= most):
+def _arity_error(name: str, least: int, most: int, count: int) -> SemaError | None:
+    if count >= least and (most < 0 or count <= most):
         return None
     expected = f"{least}+" if most < 0 else str(least) if least == most else f"{least}-{most}"
-    return ArityError(name, expected, given)
+    return ArityError(name, expected, count)

@@ -12,8 +12,6 @@ from semac.cli.running import read_source
 from semac.sources import decode
 
 USAGE = "Usage: sema check FILE... [--strict] [--json]"
-
-
 HELP = f"""{USAGE}
 
   Report what is wrong with programs, without running them: text that can't be
@@ -26,8 +24,6 @@ Options:
   -h, --help  Show this message.
 
   Status: 0 nothing or warnings only, 1 errors, or a file can't be read; 2 wrong usage."""
-
-
 OPTIONS = ("--json", "--strict")
 
 

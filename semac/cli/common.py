@@ -33,7 +33,7 @@ def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def set_up(options: dict[str, Any]) -> str | None:
     """Applies the sandbox and the settings for LLM calls to this process. Returns a message if they are wrong."""
     if any(options[option] is not None for option in ("sandbox", "allowed_paths", "allow")):
-        from sema_runtime import capabilities, telemetry
+        from sema_runtime import capabilities, sandbox
 
         try:
             denied = capabilities.parse_mode(options["sandbox"] or "none")
@@ -42,8 +42,7 @@ def set_up(options: dict[str, Any]) -> str | None:
             return str(error)
         paths = options["allowed_paths"]
         directories = None if paths is None else [path for path in paths.split(",") if path]
-        capabilities.restrict(denied, directories, allowed)
-        telemetry.tracer()  # traces go where the environment says now, not where the program makes it say later
+        sandbox.enter(denied, directories, allowed)
     for option in LLM_OPTIONS:
         if options[option] is not None:
             os.environ[f"SEMA_{option.upper()}"] = options[option]

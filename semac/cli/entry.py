@@ -38,8 +38,8 @@ def _main() -> int:
         return jsonl(Limits())
     if args[:2] == ["workflow", "check"]:
         from sema_runtime.support.visible import escape_terminal
-        from semac.checks.workflows import main as check
         from semac.cli.exits import guarded
+        from semac.cli.workflow.check import main as check
 
         escape_terminal("--json" in args)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from types import CodeType
 
 from semac.cli.exits import guarded
 from semac.process import deepen, drain_tasks
@@ -43,7 +42,7 @@ def _tell(text: str) -> None:
 
 
 def _run(path: str, source: bytes, arguments: Sequence[str]) -> None:
-    from semac.imports.cache import sandboxed
+    from semac.imports.cache import program_code, sandboxed
 
     if sandboxed():  # no file that the program can write may stand in for a module that is imported late
         del sys.path[:1]
@@ -61,26 +60,3 @@ def look_beside(path: str) -> None:
 
     if not sandboxed():
         sys.path[:1] = [os.path.dirname(os.path.realpath(path))]
-
-
-def program_code(path: str, source: bytes) -> CodeType:
-    """The code of a file compiled as a whole program, from the cache or fresh. Raises SemaError.
-
-    It is kept beside the code of the same file as a module, under `NAME.run`: a program may be compiled more freely.
-    """
-    from semac.imports import cache
-
-    real = os.path.realpath(path)
-    kept = cache.cache_path(f"{os.path.splitext(real)[0]}.run.sema")
-    known = cache.load(kept, path, real, source)
-    if known is not None:
-        return known
-    from semac.pipeline import compile_source
-    from semac.sources import decode
-
-    unit = compile_source(decode(source, path), real, "program")
-    code = unit.code
-    unit.show_warnings()
-    if unit.unit.is_portable and not unit.unit.warnings:  # each run says them
-        cache.store(kept, source, code, {file: cache.file_hash(file) for file in unit.macro_files})
-    return code

@@ -28,8 +28,8 @@ class Debugger(pdb.Pdb):
 
 
 def _belongs_to_the_runtime(frame: FrameType) -> bool:
-    """Whether a frame is ours, or one of the standard library that a frame of ours has led to."""
-    here: FrameType | None = frame
-    while here is not None and here.f_code.co_filename.startswith((STANDARD_LIBRARY, "<frozen ")):
-        here = here.f_back
-    return here is not None and is_ours(here.f_globals)
+    """Whether a frame belongs to semac or its runtime, or to the standard library called from there."""
+    caller: FrameType | None = frame
+    while caller is not None and caller.f_code.co_filename.startswith((STANDARD_LIBRARY, "<frozen ")):
+        caller = caller.f_back
+    return caller is not None and is_ours(caller.f_globals)

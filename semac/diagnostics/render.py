@@ -98,7 +98,7 @@ def _place(shown: Described, file: str | None) -> tuple[str, int, int] | None:
     """
     if shown.place is not None and file is not None:
         return file, *shown.place
-    return next(((one.file, one.line, one.col) for one in shown.frames if one.line), None)
+    return next(((frame.file, frame.line, frame.col) for frame in shown.frames if frame.line), None)
 
 
 def _snippet(file: str, line: int, col: int, sources: Mapping[str, str], paint: Painter) -> list[str]:
@@ -132,9 +132,9 @@ def _source_line(file: str, line: int, sources: Mapping[str, str]) -> str | None
 
 def _trace(frames: list[Frame], paint: Painter) -> list[str]:
     lines = [
-        f"  {paint('at', GRAY)} {visible(one.name)}"
-        + (f" ({visible(shown_path(one.file))}:{one.line}:{one.col or 1})" if one.line else "")
-        for one in frames
+        f"  {paint('at', GRAY)} {visible(frame.name)}"
+        + (f" ({visible(shown_path(frame.file))}:{frame.line}:{frame.col or 1})" if frame.line else "")
+        for frame in frames
     ]
     if len(lines) > MOST_FRAMES:
         half = MOST_FRAMES // 2

@@ -96,15 +96,15 @@ def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
     pending: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(report, exc)]
     seen: set[int] = set()
     while pending:
-        here, error = pending.pop()
-        if here is None or error is None or id(error) in seen:
+        current, error = pending.pop()
+        if current is None or error is None or id(error) in seen:
             continue
         seen.add(id(error))
         frames = _frames(error)
-        if len(frames) == len(here.stack):
-            kept = [line for frame, line in zip(frames, here.stack, strict=True) if _shown(frame, line)]
-            here.stack[:] = kept or ([] if isinstance(error, SyntaxError) else here.stack)
-        pending += [(here.__cause__, error.__cause__), (here.__context__, error.__context__)]
+        if len(frames) == len(current.stack):
+            kept = [line for frame, line in zip(frames, current.stack, strict=True) if _shown(frame, line)]
+            current.stack[:] = kept or ([] if isinstance(error, SyntaxError) else current.stack)
+        pending += [(current.__cause__, error.__cause__), (current.__context__, error.__context__)]
 
 
 def _shown(frame: FrameType, line: traceback.FrameSummary) -> bool:

@@ -75,14 +75,14 @@ class Calls(Emitter):
         if is_stable_head(head):
             args = self.exprs(node.args)
             return self.expr(head), args
-        made = self.exprs([head, *node.args])
-        if not isinstance(made[0], ast.Name):
-            made[0] = self.save(made[0], "function", self.current)  # so that an error can show what was no function
-        return made[0], made[1:]
+        values = self.exprs([head, *node.args])
+        if not isinstance(values[0], ast.Name):
+            values[0] = self.save(values[0], "function", self.current)  # so that an error can show what was no function
+        return values[0], values[1:]
 
     def early_head(self, node: Any) -> tuple[ast.expr, list[ast.expr]]:
-        made = self.exprs([node.head, *node.args])
-        return made[0], made[1:]
+        values = self.exprs([node.head, *node.args])
+        return values[0], values[1:]
 
     def late_head(self, node: Any) -> tuple[ast.expr, list[ast.expr]]:
         args = self.exprs(node.args)
@@ -104,9 +104,9 @@ class Calls(Emitter):
             self.finish(value, dest, self.loc(node), not isinstance(value, ast.Constant))
 
     def expr_call_builtin(self, node: Any) -> ast.expr:
-        made = owned_operation(self, node) or inline(self, node)
-        if made is not None:
-            return made
+        inlined = owned_operation(self, node) or inline(self, node)
+        if inlined is not None:
+            return inlined
         args = self.exprs(node.args)
         loc = self.loc(node)
         if node.name in INTRINSICS or node in self.module.unit.fixed:
@@ -121,9 +121,9 @@ class Calls(Emitter):
         if node.path == KEYWORD_GET and self.is_owned(node.args[0]):
             return read_owned(self, node, "get", node.args[1:])
         if node.path == KEYWORD_GET and only(node.args[0].type, MAP):
-            made = self.exprs(node.args)
-            entries = attribute(made[0], "d", self.loc(node))
-            return call(attribute(entries, "get", self.loc(node)), made[1:], self.loc(node))
+            values = self.exprs(node.args)
+            entries = attribute(values[0], "d", self.loc(node))
+            return call(attribute(entries, "get", self.loc(node)), values[1:], self.loc(node))
         args = self.exprs(node.args)
         loc = self.loc(node)
         return call(self.runtime(node.path, loc), args, loc)
@@ -169,10 +169,10 @@ class Calls(Emitter):
             halves = [self.constant_data(value.re, loc), self.constant_data(value.im, loc)]
             return call(self.runtime("sema_runtime.values.numbers:Complex", loc), halves, loc)
         if type(value) is Macro:
-            made = call(
+            macro = call(
                 self.runtime("sema_runtime.values.macros:Macro", loc), [const(value.name, loc), const(None, loc)], loc
             )
-            return made
+            return macro
         if type(value) is List and not value.items:
             return self.runtime(LISTS + "EMPTY", loc)
         if type(value) not in (List, tuple, Map, HashMap):
@@ -226,11 +226,11 @@ class Calls(Emitter):
 
     def expr_py_call(self, node: Any) -> ast.expr:
         names = list(node.keywords)
-        made = self.exprs([node.head, *node.args, *node.keywords.values()])
+        values = self.exprs([node.head, *node.args, *node.keywords.values()])
         loc = self.loc(node)
-        count = len(made) - len(names)
-        keywords = [ast.keyword(key, value, **loc) for key, value in zip(names, made[count:], strict=True)]
-        return call(made[0], made[1:count], loc, keywords)
+        count = len(values) - len(names)
+        keywords = [ast.keyword(key, value, **loc) for key, value in zip(names, values[count:], strict=True)]
+        return call(values[0], values[1:count], loc, keywords)
 
     def stmt_py_import(self, node: Any, dest: Dest) -> None:
         self.finish(self.expr_py_import(node), dest, self.loc(node), False)
@@ -250,7 +250,7 @@ class Calls(Emitter):
     def expr_import(self, node: Any) -> ast.expr:
         path = self.expr(node.path)
         loc = self.loc(node)
-        names: list[ast.expr] = [const(one, loc) for one in node.names]
+        names: list[ast.expr] = [const(imported, loc) for imported in node.names]
         scope = ast.Call(name("globals", loc), [], [], **loc)
         return call(self.runtime("sema_runtime.compiler_bridge:import_file", loc), [path, scope, *names], loc)
 

@@ -15,12 +15,12 @@ def with_places(code: CodeType, places: Places) -> CodeType:
 
 
 def _placed(code: CodeType, table: dict[Position, Place]) -> CodeType:
-    constants = tuple(_placed(one, table) if type(one) is CodeType else one for one in code.co_consts)
-    found = {(line, col + 1) for line, _, col, _ in code.co_positions() if line is not None and col is not None}
-    found &= table.keys()
-    for entry in [table[start] for start in found]:
+    constants = tuple(_placed(value, table) if type(value) is CodeType else value for value in code.co_consts)
+    starts = {(line, col + 1) for line, _, col, _ in code.co_positions() if line is not None and col is not None}
+    starts &= table.keys()
+    for entry in [table[start] for start in starts]:
         while entry[6] and entry[6:] in table:  # the loops around it stand in the same code
-            found.add(entry[6:])
+            starts.add(entry[6:])
             entry = table[entry[6:]]
-    entries = tuple(table[start] for start in sorted(found & table.keys()))
+    entries = tuple(table[start] for start in sorted(starts & table.keys()))
     return code.replace(co_consts=(*constants, (PLACES, *entries)) if entries else constants)

@@ -15,7 +15,7 @@ from semac.ir.types import INT, only
 
 
 class Count:
-    """What a counting loop is made of."""
+    """The parts of a counting loop."""
 
     __slots__ = ("bound", "leave", "lets", "more_tests", "stay", "var")
 
@@ -40,12 +40,12 @@ def counting(loop: ir.NamedLet) -> Count | None:
     if type(body) is not ir.If:
         return None
     tests = body.test.items if type(body.test) is ir.Or else [body.test]
-    found = bound_of(tests[0], loop)
-    if found is None or recurs(body.then, loop):
+    counter = bound_of(tests[0], loop)
+    if counter is None or recurs(body.then, loop):
         return None
-    var, bound = found
+    var, bound = counter
     if (lets or len(tests) > 1) and (
-        not is_pure(body.then) or mentions(body.then, [v for one in lets for v, _ in one.bindings])
+        not is_pure(body.then) or mentions(body.then, [v for let in lets for v, _ in let.bindings])
     ):
         return None
     if type(body.then) is not ir.Ref and len(tests) > 1 and type(body.then) is not ir.Const:
@@ -111,11 +111,11 @@ def is_plus_one(node: Any, var: ir.Var) -> bool:
 
 def leaves_by_jump(node: Any, loop: ir.NamedLet) -> bool:
     """Whether no inner loop jumps back to this one (a `break` there would have to skip the rest of the round)."""
-    return not any(type(here) is ir.NamedLet and here.is_loop and recurs(here, loop) for here in ir.walk(node))
+    return not any(type(inner) is ir.NamedLet and inner.is_loop and recurs(inner, loop) for inner in ir.walk(node))
 
 
 def mentions(node: Any, variables: list[ir.Var]) -> bool:
-    return any(type(here) is ir.Ref and here.var in variables for here in ir.walk(node))
+    return any(type(part) is ir.Ref and part.var in variables for part in ir.walk(node))
 
 
 def emit_counting(e: Emitter, loop: ir.NamedLet, count: Count, dest: Dest) -> None:
@@ -144,8 +144,8 @@ def emit_counting(e: Emitter, loop: ir.NamedLet, count: Count, dest: Dest) -> No
     falls_through = bool(count.more_tests) or not always_recurs(count.stay, loop)
 
     def body() -> None:
-        for one in count.lets:
-            e.let_bindings(one)
+        for let in count.lets:
+            e.let_bindings(let)
         if count.more_tests:
             test = e.test(count.more_tests[0] if len(count.more_tests) == 1 else ir.Or(count.more_tests))
             _, block = e.in_block(lambda: e.stmt(count.leave, early))

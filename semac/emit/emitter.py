@@ -79,7 +79,7 @@ class Emitter(ABC):
         self.block.append(statement)
 
     def save(self, value: ast.expr, base: str, loc: Loc) -> ast.Name:
-        """Assigns an expression to a temporary; gives the name."""
+        """Assigns an expression to a temporary; returns the name."""
         target = self.names.temporary(base)
         self.append(assign(target, value, loc))
         return name(target, loc)
@@ -108,19 +108,19 @@ class Emitter(ABC):
 
     def exprs(self, nodes: list[Any]) -> list[ast.expr]:
         """Expressions in order. When a later one needs statements, the earlier ones are saved before them."""
-        made: list[ast.expr] = []
+        values: list[ast.expr] = []
         for index, node in enumerate(nodes):
             mark = len(self.block)
             value = self.expr(node)
             if len(self.block) > mark:
-                tail = self.block[mark:]
+                statements = self.block[mark:]
                 del self.block[mark:]
                 for before in range(index):
-                    if not is_stable(nodes[before]) and not is_temporary(made[before]):
-                        made[before] = self.save(made[before], "value", self.current)
-                self.block += tail
-            made.append(value)
-        return made
+                    if not is_stable(nodes[before]) and not is_temporary(values[before]):
+                        values[before] = self.save(values[before], "value", self.current)
+                self.block += statements
+            values.append(value)
+        return values
 
     def wrap(self, value: ast.expr, kind: str) -> ast.expr:
         """A Map or HashMap around a raw dict."""

@@ -115,8 +115,8 @@ class Flow(Emitter):
         loc = self.loc(node)
         if node.is_loop:
             node.function.self_tail = True
-        made = ir.Lambda(node.function, span=node.span)
-        self.def_lambda(made, target)
+        function = ir.Lambda(node.function, span=node.span)
+        self.def_lambda(function, target)
         args = self.exprs(node.inits)
         self.finish(ast.Call(name(target, loc), args, [], **loc), dest, loc)
 
@@ -164,7 +164,7 @@ class Flow(Emitter):
             if var is not counter and not (type(arg) is ir.Ref and arg.var is var)
         ]
         self.assign_parallel(pairs, loc)
-        inside = next(i for i, one in enumerate(reversed(self.loops)) if one is loop or one is function)
+        inside = next(i for i, outer in enumerate(reversed(self.loops)) if outer is loop or outer is function)
         self.append(ast.Continue(**loc) if inside == 0 else ast.Break(**loc))
 
     def assign_parallel(self, pairs: list[tuple[Any, Any]], loc: Any) -> None:
@@ -184,8 +184,8 @@ class Flow(Emitter):
         if len(kept) == 1:
             self.append(assign(kept[0][0], kept[0][1], loc))
         elif kept:
-            made = tuple_of([value for _, value in kept], loc)
-            self.append(ast.Assign([store_tuple([target for target, _ in kept], loc)], made, **loc))
+            new_values = tuple_of([value for _, value in kept], loc)
+            self.append(ast.Assign([store_tuple([target for target, _ in kept], loc)], new_values, **loc))
 
     # try, with
 
@@ -204,13 +204,13 @@ class Flow(Emitter):
             self.append(ast.Try(body, [clause], [], [], **loc))
             return
         error = self.names.temporary("error")
-        used = any(type(here) in (ir.Ref, ir.Set) and here.var is node.var for here in ir.walk(node.handler))
+        used = any(type(part) in (ir.Ref, ir.Set) and part.var is node.var for part in ir.walk(node.handler))
 
         def handler() -> None:
             if used:
                 target = self.bind(node.var)
-                made = self.runtime("sema_runtime.conditions.describe:condition_map", loc)
-                self.append(assign(target, ast.Call(made, [name(error, loc)], [], **loc), loc))
+                maker = self.runtime("sema_runtime.conditions.describe:condition_map", loc)
+                self.append(assign(target, ast.Call(maker, [name(error, loc)], [], **loc), loc))
             self.stmt(node.handler, dest)
 
         _, block = self.in_block(handler)
@@ -228,12 +228,12 @@ class Flow(Emitter):
 def only_fields(node: Any) -> bool:
     """Whether the handler of a `try` only asks for entries of what it caught: `(:type e)`, `(:value e)`."""
     wanted = reads = 0
-    for here in ir.walk(node.handler):
-        kind = type(here)
-        if kind is ir.Runtime and here.path == KEYWORD_GET and type(here.args[0]) is ir.Ref:
-            wanted += here.args[0].var is node.var
+    for part in ir.walk(node.handler):
+        kind = type(part)
+        if kind is ir.Runtime and part.path == KEYWORD_GET and type(part.args[0]) is ir.Ref:
+            wanted += part.args[0].var is node.var
         elif kind is ir.Ref or kind is ir.Set:
-            reads += here.var is node.var
+            reads += part.var is node.var
         elif kind is ir.Lambda:
             return False
     return wanted > 0 and wanted == reads
@@ -245,12 +245,12 @@ def is_small(node: Any) -> bool:
 
 
 def safe_order(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]] | None:
-    """An order in which assigning one by one gives the same as assigning at once; None when there is none."""
+    """An order in which assigning one by one has the effect of assigning at once; None when there is none."""
     if len(pairs) < 2:
         return pairs
     if not all(is_pure(arg) for _, arg in pairs):
         return None
-    reads = [{here.var for here in ir.walk(arg) if type(here) is ir.Ref} for _, arg in pairs]
+    reads = [{part.var for part in ir.walk(arg) if type(part) is ir.Ref} for _, arg in pairs]
     left = list(range(len(pairs)))
     ordered = []
     while left:

@@ -89,7 +89,7 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             self.append(ast.Break(**self.loc(node)))
 
     def set_value(self, node: Any) -> ast.expr:
-        """Emits the assignment; gives the expression for the form's value."""
+        """Emits the assignment; returns the expression for the form's value."""
         var, loc = node.var, self.loc(node)
         if var.is_global:
             if not self.at_module:
@@ -113,8 +113,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
                 maker = "sema_runtime.values.errors:ThrownMap"
         value = self.expr(node.value)
         loc = self.loc(node)
-        made = ast.Call(self.runtime(maker, loc), [value], [], **loc)
-        self.append(ast.Raise(made, None, **loc))
+        error = ast.Call(self.runtime(maker, loc), [value], [], **loc)
+        self.append(ast.Raise(error, None, **loc))
 
     # Functions
 
@@ -133,8 +133,8 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             inner.append(ast.Expr(const(function.doc, loc), **loc))
         if function.rest is not None:
             rest = function.rest.py
-            made = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
-            inner.append(assign(rest, made, loc))
+            as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
+            inner.append(assign(rest, as_list, loc))
         body = function.body
         if function.doc is not None and type(body) is ir.Seq:
             body = ir.Seq(body.items[1:], span=body.span) if len(body.items) > 2 else body.items[1]

@@ -1,4 +1,4 @@
-"""Guards side by side become one: `(f1 if t1 else g1, f2 if t2 else g2)` → `(f1, f2) if t1 and t2 else (g1, g2)`.
+"""Adjacent guards become one: `(f1 if t1 else g1, f2 if t2 else g2)` → `(f1, f2) if t1 and t2 else (g1, g2)`.
 
 The general call behind a guard is right for any operands, so all items may take it when one test fails. Each variable's
 type is then asked for once, where it was once an operator.
@@ -15,13 +15,13 @@ from semac.emit.pyast import Loc, call, name
 def merged(items: list[ast.expr], loc: Loc) -> ast.expr:
     """The tuple of some emitted expressions, with their guards merged where all ask for the same type."""
     guards = [guarded_names(item) for item in items]
-    found = [guard for guard in guards if guard is not None]
+    tests = [guard for guard in guards if guard is not None]
     plain = all(guard is not None or is_simple(item) for guard, item in zip(guards, items, strict=True))
-    if len(found) < 2 or not plain or any(one[-1] != other[-1] for one, other in pairwise(found)):
+    if len(tests) < 2 or not plain or any(guard[-1] != after[-1] for guard, after in pairwise(tests)):
         return ast.Tuple(items, ast.Load(), **loc)
-    variables = dict.fromkeys(variable for guard in found for variable in guard[:-1])
-    types: list[ast.expr] = [call(name("type", loc), [name(one, loc)], loc) for one in variables]
-    test = ast.Compare(types[0], [ast.Is() for _ in types], [*types[1:], name(found[0][-1], loc)], **loc)
+    variables = dict.fromkeys(variable for guard in tests for variable in guard[:-1])
+    types: list[ast.expr] = [call(name("type", loc), [name(variable, loc)], loc) for variable in variables]
+    test = ast.Compare(types[0], [ast.Is() for _ in types], [*types[1:], name(tests[0][-1], loc)], **loc)
     fast = [item.body if isinstance(item, ast.IfExp) else item for item in items]
     slow = [item.orelse if isinstance(item, ast.IfExp) else item for item in items]
     return ast.IfExp(test, ast.Tuple(fast, ast.Load(), **loc), ast.Tuple(slow, ast.Load(), **loc), **loc)
@@ -35,12 +35,12 @@ def guarded_names(item: ast.expr) -> list[str] | None:
     if not isinstance(kind, ast.Name) or not all(isinstance(op, ast.Is) for op in item.test.ops):
         return None
     names = [
-        one.args[0].id
-        for one in asked
-        if isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Name)
-        and one.func.id == "type"
-        and isinstance(one.args[0], ast.Name)
+        question.args[0].id
+        for question in asked
+        if isinstance(question, ast.Call)
+        and isinstance(question.func, ast.Name)
+        and question.func.id == "type"
+        and isinstance(question.args[0], ast.Name)
     ]
     return [*names, kind.id] if len(names) == len(asked) else None
 

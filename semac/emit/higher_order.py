@@ -21,9 +21,9 @@ from semac.ir.types import ANY, BOOL, INT, LIST, STR, VECTOR, element, only
 def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
     """Something a Python loop can run over, without a Sema list around intermediate results."""
     if type(node) is ir.CallBuiltin:
-        made = comprehension(e, node)
-        if made is not None:
-            return made
+        items = comprehension(e, node)
+        if items is not None:
+            return items
         if is_plain_split(node):
             return plain_split(e, node)
         if node.name in ("list", "vector"):
@@ -41,7 +41,7 @@ def iterable(e: Emitter, node: Any, who: str) -> ast.expr:
 
 
 def source_of(e: Emitter, node: Any, items: Any, who: str) -> ast.expr:
-    """Something that the comprehension made of node can run over: Python forbids `:=` there."""
+    """An iterable for the comprehension that node becomes: Python forbids `:=` there."""
     source = iterable(e, items, who)
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)):
         return e.save(source, "items", e.loc(node))
@@ -118,16 +118,16 @@ def fits_comprehension(function: ir.Function) -> bool:
         and not function.has_closures
         and is_short(function.body, 30)
         and is_expression(function.body)
-        and not any(type(here) is ir.Lambda for here in ir.walk(function.body))
+        and not any(type(part) is ir.Lambda for part in ir.walk(function.body))
     )
 
 
 @inlines("map", "filter", table=LOOPS)
 def map_filter(e: Emitter, node: Any) -> ast.expr | None:
-    made = comprehension(e, node)
-    if made is None:
+    items = comprehension(e, node)
+    if items is None:
         return None
-    return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [made], e.loc(node))
+    return call(e.runtime("sema_runtime.values.lists:List", e.loc(node)), [items], e.loc(node))
 
 
 def keyword_comprehension(e: Emitter, node: Any) -> ast.expr:
@@ -186,7 +186,7 @@ def sort_by(e: Emitter, node: Any) -> ast.expr | None:
 
 
 def applied(e: Emitter, node: Any, function: ir.Function, head: ast.expr | None) -> tuple[str, ast.expr]:
-    """A loop variable, and what the function gives for it: a lambda's body, or a call of the function in head."""
+    """A loop variable, and the function applied to it: a lambda's body, or a call of the function in head."""
     if head is None:
         target = e.bind(function.params[0])
         return target, e.expr(function.body)
@@ -268,7 +268,7 @@ def summing_loop(e: Emitter, node: Any) -> ast.expr:
     e.stmt(node.args[1], Dest("assign", target))
     over = iterable(e, node.args[2], "foldl")
     loc = e.loc(node)
-    kinds: list[ast.expr] = [call(name("type", loc), [name(one, loc)], loc) for one in (target, item)]
+    kinds: list[ast.expr] = [call(name("type", loc), [name(variable, loc)], loc) for variable in (target, item)]
     test = ast.Compare(kinds[0], [ast.Is(), ast.Is()], [kinds[1], name("int", loc)], **loc)
     general = call(e.runtime(e.builtin_path("+"), loc), [name(target, loc), name(item, loc)], loc)
     added = ast.BinOp(name(target, loc), ast.Add(), name(item, loc), **loc)
@@ -357,7 +357,7 @@ def for_loop(e: Emitter, node: Any, source: Any, item: Any, body: Any, dest: Des
 
 
 def fused_stages(source: Any, stages: list[tuple[str, ir.Function]], last: Any) -> Any:
-    """Takes `map` and `filter` calls off a source, outermost last; gives what is left to loop over.
+    """Takes `map` and `filter` calls off a source, outermost last; returns what is left to loop over.
 
     last: what is done with each item in the end. All stages then run for one item before the first runs for the next.
     Nobody can tell when none has effects and one at most can fail.

@@ -67,9 +67,9 @@ def arithmetic(e: Emitter, node: Any) -> ast.expr | None:
     numbers = all(only(arg.type, INT | FLOAT) for arg in args)  # what is made of ratios must be brought to lowest terms
     strings = node.name == "+" and len(args) == 2 and all(only(arg.type, STR) for arg in args)
     if numbers or strings:
-        made = e.exprs(args)
-        result = made[0]
-        for operand in made[1:]:
+        operands = e.exprs(args)
+        result = operands[0]
+        for operand in operands[1:]:
             result = binop(result, op(), operand, e.loc(node))
         return result
     if len(args) == 2:
@@ -96,42 +96,43 @@ def guarded(e: Emitter, node: Any, op: ast.operator | ast.cmpop, checked: str) -
     Operands that are known to be of the type aren't tested. Outside of functions it is just `add(a, b)`.
     """
     loc = e.loc(node)
-    made = e.exprs(node.args)
+    operands = e.exprs(node.args)
     wanted, unknown = likely_kind(node.args)
-    if e.at_module or any(isinstance(value, ast.Constant) for index, value in enumerate(made) if index in unknown):
-        return call(e.runtime(checked, loc), made, loc)
+    if e.at_module or any(isinstance(value, ast.Constant) for index, value in enumerate(operands) if index in unknown):
+        return call(e.runtime(checked, loc), operands, loc)
     fixed = [
-        is_fixed(arg, value, made[index + 1 :]) for index, (arg, value) in enumerate(zip(node.args, made, strict=True))
+        is_fixed(arg, value, operands[index + 1 :])
+        for index, (arg, value) in enumerate(zip(node.args, operands, strict=True))
     ]
     held_last = max((index for index in unknown if not fixed[index]), default=-1)
     for index in range(held_last):  # what stands before an operand that the test evaluates is evaluated there too
         if index not in unknown and not fixed[index]:
             unknown.append(index)
     order = [
-        i for i in sorted(unknown) if not (fixed[i] and same_name_before(made, [j for j in unknown if fixed[j]], i))
+        i for i in sorted(unknown) if not (fixed[i] and same_name_before(operands, [j for j in unknown if fixed[j]], i))
     ]
     if not any(type(arg) is ir.Ref and arg.var.is_global for arg in node.args):  # a global name may be unbound
         order.sort(key=lambda index: fixed[index])  # `type((n := f(x))) is type(a)` is the faster way
     if any(not fixed[index] for index in order[2:]):
-        return call(e.runtime(checked, loc), made, loc)  # a chained test stops early: it would not reach that operand
+        return call(e.runtime(checked, loc), operands, loc)  # a chained test stops before that operand
     tested: list[ast.expr] = []
     for index in order:
-        value = made[index]
+        value = operands[index]
         if fixed[index]:
             tested.append(value)
         else:
             held = e.names.temporary("n")
             tested.append(walrus(held, value, loc))
-            made[index] = name(held, loc)
+            operands[index] = name(held, loc)
     kinds: list[ast.expr] = [call(name("type", loc), [value], loc) for value in tested]
     test = ast.Compare(kinds[0], [ast.Is() for _ in kinds], [*kinds[1:], name(wanted, loc)], **loc)
-    result: ast.expr = made[0]
+    result: ast.expr = operands[0]
     if isinstance(op, ast.cmpop):
-        result = ast.Compare(made[0], [op for _ in made[1:]], made[1:], **loc)
+        result = ast.Compare(operands[0], [op for _ in operands[1:]], operands[1:], **loc)
     else:
-        for operand in made[1:]:
+        for operand in operands[1:]:
             result = binop(result, op, operand, loc)
-    return ast.IfExp(test, result, call(e.runtime(checked, loc), list(made), loc), **loc)
+    return ast.IfExp(test, result, call(e.runtime(checked, loc), list(operands), loc), **loc)
 
 
 def is_fixed(arg: Any, value: ast.expr, later: list[ast.expr]) -> bool:
@@ -141,11 +142,11 @@ def is_fixed(arg: Any, value: ast.expr, later: list[ast.expr]) -> bool:
     return isinstance(value, ast.Constant)
 
 
-def same_name_before(made: list[ast.expr], unknown: list[int], index: int) -> bool:
+def same_name_before(operands: list[ast.expr], unknown: list[int], index: int) -> bool:
     """Whether an operand is a variable that is tested already, as in `(* x x)`."""
-    value = made[index]
+    value = operands[index]
     return isinstance(value, ast.Name) and any(
-        isinstance(made[i], ast.Name) and made[i].id == value.id  # type: ignore[attr-defined]
+        isinstance(operands[i], ast.Name) and operands[i].id == value.id  # type: ignore[attr-defined]
         for i in unknown
         if i < index
     )
@@ -354,12 +355,12 @@ def text(e: Emitter, node: Any) -> ast.expr | None:
     """An f-string when every part is a string or an integer."""
     if not node.args or not all(only(arg.type, STR | INT) for arg in node.args):
         return None
-    made = e.exprs(node.args)
+    values = e.exprs(node.args)
     loc = e.loc(node)
-    if len(made) == 1 and only(node.args[0].type, STR):
-        return made[0]
+    if len(values) == 1 and only(node.args[0].type, STR):
+        return values[0]
     parts: list[ast.expr] = []
-    for value in made:
+    for value in values:
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             before = parts[-1] if parts else None
             if isinstance(before, ast.Constant) and isinstance(before.value, str):
@@ -369,7 +370,7 @@ def text(e: Emitter, node: Any) -> ast.expr | None:
         elif is_plain_text(value):
             parts.append(ast.FormattedValue(value, -1, None, **loc))
         else:
-            return call(e.runtime("sema_runtime.lib.text.strings:string_append", loc), made, loc)
+            return call(e.runtime("sema_runtime.lib.text.strings:string_append", loc), values, loc)
     return ast.JoinedStr(parts, **loc)
 
 
@@ -392,6 +393,6 @@ def get(e: Emitter, node: Any) -> ast.expr | None:
     args = node.args
     if len(args) not in (2, 3) or not only(args[0].type, MAP) or not only(args[1].type, ATOMS):
         return None
-    made = e.exprs(args)
+    values = e.exprs(args)
     loc = e.loc(node)
-    return call(attribute(attribute(made[0], "d", loc), "get", loc), made[1:], loc)
+    return call(attribute(attribute(values[0], "d", loc), "get", loc), values[1:], loc)

@@ -1,4 +1,4 @@
-"""Emission of a module: IR → `ast.Module`. The statements of functions are emitted by `emit_function.py`."""
+"""Emission of a module: IR → `ast.Module`. The statements of functions are emitted by `function.py`."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ class ModuleEmitter(ModuleState):
         for index, item in enumerate(items):
             last = result and index == len(items) - 1
             self.top(item, Dest("assign", RESULT) if last else DROP, body)
-            self.defined |= {here.var for here in ir.walk(item) if type(here) is ir.Set and here.var.is_global}
+            self.defined |= {part.var for part in ir.walk(item) if type(part) is ir.Set and part.var.is_global}
         return [*self.builtin_aliases(), *body]
 
     def builtin_aliases(self) -> list[ast.stmt]:
         """`name = builtin` for builtins that the program changes later, or uses before it defines its own."""
-        made: list[ast.stmt] = []
+        aliases: list[ast.stmt] = []
         for sema, var in self.unit.globals.items():
             if sema in INDEX and (sema in self.unit.reassigned or (var.defined and self.used_early(var))):
                 if self.names.shared_builtin(sema) is not None:
                     continue  # the session sees to it
                 module, python, *_ = INDEX[sema]
                 original = self.names.runtime(f"sema_runtime.{module}", python)
-                made.append(assign(var.py, name(original, NOWHERE), NOWHERE))
-        return made
+                aliases.append(assign(var.py, name(original, NOWHERE), NOWHERE))
+        return aliases
 
     def used_early(self, var: ir.Var) -> bool:
         """Whether a top-level form before the definition of a global mentions it."""
@@ -118,21 +118,21 @@ class ModuleEmitter(ModuleState):
             return
         emitter = FunctionEmitter(self, None, None)
         if type(node) is ir.Set and node.var.is_global and has_locals(node.value):
-            made = self.wrapped(node.value, f"make_{node.var.py}", out)
-            out.append(assign(node.var.py, made, emitter.loc(node)))
+            call = self.wrapped(node.value, f"make_{node.var.py}", out)
+            out.append(assign(node.var.py, call, emitter.loc(node)))
             emitter.block = out
             if dest.kind == "assign":
                 emitter.finish(const(None, NOWHERE) if node.define else name(node.var.py, NOWHERE), dest, NOWHERE)
             return
         emitter.block = out
         if has_locals(node):
-            made = self.wrapped(node, "main", out, DROP if dest.kind == "drop" else RETURN)
-            emitter.finish(made, dest, emitter.loc(node), True)
+            call = self.wrapped(node, "main", out, DROP if dest.kind == "drop" else RETURN)
+            emitter.finish(call, dest, emitter.loc(node), True)
             return
         emitter.stmt(node, dest)
 
     def wrapped(self, node: Any, base: str, out: list[ast.stmt], dest: Dest = RETURN) -> ast.expr:
-        """Defines a function of no parameters around node; gives the call."""
+        """Defines a function of no parameters around node; returns the call."""
         local = self.names.fresh_global(base)
         self.names.note(local, "<lambda>")
         emitter = FunctionEmitter(self, None, node)

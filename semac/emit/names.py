@@ -47,13 +47,13 @@ class ModuleNames:
     def global_name(self, sema: str) -> str:
         """The Python name of a global variable; the first of two colliding names gets the plain one."""
         if self.shared is not None:
-            found = self.shared.global_name(sema)
+            python = self.shared.global_name(sema)
         else:
-            found = unique(mangle(sema), self.taken)
-            self.note(found, sema)
-        self.taken.add(found)
-        self.user.add(found)
-        return found
+            python = unique(mangle(sema), self.taken)
+            self.note(python, sema)
+        self.taken.add(python)
+        self.user.add(python)
+        return python
 
     def note(self, python: str, sema: str) -> None:
         """Remembers the Sema name of a Python name that doesn't decode by the rule."""
@@ -67,14 +67,14 @@ class ModuleNames:
         if self.shared is not None:
             return self.shared.imported(module, attr)
         names = self.imports.setdefault(module, {})
-        found = names.get(attr)
-        if found is None:
+        local = names.get(attr)
+        if local is None:
             base = attr
             if base in self.user or base in self.taken:
                 base = f"sema_{attr.rstrip('_')}"
-            found = names[attr] = unique(base, self.user | self.taken | self.temporaries)
-            self.taken.add(found)
-        return found
+            local = names[attr] = unique(base, self.user | self.taken | self.temporaries)
+            self.taken.add(local)
+        return local
 
     def shared_builtin(self, sema: str) -> str | None:
         """The global by which an input of a session calls a builtin, so that it follows a later definition.
@@ -83,31 +83,31 @@ class ModuleNames:
         """
         if self.shared is None:
             return None
-        found = self.shared.global_name(sema)
-        if found not in self.builtins:
-            if found in self.temporaries or (found in self.user | self.taken and found not in self.own):
+        local = self.shared.global_name(sema)
+        if local not in self.builtins:
+            if local in self.temporaries or (local in self.user | self.taken and local not in self.own):
                 return None
             module, python, *_ = INDEX[sema]
-            self.shared.imports[found] = f"sema_runtime.{module}", python
-            self.builtins.add(found)
-            self.taken.add(found)
-        return found
+            self.shared.imports[local] = f"sema_runtime.{module}", python
+            self.builtins.add(local)
+            self.taken.add(local)
+        return local
 
     def constant(self, key: Any, base: str, value: ast.expr) -> str:
         """A module constant, made once for equal keys."""
-        found = self.constants.get(key)
-        if found is None:
-            found = unique(base, self.user | self.taken | self.temporaries)
-            self.taken.add(found)
-            self.constants[key] = found
-            self.constant_statements.append(assign(found, value, NOWHERE))
-        return found
+        local = self.constants.get(key)
+        if local is None:
+            local = unique(base, self.user | self.taken | self.temporaries)
+            self.taken.add(local)
+            self.constants[key] = local
+            self.constant_statements.append(assign(local, value, NOWHERE))
+        return local
 
     def fresh_global(self, base: str) -> str:
         """A name for a helper function; in messages none of the program's functions is mistaken for it."""
-        found = unique(base, self.user | self.taken | self.temporaries | (self.shared.taken if self.shared else set()))
-        self.taken.add(found)
-        return found
+        python = unique(base, self.user | self.taken | self.temporaries | (self.shared.taken if self.shared else set()))
+        self.taken.add(python)
+        return python
 
     def atom(self, value: Any, loc: Loc) -> ast.expr:
         """An atom that Python can't write as a literal, as a module constant."""
@@ -118,33 +118,31 @@ class ModuleNames:
             if self.shared is not None:
                 return name(self.shared.atom(value, base), loc)
             text = value.value if kind is Char else value.name
-            made = call(name(self.runtime(atoms, maker), NOWHERE), [const(text, NOWHERE)], NOWHERE)
-            return name(self.constant(value, base, made), loc)
+            maker_call = call(name(self.runtime(atoms, maker), NOWHERE), [const(text, NOWHERE)], NOWHERE)
+            return name(self.constant(value, base, maker_call), loc)
         if kind is Fraction:
             parts: list[ast.expr] = [const(value.numerator, NOWHERE), const(value.denominator, NOWHERE)]
-            made = call(name(self.runtime("fractions", "Fraction"), NOWHERE), parts, NOWHERE)
-            return name(
-                self.constant(("ratio", value), f"ratio_{value.numerator}_{value.denominator}".replace("-", "m"), made),
-                loc,
-            )
+            maker_call = call(name(self.runtime("fractions", "Fraction"), NOWHERE), parts, NOWHERE)
+            base = f"ratio_{value.numerator}_{value.denominator}".replace("-", "m")
+            return name(self.constant(("ratio", value), base, maker_call), loc)
         raise TypeError(f"no way to write {value!r}")
 
     def import_statements(self) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         for module in sorted(self.imports):
             names = self.imports[module]
             aliases = [
                 ast.alias(attr, None if local == attr else local, **NOWHERE) for attr, local in sorted(names.items())
             ]
-            made.append(ast.ImportFrom(module, aliases, 0, **NOWHERE))
-        return made
+            statements.append(ast.ImportFrom(module, aliases, 0, **NOWHERE))
+        return statements
 
     def tables(self, unit: Unit) -> list[ast.stmt]:
         """The tables of names that a module has: for messages, and for the session that shares its globals."""
         if not unit.lists_globals:
             return [table(NAMES_TABLE, self.display)] if self.display else []
         shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
-        own = [one.py if decodes(one.py, one.name) else f"{one.py} {one.name}" for one in unit.globals.values()]
+        own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in unit.globals.values()]
         listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)
         return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE)]
 
@@ -178,17 +176,17 @@ class LocalNames:
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
-        var.py = found = unique(local_base(var.name), self.taken)
-        self.taken.add(found)
-        return found
+        var.py = python = unique(local_base(var.name), self.taken)
+        self.taken.add(python)
+        return python
 
     def temporary(self, base: str) -> str:
-        found = unique(base, self.taken | self.module.user | self.module.taken)
-        self.taken.add(found)
-        self.module.temporaries.add(found)
+        python = unique(base, self.taken | self.module.user | self.module.taken)
+        self.taken.add(python)
+        self.module.temporaries.add(python)
         if self.is_top:
-            self.module.top_temporaries.append(found)
-        return found
+            self.module.top_temporaries.append(python)
+        return python
 
 
 def local_base(sema: str) -> str:

@@ -1,4 +1,4 @@
-"""Operations on owned maps (owned.py): the variable is a raw dict, so they are Python's own."""
+"""Operations on owned maps (`passes/ownership.py`): the variable is a raw dict, so they are Python's own."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def raw_name(e: Emitter, node: Any) -> ast.expr:
 
 def read_owned(e: Emitter, node: Any, method: str, args: list[Any]) -> ast.expr:
     """`m.get(key, default)`."""
-    made = e.exprs(args)
-    made[0] = stored_key(e, args[0], made[0], "maps:stored")
-    return call(attribute(raw_name(e, node), method, e.loc(node)), made, e.loc(node))
+    values = e.exprs(args)
+    values[0] = stored_key(e, args[0], values[0], "maps:stored")
+    return call(attribute(raw_name(e, node), method, e.loc(node)), values, e.loc(node))
 
 
 def stored_key(e: Emitter, node: Any, key: ast.expr, maker: str) -> ast.expr:
@@ -74,14 +74,14 @@ def stored_key(e: Emitter, node: Any, key: ast.expr, maker: str) -> ast.expr:
 def change(e: Emitter, node: Any) -> ast.expr:
     """`m[key] = value` for each pair; the value is m itself."""
     var: ir.Var = node.args[0].var
-    made = e.exprs(node.args[1:])
+    parts = e.exprs(node.args[1:])
     loc = e.loc(node)
-    values = made[1::2]
+    values = parts[1::2]
     if len(values) > 1:  # all values are computed before the first entry changes
         values = [
             value if isinstance(value, ast.Constant | ast.Name) else e.save(value, "value", loc) for value in values
         ]
-    for index, (key, value) in enumerate(zip(made[0::2], values, strict=True)):
+    for index, (key, value) in enumerate(zip(parts[0::2], values, strict=True)):
         key = stored_key(e, node.args[1 + 2 * index], key, "map_keys:assoc_key")
         place = ast.Subscript(name(var.py, loc), key, ast.Store(), **loc)
         e.append(ast.Assign([place], value, **loc))

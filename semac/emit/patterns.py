@@ -77,8 +77,8 @@ class Matches(Emitter):
                 return False
             values = self.exprs(items)
             loc = self.current
-            for part, one in zip(parts, values, strict=False):
-                self.assign_part(part, one)
+            for part, item in zip(parts, values, strict=False):
+                self.assign_part(part, item)
             if rest is not None:
                 more = ast.List(values[len(parts) :], ast.Load(), **loc)
                 self.assign_part(rest, call(self.runtime("sema_runtime.values.lists:List", loc), [more], loc))
@@ -113,7 +113,8 @@ class Matches(Emitter):
         loc = self.current
         if pattern[0] == "sequence":
             _, parts, rest = pattern
-            made = value if self.module.unit.fitting.get(id(pattern)) else self.of_length(value, len(parts), rest, loc)
+            fits = self.module.unit.fitting.get(id(pattern))
+            source = value if fits else self.of_length(value, len(parts), rest, loc)
             targets: list[ast.expr] = []
             later: list[tuple[Any, str]] = []
             for part in [*parts, *([rest] if rest is not None else [])]:
@@ -127,9 +128,9 @@ class Matches(Emitter):
                 stored: ast.expr = ast.Name(target, ast.Store(), **loc)
                 targets.append(ast.Starred(stored, ast.Store(), **loc) if part is rest else stored)
             if targets:
-                self.append(ast.Assign([ast.Tuple(targets, ast.Store(), **loc)], made, **loc))
+                self.append(ast.Assign([ast.Tuple(targets, ast.Store(), **loc)], source, **loc))
             else:
-                self.append(ast.Expr(made, **loc))
+                self.append(ast.Expr(source, **loc))
             for part, target in later:
                 if part is rest:
                     wrapped = call(self.runtime("sema_runtime.values.lists:List", loc), [name(target, loc)], loc)
@@ -138,8 +139,8 @@ class Matches(Emitter):
                     self.take_apart(part, name(target, loc))
             return
         if pattern[0] == "map":
-            made = call(self.runtime(MATCHING + "destructure_map", loc), [value], loc)
-            entries = self.save(made, "entries", loc)
+            source = call(self.runtime(MATCHING + "destructure_map", loc), [value], loc)
+            entries = self.save(source, "entries", loc)
             for key, part, _ in pattern[1]:
                 got = call(attribute(entries, "get", loc), [self.stored_key(key)], loc)
                 self.assign_part(part, got)
@@ -147,7 +148,7 @@ class Matches(Emitter):
         self.assign_part(pattern, value)
 
     def of_length(self, value: ast.expr, size: int, rest: Any, loc: Any) -> ast.expr:
-        """A value to take apart, checked to be a sequence of that many items, at least when there is a rest."""
+        """A value to destructure, checked to be a sequence of size items, or of at least as many with a rest."""
         if rest is not None:
             return call(self.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
         checked = call(self.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
@@ -159,10 +160,10 @@ class Matches(Emitter):
 
     def stored_key(self, key: Any) -> ast.expr:
         """A constant map key in the form in which maps store it."""
-        made = self.constant_data(key, self.current)
+        constant = self.constant_data(key, self.current)
         if type(key) in PLAIN:
-            return made
-        return call(self.runtime(MAPS + "stored", self.current), [made], self.current)
+            return constant
+        return call(self.runtime(MAPS + "stored", self.current), [constant], self.current)
 
 
 def unless_kind(subject: str, kind: str, direct: ast.expr, general: ast.expr, loc: Any) -> ast.IfExp:
@@ -235,23 +236,23 @@ class Clauses:
             return
         advice = e.module.unit.match_advice.get(self.node)
         arguments = [name(self.subject, loc), *([const(advice, loc)] if advice else [])]
-        made = call(e.runtime(MATCHING + "no_match", loc), arguments, loc)
-        e.append(ast.Raise(made, None, **loc))
+        error = call(e.runtime(MATCHING + "no_match", loc), arguments, loc)
+        e.append(ast.Raise(error, None, **loc))
 
     def prepare(self, pattern: Any) -> None:
         """Fetches what the tests of a pattern read from the subject."""
         e, loc = self.e, self.e.current
         if pattern[0] == "sequence" and not self.items:
             self.items = e.names.temporary("items")
-            made = unless_kind(
+            fetched = unless_kind(
                 self.subject, "tuple", name(self.subject, loc), e.runtime(MATCHING + "sequence_items", loc), loc
             )
-            if any(one[0] == "map" for one, _, _ in self.node.clauses):
+            if any(shape[0] == "map" for shape, _, _ in self.node.clauses):
                 subject = call(name("type", loc), [name(self.subject, loc)], loc)
                 is_map = compare(subject, ast.Is(), e.runtime(MAPS + "Map", loc), loc)
-                made.orelse = ast.IfExp(is_map, const(None, loc), made.orelse, **loc)
-            e.append(assign(self.items, made, loc))
-            if sum(1 for one, _, _ in self.node.clauses if one[0] == "sequence") > 1:
+                fetched.orelse = ast.IfExp(is_map, const(None, loc), fetched.orelse, **loc)
+            e.append(assign(self.items, fetched, loc))
+            if sum(1 for shape, _, _ in self.node.clauses if shape[0] == "sequence") > 1:
                 self.size = e.names.temporary("size")
                 length = call(name("len", loc), [name(self.items, loc)], loc)
                 none = compare(name(self.items, loc), ast.Is(), const(None, loc), loc)
@@ -262,8 +263,8 @@ class Clauses:
             kind = e.runtime(MAPS + "Map", loc)
             assert isinstance(kind, ast.Name)
             direct = attribute(name(self.subject, loc), "d", loc)
-            made = unless_kind(self.subject, kind.id, direct, e.runtime(MATCHING + "map_entries", loc), loc)
-            e.append(assign(self.entries, made, loc))
+            fetched = unless_kind(self.subject, kind.id, direct, e.runtime(MATCHING + "map_entries", loc), loc)
+            e.append(assign(self.entries, fetched, loc))
             self.fetch_entries(loc)
 
     def fetch_head(self, loc: Any) -> None:
@@ -326,8 +327,8 @@ class Clauses:
             items = self.items
         else:
             items = e.names.temporary("items")
-            made = call(e.runtime(MATCHING + "sequence_items", loc), [value], loc)
-            tests.append(compare(walrus(items, made, loc), ast.IsNot(), const(None, loc), loc))
+            sequence = call(e.runtime(MATCHING + "sequence_items", loc), [value], loc)
+            tests.append(compare(walrus(items, sequence, loc), ast.IsNot(), const(None, loc), loc))
         if top and self.head and parts and parts[0][0] == "literal":
             tests.append(self.literal(name(self.head, loc), parts[0][1]))
         if top and self.size:
@@ -343,16 +344,16 @@ class Clauses:
             self.tests(part, subscript(name(items, loc), const(index, loc), loc), tests, binds)
         if rest is not None:
             tail = subscript(name(items, loc), ast.Slice(const(len(parts), loc), None, None, **loc), loc)
-            made = call(e.runtime("sema_runtime.values.lists:List", loc), [tail], loc)
-            self.tests(rest, made, tests, binds)
+            rest_list = call(e.runtime("sema_runtime.values.lists:List", loc), [tail], loc)
+            self.tests(rest, rest_list, tests, binds)
 
     def map(self, pattern: Any, value: ast.expr, tests: list[ast.expr], binds: list[Any], top: bool) -> None:
         e, loc = self.e, self.e.current
         entries = self.entries
         if not top:
             entries = e.names.temporary("entries")
-            made = call(e.runtime(MATCHING + "map_entries", loc), [value], loc)
-            tests.append(compare(walrus(entries, made, loc), ast.IsNot(), const(None, loc), loc))
+            fetched = call(e.runtime(MATCHING + "map_entries", loc), [value], loc)
+            tests.append(compare(walrus(entries, fetched, loc), ast.IsNot(), const(None, loc), loc))
         else:
             for key, part, required in pattern[1]:
                 if required and part[0] == "literal" and key in self.fetched:

@@ -12,7 +12,7 @@ NAMES_TABLE = "__sema_names__"  # in the globals of a module: Python name → Se
 
 
 class SharedNames:
-    """What every input calls each global, so that a Sema name means one variable in all of them.
+    """The Python name of each global, the same in all inputs of a session.
 
     shown: the `__sema_names__` of the globals. What inputs import, and their atoms, are globals too, with names that no
     Sema name becomes, as are the builtins, which a later input may define anew. imports: Python name → (module,
@@ -29,12 +29,12 @@ class SharedNames:
 
     def global_name(self, sema: str) -> str:
         """The Python name of a global; the first of two colliding names gets the plain one."""
-        found = self.python.get(sema)
-        if found is None:
-            found = unique(mangle(sema), self.taken)
-            self.keep(sema, found)
-            self.note(found, sema, is_global=True)
-        return found
+        python = self.python.get(sema)
+        if python is None:
+            python = unique(mangle(sema), self.taken)
+            self.keep(sema, python)
+            self.note(python, sema, is_global=True)
+        return python
 
     def keep(self, sema: str, python: str) -> None:
         """Gives a name to a global for good."""
@@ -43,28 +43,28 @@ class SharedNames:
 
     def imported(self, module: str, attr: str) -> str:
         """The global that holds something of the runtime."""
-        found = self.hidden.get((module, attr))
-        if found is None:
-            found = self.hide((module, attr), attr)
-            self.imports[found] = module, attr
-        return found
+        python = self.hidden.get((module, attr))
+        if python is None:
+            python = self.hide((module, attr), attr)
+            self.imports[python] = module, attr
+        return python
 
     def atom(self, value: Any, base: str) -> str:
         """The global that holds a keyword, symbol or char, each of which exists once in a process."""
-        found = self.hidden.get(value)
-        if found is None:
-            found = self.hide(value, base)
-            self.atoms[found] = value
-        return found
+        python = self.hidden.get(value)
+        if python is None:
+            python = self.hide(value, base)
+            self.atoms[python] = value
+        return python
 
     def hide(self, key: Any, base: str) -> str:
-        """A name for something of ours: `mangle` ends what starts like this with an underscore."""
-        found = self.hidden[key] = unique(f"__{base.strip('_')}", self.taken)
-        self.taken.add(found)
-        return found
+        """A name that no Sema name becomes: `mangle` ends what starts like this with an underscore."""
+        python = self.hidden[key] = unique(f"__{base.strip('_')}", self.taken)
+        self.taken.add(python)
+        return python
 
     def note(self, python: str, sema: str, is_global: bool) -> None:
-        """Remembers what something is called in messages; globals come before what stands inside of an input."""
+        """Remembers what something is called in messages; globals come before names inside an input."""
         if (is_global or python not in self.taken) and (python in self.shown or not decodes(python, sema)):
             self.shown[python] = sema
 
@@ -74,12 +74,12 @@ def shared_names(namespace: dict[str, Any]) -> SharedNames:
 
     What the compiler added for itself keeps its names, but for builtins: `eval` may define them anew.
     """
-    found = SharedNames(namespace.setdefault(NAMES_TABLE, {}))
+    names = SharedNames(namespace.setdefault(NAMES_TABLE, {}))
     for sema, python in program_globals(namespace).items():
-        found.keep(sema, python)
+        names.keep(sema, python)
     for python, value in namespace.items():
         sema = getattr(value, "__sema_name__", "")
-        if python not in found.taken and sema and sema not in INTRINSICS and mangle(sema) == python:
-            found.python.setdefault(sema, python)
-    found.taken.update(namespace, (python for python, sema in found.shown.items() if sema.startswith("<")))
-    return found
+        if python not in names.taken and sema and sema not in INTRINSICS and mangle(sema) == python:
+            names.python.setdefault(sema, python)
+    names.taken.update(namespace, (python for python, sema in names.shown.items() if sema.startswith("<")))
+    return names

@@ -37,28 +37,28 @@ def is_expression(node: Any, budget: int = 80) -> bool:
     """Whether a node surely comes out as one Python expression (and not as a huge one)."""
     stack = [node]
     while stack:
-        here = stack.pop()
+        part = stack.pop()
         budget -= 1
-        kind = type(here)
+        kind = type(part)
         if kind in STATEMENT_NODES or budget < 0:
             return False
-        if kind is ir.Call and here.recur is not None:
+        if kind is ir.Call and part.recur is not None:
             return False
-        if kind is ir.Call and type(here.head) is ir.Ref and here.head.var.is_global and here.args:
-            var = here.head.var
+        if kind is ir.Call and type(part.head) is ir.Ref and part.head.var.is_global and part.args:
+            var = part.head.var
             if not var.defined or var.defined > 1 or var.assigned or var.late:
                 return False  # such a function is looked up after its arguments
-        if kind is ir.Call and type(here.head) not in (ir.Ref, ir.Const, ir.Builtin):
+        if kind is ir.Call and type(part.head) not in (ir.Ref, ir.Const, ir.Builtin):
             return False  # a computed function is saved first
-        if kind is ir.CallBuiltin and (here.inlined is not None or here.name == "foldl"):
+        if kind is ir.CallBuiltin and (part.inlined is not None or part.name == "foldl"):
             return False
-        if kind is ir.CallBuiltin and is_owned_assoc(here) and here.args[0].var.owned:
+        if kind is ir.CallBuiltin and is_owned_assoc(part) and part.args[0].var.owned:
             return False  # an assignment to an entry
         if kind is ir.Lambda:
-            if here.function.rest is not None or not is_short(here.function.body) or unbounded(here.function):
+            if part.function.rest is not None or not is_short(part.function.body) or unbounded(part.function):
                 return False
             continue
-        stack.extend(ir.children(here))
+        stack.extend(ir.children(part))
     return True
 
 

@@ -61,7 +61,7 @@ def comments_above(source: str) -> dict[int, list[str]]:
 
     forms, _, comments = read_recovering(source)
     by_line = {comment.span.line: comment.text.lstrip(";").strip() for comment in comments if comment.span.col == 1}
-    found: dict[int, list[str]] = {}
+    comments_of: dict[int, list[str]] = {}
     for span in forms.span.children if forms.span is not None else ():
         lines: list[str] = []
         line = span.line - 1
@@ -69,5 +69,5 @@ def comments_above(source: str) -> dict[int, list[str]]:
             lines.insert(0, by_line[line])
             line -= 1
         if lines:
-            found[span.line] = lines
-    return found
+            comments_of[span.line] = lines
+    return comments_of

@@ -89,12 +89,12 @@ def expand_all(form: Any, macro: Macro, find: Callable[[str], Macro | None], spa
         form = expand_call(macro, form, span)
         if type(form) is not List or not form.items or type(form.items[0]) is not Symbol:
             return form
-        found = find(form.items[0].name)
-        if found is None:
+        next_macro = find(form.items[0].name)
+        if next_macro is None:
             return form
         if len(form.items) > MAX_ARGUMENTS:
             break
-        macro = found
+        macro = next_macro
         span = form.span or span
     hint = "each expansion is a macro call again; give the macro a case that ends"
     error = SemaError(f"macro '{macro.name}' never stops expanding", hint)
@@ -124,25 +124,25 @@ def _settled(form: Any, span: Any) -> Any:
     done: dict[int, Any] = {}
     stack: list[tuple[Any, bool]] = [(form, False)]
     while stack:
-        here, parts_done = stack.pop()
-        key = id(here)
+        inner, parts_done = stack.pop()
+        key = id(inner)
         if key in done:
             continue
-        if type(here) is List and here.span is not None:
-            done[key] = here
+        if type(inner) is List and inner.span is not None:
+            done[key] = inner
             continue
-        parts = _parts(here)
+        parts = _parts(inner)
         if not parts_done:
-            stack.append((here, True))
+            stack.append((inner, True))
             stack.extend((part, False) for part in parts if type(part) in _COMPOUND and id(part) not in done)
             continue
         new = [done[id(part)] if type(part) in _COMPOUND else part for part in parts]
-        if type(here) is List:
+        if type(inner) is List:
             done[key] = relocated(new, span)
         elif all(part is old for part, old in zip(new, parts, strict=True)):
-            done[key] = here
+            done[key] = inner
         else:
-            done[key] = tuple(new) if type(here) is tuple else type(here).of(zip(new[::2], new[1::2], strict=True))
+            done[key] = tuple(new) if type(inner) is tuple else type(inner).of(zip(new[::2], new[1::2], strict=True))
     return done[id(form)]
 
 

@@ -37,13 +37,13 @@ def find_interface(spec: str, importer: str, evaluate: Callable[[Any], Any]) -> 
         forms = read_program(sources.decode(sources.read(path), path))
     except (OSError, SemaError):
         return None
-    found = Interface(path)
+    interface = Interface(path)
     body, declared = module_body(list(forms))
     for form in body:
-        note_macro(form, found, evaluate)
+        note_macro(form, interface, evaluate)
     names = [name for form in body for name in defined_names(form)]
-    found.exports = names + list(found.macros) if declared is None else declared
-    return found
+    interface.exports = names + list(interface.macros) if declared is None else declared
+    return interface
 
 
 def module_body(forms: list[Any]) -> tuple[list[Any], list[str] | None]:
@@ -51,7 +51,7 @@ def module_body(forms: list[Any]) -> tuple[list[Any], list[str] | None]:
     for form in forms:
         if head_of(form) == "module" and len(form.items) > 2 and head_of(form.items[2]) == "export":
             exported = [name.name for name in form.items[2].items[1:] if type(name) is Symbol]
-            others = [one for one in forms if one is not form]
+            others = [other for other in forms if other is not form]
             return [*others, *form.items[3:]], exported
     return forms, None
 
@@ -64,7 +64,7 @@ def defines_macro(forms: list[Any], name: str) -> bool:
     )
 
 
-def note_macro(form: Any, found: Interface, evaluate: Callable[[Any], Any]) -> None:
+def note_macro(form: Any, interface: Interface, evaluate: Callable[[Any], Any]) -> None:
     from semac.expand.expander import make_macro
     from semac.expand.syntax_rules import make_syntax_rules
 
@@ -78,7 +78,7 @@ def note_macro(form: Any, found: Interface, evaluate: Callable[[Any], Any]) -> N
             return
     except SemaError:
         return
-    found.macros[form.items[1].name] = macro
+    interface.macros[form.items[1].name] = macro
 
 
 def head_of(form: Any) -> str:

@@ -126,12 +126,12 @@ def _match_items(patterns: Sequence[Any], forms: Sequence[Any], special: Special
         return False
     rounds = []
     for form in forms[len(before) : end]:
-        one: Bindings = {}
-        if not _match(repeated, form, special, one):
+        bound: Bindings = {}
+        if not _match(repeated, form, special, bound):
             return False
-        rounds.append(one)
+        rounds.append(bound)
     for variable in _variables(repeated, special):
-        into[variable] = Repeated(one[variable] for one in rounds)
+        into[variable] = Repeated(bound[variable] for bound in rounds)
     return _match_each(after, forms[end:], special, into)
 
 
@@ -169,19 +169,19 @@ def _filled(template: Any, bindings: Bindings, ellipsis: Symbol) -> Any:
 
 
 def _filled_items(items: Sequence[Any], bindings: Bindings, ellipsis: Symbol) -> list[Any]:
-    made: list[Any] = []
+    filled: list[Any] = []
     index = 0
     while index < len(items):
         item = items[index]
         index += 1
         if index == len(items) or items[index] is not ellipsis:
-            made.append(_filled(item, bindings, ellipsis))
+            filled.append(_filled(item, bindings, ellipsis))
             continue
         index += 1
         if index < len(items) and items[index] is ellipsis:
             raise SemaError("syntax-rules: unsupported nested ellipsis depth in template")
-        made.extend(_filled(item, one, ellipsis) for one in _rounds(item, bindings))
-    return made
+        filled.extend(_filled(item, round_bindings, ellipsis) for round_bindings in _rounds(item, bindings))
+    return filled
 
 
 def _rounds(item: Any, bindings: Bindings) -> Iterable[Bindings]:
@@ -211,20 +211,20 @@ def _symbols(form: Any) -> list[Symbol]:
 
 def _fresh_names(template: Any, kept: set[Symbol]) -> Bindings:
     """New names for the binders in a template, in the order they are met; kept: names that stay as they are."""
-    found: dict[Symbol, None] = {}
-    _collect(template, found)
-    return {name: gensym(name.name) for name in found if name not in kept}
+    names: dict[Symbol, None] = {}
+    _collect(template, names)
+    return {name: gensym(name.name) for name in names if name not in kept}
 
 
-def _collect(form: Any, found: dict[Symbol, None]) -> None:
+def _collect(form: Any, names: dict[Symbol, None]) -> None:
     if type(form) is tuple:
         for part in form:
-            _collect(part, found)
+            _collect(part, names)
         return
     if type(form) is Map:
         for pair in form.pairs():
             for part in pair:
-                _collect(part, found)
+                _collect(part, names)
         return
     if type(form) is not List:
         return
@@ -232,19 +232,19 @@ def _collect(form: Any, found: dict[Symbol, None]) -> None:
     head = items[0] if items else None
     if type(head) is Symbol and len(items) > 1:
         if head in BINDING_LISTS:
-            _collect_let(head, items, found)
+            _collect_let(head, items, names)
         elif head in LAMBDAS or head is DEFINE:
-            found.update(dict.fromkeys(_symbols(items[1])))
+            names.update(dict.fromkeys(_symbols(items[1])))
     for part in items:
-        _collect(part, found)
+        _collect(part, names)
 
 
-def _collect_let(head: Symbol, items: Sequence[Any], found: dict[Symbol, None]) -> None:
+def _collect_let(head: Symbol, items: Sequence[Any], names: dict[Symbol, None]) -> None:
     """The names of `((name value) ...)`, and that of a named let."""
     if head is LET and type(items[1]) is Symbol:
-        found[items[1]] = None
+        names[items[1]] = None
         items = items[1:]
     if len(items) > 1 and type(items[1]) is List:
         for binding in items[1].items:
             if type(binding) is List and binding.items and type(binding.items[0]) is Symbol:
-                found[binding.items[0]] = None
+                names[binding.items[0]] = None

@@ -160,3 +160,24 @@ def _remove(path: str) -> None:
         os.remove(path)
     except OSError:
         return
+
+
+def program_code(path: str, source: bytes) -> CodeType:
+    """The code of a file compiled as a whole program, from the cache or fresh. Raises SemaError.
+
+    It is kept beside the code of the same file as a module, under `NAME.run`: a program may be compiled more freely.
+    """
+    real = os.path.realpath(path)
+    kept = cache_path(f"{os.path.splitext(real)[0]}.run.sema")
+    known = load(kept, path, real, source)
+    if known is not None:
+        return known
+    from semac.pipeline import compile_source
+    from semac.sources import decode
+
+    unit = compile_source(decode(source, path), real, "program")
+    code = unit.code
+    unit.show_warnings()
+    if unit.unit.is_portable and not unit.unit.warnings:  # each run says them
+        store(kept, source, code, {file: file_hash(file) for file in unit.macro_files})
+    return code

@@ -78,18 +78,18 @@ class SemaFinder:
             folder = _folder(entry)
             if folder is None:
                 only_ours = False
-                found = _in_archive(entry, tail)
+                file = _in_archive(entry, tail)
             else:
                 names = folder.names.get(tail)
                 if names is None:
                     continue
                 only_ours = only_ours and names == [tail + SUFFIX]
-                found = _in_folder(entry, tail, names)
-            if found is None:
+                file = _in_folder(entry, tail, names)
+            if file is None:
                 continue
-            if not only_ours and _python_comes_first(fullname, entries[: index + 1], entry, found):
+            if not only_ours and _python_comes_first(fullname, entries[: index + 1], entry, file):
                 return None
-            return _spec(fullname, found, os.path.basename(found) == INIT, folder)
+            return _spec(fullname, file, os.path.basename(file) == INIT, folder)
         return None
 
     def invalidate_caches(self) -> None:
@@ -98,7 +98,7 @@ class SemaFinder:
 
 
 class _Folder:
-    """What a folder held when it was looked at. names: by what stands before their first dot."""
+    """The contents of a folder when it was read. names: by the part before the first dot."""
 
     def __init__(self, path: str, facts: os.stat_result) -> None:
         self.stamp = cache.stamp(facts)
@@ -112,7 +112,7 @@ _folders: dict[str, _Folder] = {}
 
 
 def _folder(path: str) -> _Folder | None:
-    """What an entry of the path holds, read again when it has changed; None for one that is no folder."""
+    """The contents of an entry of the path, read again when it has changed; None for one that is no folder."""
     try:
         facts = os.stat(path)
         known = _folders.get(path)
@@ -140,14 +140,14 @@ def _in_archive(entry: str, tail: str) -> str | None:
     return package if archive_has(package) else module if archive_has(module) else None
 
 
-def _python_comes_first(fullname: str, entries: list[str], entry: str, found: str) -> bool:
+def _python_comes_first(fullname: str, entries: list[str], entry: str, file: str) -> bool:
     """Whether Python has a module of that name in an earlier entry, or in the same one, which draws a warning."""
     spec = PathFinder.find_spec(fullname, entries)
     if spec is None or spec.loader is None or spec.origin is None:
         return False
     folder = os.path.dirname(spec.origin)
     if folder == entry or os.path.dirname(folder) == entry:
-        warnings.warn(f"import {fullname}: {spec.origin} is used, {found} is ignored", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"import {fullname}: {spec.origin} is used, {file} is ignored", RuntimeWarning, stacklevel=2)
     return True
 
 
@@ -262,10 +262,10 @@ def _syntax_error(error: Exception, path: str) -> SemaSyntaxError:
         text = None
     described = describe(error)
     message = described.message + (f" (hint: {described.hint})" if described.hint else "")
-    made = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
-    made.sema_error = error
+    syntax_error = SemaSyntaxError(message, (os.path.realpath(path), line, col, text, end_line, end_col))
+    syntax_error.sema_error = error
     error.source_file = os.path.realpath(path)  # type: ignore[attr-defined]
-    return made
+    return syntax_error
 
 
 def keep_to(files: dict[str, bytes] | None) -> None:

@@ -19,20 +19,20 @@ def has_locals(node: Any) -> bool:
     """Whether a node binds variables outside of lambdas, or loops."""
     stack = [node]
     while stack:
-        here = stack.pop()
-        if isinstance(here, LOCAL_NODES):
+        part = stack.pop()
+        if isinstance(part, LOCAL_NODES):
             return True
-        if type(here) is ir.CallBuiltin and (here.inlined is not None or here.name == "foldl"):
+        if type(part) is ir.CallBuiltin and (part.inlined is not None or part.name == "foldl"):
             return True
-        if type(here) is not ir.Lambda:
-            stack.extend(ir.children(here))
+        if type(part) is not ir.Lambda:
+            stack.extend(ir.children(part))
     return False
 
 
 def globals_of(node: Any) -> set[str]:
     """Python names of the globals mentioned below a node."""
     return {
-        here.var.py for here in ir.walk(node) if (type(here) is ir.Ref or type(here) is ir.Set) and here.var.is_global
+        part.var.py for part in ir.walk(node) if (type(part) is ir.Ref or type(part) is ir.Set) and part.var.is_global
     }
 
 
@@ -56,7 +56,7 @@ def has_effects(node: Any) -> bool:
 
 
 def is_stable(node: Any) -> bool:
-    """Whether evaluating a node later gives the same value, whatever runs in between."""
+    """Whether evaluating a node later has the same value, whatever runs in between."""
     kind = type(node)
     if kind is ir.Ref:
         return not node.var.assigned and (not node.var.is_global or node.var.known_function is not None)
@@ -77,7 +77,7 @@ DIVISIONS = frozenset(("mod", "quotient", "remainder"))
 
 
 def is_total(node: Any) -> bool:
-    """Whether evaluating a node surely gives a value: it can't fail, and has no effects."""
+    """Whether evaluating a node always succeeds, without effects."""
     kind = type(node)
     if kind is ir.Ref:
         return not node.var.is_global
@@ -117,11 +117,11 @@ def is_short(node: Any, budget: int = 14) -> bool:
     count = 0
     stack = [node]
     while stack:
-        here = stack.pop()
+        part = stack.pop()
         count += 1
-        if type(here) not in SHORT or count > budget:
+        if type(part) not in SHORT or count > budget:
             return False
-        stack.extend(ir.children(here))
+        stack.extend(ir.children(part))
     return True
 
 
@@ -155,7 +155,7 @@ def read_early(variables: list[ir.Var], body: Any) -> set[ir.Var]:
 
 
 def mentioned(node: Any) -> set[ir.Var]:
-    return {here.var for here in ir.walk(node) if type(here) is ir.Ref or type(here) is ir.Set}
+    return {part.var for part in ir.walk(node) if type(part) is ir.Ref or type(part) is ir.Set}
 
 
 PURE_BUILTINS = frozenset(
@@ -186,10 +186,10 @@ PURE_BUILTINS = frozenset(
 
 def is_pure(node: Any) -> bool:
     """Whether the order in which nodes like this are evaluated can't be seen."""
-    for here in ir.walk(node):
-        kind = type(here)
+    for part in ir.walk(node):
+        kind = type(part)
         if kind is ir.CallBuiltin:
-            if here.name not in PURE_BUILTINS:
+            if part.name not in PURE_BUILTINS:
                 return False
         elif kind not in (ir.Const, ir.Quote, ir.Ref, ir.Builtin):
             return False

@@ -69,5 +69,5 @@ def unique(base: str, taken: set[str]) -> str:
 
 
 def decodes(identifier: str, name: str) -> bool:
-    """Whether the default rule gives name back for identifier."""
+    """Whether the default rule decodes identifier to name."""
     return identifier.replace("_", "-") == name

@@ -6,8 +6,6 @@ KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"  # what `(:key map)` call
 
 # As in the reference, calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`.
 OPERATORS = frozenset(["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "not"])
-
-
 INTRINSICS = OPERATORS | frozenset(
     [
         "car",

@@ -21,7 +21,7 @@ def has_tail_call(node: Any) -> bool:
 
 def recurs(node: Any, loop: Any) -> bool:
     """Whether a jump back to the loop happens somewhere below node."""
-    return any(type(here) is ir.Call and here.recur is loop for here in ir.walk(node))
+    return any(type(part) is ir.Call and part.recur is loop for part in ir.walk(node))
 
 
 def always_recurs(node: Any, loop: Any) -> bool:
@@ -40,18 +40,18 @@ def always_recurs(node: Any, loop: Any) -> bool:
 
 def has_jump_past(node: Any, loop: Any) -> bool:
     """Whether something below node jumps back to another loop than this one from inside it."""
-    inner = {here for here in ir.walk(node) if type(here) is ir.NamedLet and here.is_loop}
+    inner = {part for part in ir.walk(node) if type(part) is ir.NamedLet and part.is_loop}
     return any(
-        type(here) is ir.Call and here.recur is not None and here.recur is not loop and here.recur not in inner
-        for here in ir.walk(node)
+        type(part) is ir.Call and part.recur is not None and part.recur is not loop and part.recur not in inner
+        for part in ir.walk(node)
     )
 
 
 def jumps_out(loop: Any) -> bool:
     """Whether an inner loop jumps back to this one."""
     return any(
-        type(here) is ir.NamedLet and here is not loop and here.is_loop and recurs(here.function.body, loop)
-        for here in ir.walk(loop.function.body)
+        type(part) is ir.NamedLet and part is not loop and part.is_loop and recurs(part.function.body, loop)
+        for part in ir.walk(loop.function.body)
     )
 
 
@@ -67,7 +67,7 @@ def needs_tail_call(node: Any, current: Any) -> bool:
 
 def unbounded(function: Any) -> bool:
     """Whether a function makes a tail call that `tail_call` has to make."""
-    return any(needs_tail_call(one, function) for one in tail_calls(function))
+    return any(needs_tail_call(call, function) for call in tail_calls(function))
 
 
 def reaches(target: Any, current: Any) -> bool:
@@ -75,10 +75,10 @@ def reaches(target: Any, current: Any) -> bool:
     seen = {target}
     stack = [target]
     while stack:
-        here = stack.pop()
-        if here is current:
+        function = stack.pop()
+        if function is current:
             return True
-        for node in tail_calls(here):
+        for node in tail_calls(function):
             head = node.head
             known = head.var.known_function if type(head) is ir.Ref else None
             if known is None:
@@ -93,15 +93,15 @@ def reaches(target: Any, current: Any) -> bool:
 
 def tail_calls(function: Any) -> list[Any]:
     """The tail calls in a function's own body (loops inside it included) that are no jumps back."""
-    found = []
+    calls = []
     stack = [function.body]
     while stack:
-        here = stack.pop()
-        kind = type(here)
-        if kind is ir.Call and here.tail and here.recur is None:
-            found.append(here)
-        if kind is ir.NamedLet and not here.is_loop:
-            stack.extend(here.inits)
+        part = stack.pop()
+        kind = type(part)
+        if kind is ir.Call and part.tail and part.recur is None:
+            calls.append(part)
+        if kind is ir.NamedLet and not part.is_loop:
+            stack.extend(part.inits)
         elif kind is not ir.Lambda:
-            stack.extend(ir.children(here))
-    return found
+            stack.extend(ir.children(part))
+    return calls

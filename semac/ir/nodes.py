@@ -1,6 +1,6 @@
 """The intermediate representation: what a program means, with names resolved and syntax gone.
 
-Nodes are small mutable objects: analysis builds them, `tails.py` and `infer.py` fill in facts, emission reads them.
+Nodes are small mutable objects: analysis builds them, `passes/` fills in facts, emission reads them.
 Every node has `span` (where it stands in the source, or None) and `type` (a mask of `types.py`, ANY until inferred).
 """
 
@@ -49,7 +49,7 @@ class Var:
         self.inner_define = False  # made by a define inside a body
         self.function: Function | None = None
         self.loop: Any = None  # the NamedLet that binds it
-        self.owned = ""  # "Map" or "HashMap": holds a raw dict that nobody else has (owned.py)
+        self.owned = ""  # "Map" or "HashMap": holds a raw dict that nobody else has (passes/ownership.py)
         self.raw_list = False  # holds a Python list that only `first`, `nth` and `length` look at
         self.py = ""
         self.self_name = ""
@@ -85,7 +85,7 @@ class Function:
         self.anonymous = False
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
-        self.place: Any = None  # the span of the last list form in the body that was analyzed (places.py)
+        self.place: Any = None  # the span of the last list form in the body that was analyzed (ir/places.py)
         self.children: list[Function] = []
         self.locals: list[Var] = []
         self.globals_used: set[str] = set()
@@ -146,7 +146,7 @@ Try = _node("Try", "body", "var", "handler")
 Throw = _node("Throw", "value")
 Match = _node("Match", "subject", "clauses", "lenient")  # clauses: (pattern, guard or None, body); lenient: match*
 Bind = _node("Bind", "pattern", "value", "body")  # destructuring: a pattern, the value, the body in its scope
-Box = _node("Box", "value", "kind")  # a Map or HashMap made of the raw dict that an owner gives away (owned.py)
+Box = _node("Box", "value", "kind")  # a Map or HashMap around the raw dict that an owner gives away
 With = _node("With", "context", "target", "body")  # a Python context manager around body
 PyImport = _node("PyImport", "module", "names", "var")
 PyAttr = _node("PyAttr", "object", "name")
@@ -161,9 +161,9 @@ def walk(node: Any) -> Any:
     """Yields node and every node below it, including bodies of functions, in no particular order."""
     stack = [node]
     while stack:
-        here = stack.pop()
-        yield here
-        stack.extend(children(here))
+        part = stack.pop()
+        yield part
+        stack.extend(children(part))
 
 
 def children(node: Any) -> list[Any]:
@@ -198,10 +198,10 @@ def children(node: Any) -> list[Any]:
     if kind is Bind:
         return [node.value, node.body]
     if kind is Match:
-        found = [node.subject]
+        parts = [node.subject]
         for _, guard, body in node.clauses:
-            found += [body] if guard is None else [guard, body]
-        return found
+            parts += [body] if guard is None else [guard, body]
+        return parts
     if kind is With:
         return [node.context, node.body]
     if kind is PyAttr:

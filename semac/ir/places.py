@@ -14,11 +14,7 @@ from sema_runtime.catalogue_index import INDEX
 from semac.ir.nodes import Function, Lambda
 
 Position = tuple[int, int]
-
-
 Place = tuple[int, int, int, int, str, str, int, int]  # conditions/stack_trace.py
-
-
 # Those whose functions may be compiled into a loop of the caller.
 HIGHER_ORDER = frozenset(
     name for name, entry in INDEX.items() if entry[0] in ("lib.collections.hofs", "lib.collections.sorting")
@@ -26,7 +22,7 @@ HIGHER_ORDER = frozenset(
 
 
 class Places:
-    """What is known of the calls of one unit, by (line, column)."""
+    """Facts about the calls of one unit, by (line, column)."""
 
     __slots__ = ("callers", "noted", "tails")
 
@@ -56,16 +52,16 @@ class Places:
             self.tails.add((span.line, span.col))
 
     def table(self) -> dict[Position, Place]:
-        """What differs from a plain call that is shown where it stands, by position."""
-        made = {}
+        """The places of calls that differ from plain calls shown where they stand, by position."""
+        places = {}
         for position, (place, function) in self.noted.items():
             shown = (0, 0) if place is None else (place.line, place.col)
             callback = "callback" if function.is_callback else ""
             loop = None if callback else _loop(function, position)
             kind = callback or ("tail" if position in self.tails else "calls back" if position in self.callers else "")
             if shown != position or kind or loop is not None:
-                made[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
-        return made
+                places[position] = (*position, *shown, kind, *(loop or ("", 0, 0)))
+        return places
 
 
 def _loop(function: Function, call: Position) -> tuple[str, int, int] | None:

@@ -1,10 +1,10 @@
-"""What the compiler knows of a value's type: a mask of bits, with the mask of its elements 64 bits higher.
+"""The type of a value as a mask of bits, with the mask of its elements 64 bits higher.
 
 Joining two facts is `|`. ANY is every tag; 0 means "no value reaches here yet" while inference runs.
 
 Above the tags stand the rows of a vector: one bit for each vector written out in the unit from which the value may
 come, and one, UNKNOWN_ROW, for "from elsewhere". So what a function returns as `[a b]` is known to have two items, and
-of which types (`infer.py` keeps those).
+of which types (`passes/inference.py` keeps those).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ BY_NAME = {
 
 def parse(text: str) -> int:
     """`int|nil`, `list[string]` → mask; what it doesn't know is ANY."""
-    found = BY_NAME.get(text)
-    if found is not None:
-        return found
+    known = BY_NAME.get(text)
+    if known is not None:
+        return known
     mask = 0
     for part in text.split("|"):
         outer, bracket, inner = part.partition("[")
@@ -52,7 +52,7 @@ def sequence_of(tag: int, element: int) -> int:
 
 
 def element(mask: int) -> int:
-    """The type of an element, or of a map's values; what the elements hold in turn is unknown."""
+    """The type of an element, or of a map's values; what its elements hold is unknown."""
     inner = mask >> ELEMENTS & LEVEL
     return inner | ANY_ELEMENTS if inner & (SEQUENCE | MAP) else inner
 

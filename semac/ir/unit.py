@@ -9,7 +9,7 @@ from semac.ir.places import Places
 
 
 class Unit:
-    """What analysis makes of one program or module: the IR, its globals, and where its macros came from."""
+    """One program or module between the passes: its IR, its globals, and where its macros came from."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
@@ -32,5 +32,5 @@ class Unit:
         self.raw: set[Any] = set()  # expressions that yield a raw dict to an owner
         self.python_names: set[str] = set()  # globals bound by Python imports
         self.match_advice: dict[Any, str] = {}  # matches → what is wrong with a parenthesised pattern of theirs
-        self.warnings: list[Any] = []  # Suspicions of `suspects.py`: what is accepted and surely a mistake
+        self.warnings: list[Any] = []  # what is accepted and surely a mistake (`analyze/suspects.py`)
         self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it

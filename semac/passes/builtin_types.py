@@ -53,8 +53,8 @@ BUILTIN_RULES: dict[str, Rule] = {}
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     def register(function: Rule) -> Rule:
-        for one in names:
-            BUILTIN_RULES[one] = function
+        for name in names:
+            BUILTIN_RULES[name] = function
         return function
 
     return register

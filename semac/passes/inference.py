@@ -308,10 +308,10 @@ class Inference:
         numbers = rows(mask) or ()
         for number in numbers:
             self.read(number)
-        found = [self.columns[number] for number in numbers]
-        if not found or any(len(columns) != len(found[0]) for columns in found):
+        vectors = [self.columns[number] for number in numbers]
+        if not vectors or any(len(columns) != len(vectors[0]) for columns in vectors):
             return None
-        return [reduce(or_, masks) for masks in zip(*found, strict=True)]
+        return [reduce(or_, masks) for masks in zip(*vectors, strict=True)]
 
     def map_lit(self, node: Any) -> int:
         for key in node.keys:
@@ -415,10 +415,10 @@ _returns: dict[str, int] = {}
 
 def returns_of(name: str) -> int:
     """What the catalogue says a builtin returns."""
-    found = _returns.get(name)
-    if found is None:
-        found = _returns[name] = parse(INDEX[name][4])
-    return found
+    mask = _returns.get(name)
+    if mask is None:
+        mask = _returns[name] = parse(INDEX[name][4])
+    return mask
 
 
 NARROWING = {

@@ -39,17 +39,17 @@ def break_cycle(function: Function) -> None:
 
 def open_tail_calls(body: Any) -> list[Any]:
     """Tail calls of known functions that are no jumps, outside of lambdas and inner loops."""
-    found = []
+    calls = []
     stack = [body]
     while stack:
-        here = stack.pop()
-        kind = type(here)
-        if kind is ir.Call and here.tail and here.recur is None and type(here.head) is ir.Ref:
-            if here.head.var.known_function is not None:
-                found.append(here)
+        part = stack.pop()
+        kind = type(part)
+        if kind is ir.Call and part.tail and part.recur is None and type(part.head) is ir.Ref:
+            if part.head.var.known_function is not None:
+                calls.append(part)
         elif kind is not ir.Lambda and kind is not ir.NamedLet:
-            stack.extend(ir.children(here))
-    return found
+            stack.extend(ir.children(part))
+    return calls
 
 
 def worth_inlining(call: Any, function: Function) -> bool:
@@ -72,7 +72,7 @@ def worth_inlining(call: Any, function: Function) -> bool:
         ):
             return False
     calls = open_tail_calls(target.body)
-    return bool(calls) and all(one.head.var.known_function is function for one in calls)
+    return bool(calls) and all(inner.head.var.known_function is function for inner in calls)
 
 
 def inlined(call: Any, function: Function) -> Any:
@@ -83,19 +83,19 @@ def inlined(call: Any, function: Function) -> Any:
     for param, arg in zip(target.params, call.args, strict=True):
         bindings.append((fresh(param, function, mapping), arg))
     body = clone(target.body, mapping, function)
-    for one in open_tail_calls(body):
-        if one.head.var.known_function is function and len(one.args) == len(function.params):
-            one.recur = function
+    for jump in open_tail_calls(body):
+        if jump.head.var.known_function is function and len(jump.args) == len(function.params):
+            jump.recur = function
             function.self_tail = True
     return ir.Let(bindings, body, span=call.span)
 
 
 def fresh(var: Var, owner: Function, mapping: dict[Var, Var]) -> Var:
-    made = Var(var.name, owner)
-    made.defined = 1
-    mapping[var] = made
-    owner.locals.append(made)
-    return made
+    copy = Var(var.name, owner)
+    copy.defined = 1
+    mapping[var] = copy
+    owner.locals.append(copy)
+    return copy
 
 
 def clone(node: Any, mapping: dict[Var, Var], owner: Function) -> Any:
@@ -133,16 +133,16 @@ def replaced(node: Any, old: Any, new: Any) -> Any:
         return new
     stack = [node]
     while stack:
-        here = stack.pop()
-        for field in type(here).fields:
-            value = getattr(here, field)
+        part = stack.pop()
+        for field in type(part).fields:
+            value = getattr(part, field)
             if value is old:
-                setattr(here, field, new)
+                setattr(part, field, new)
                 return node
             if type(value) is list:
                 for index, item in enumerate(value):
                     if item is old:
                         value[index] = new
                         return node
-        stack.extend(ir.children(here))
+        stack.extend(ir.children(part))
     raise AssertionError("the call to replace is not in the body")

@@ -319,17 +319,17 @@ def only_read(node: Any, var: Var) -> bool:
     """Whether node uses var in nothing but look-ups."""
     stack = [node]
     while stack:
-        here = stack.pop()
-        kind = type(here)
-        if kind is ir.Ref and here.var is var:
+        part = stack.pop()
+        kind = type(part)
+        if kind is ir.Ref and part.var is var:
             return False
-        if kind is ir.Lambda or (kind is ir.NamedLet and not here.is_loop):
-            if mentions(here.function.body, var):
+        if kind is ir.Lambda or (kind is ir.NamedLet and not part.is_loop):
+            if mentions(part.function.body, var):
                 return False
-        if is_read(here, var):
-            stack += here.args[1:]
+        if is_read(part, var):
+            stack += part.args[1:]
         else:
-            stack += ir.children(here)
+            stack += ir.children(part)
     return True
 
 
@@ -350,23 +350,23 @@ def is_read(node: Any, var: Var) -> bool:
 
 def results(node: Any) -> list[Any]:
     """The expressions whose values a body may return."""
-    found = []
+    values = []
     stack = [node]
     while stack:
-        here = stack.pop()
-        kind = type(here)
+        part = stack.pop()
+        kind = type(part)
         if kind is ir.If:
-            stack += [here.then, here.otherwise]
+            stack += [part.then, part.otherwise]
         elif kind in (ir.Let, ir.Bind):
-            stack.append(here.body)
+            stack.append(part.body)
         elif kind is ir.Seq:
-            stack.append(here.items[-1])
-        elif kind is ir.NamedLet and here.is_loop:
-            stack.append(here.function.body)
-        elif kind is not ir.Throw and not (kind is ir.Call and here.recur is not None):
-            found.append(here)
-    return found
+            stack.append(part.items[-1])
+        elif kind is ir.NamedLet and part.is_loop:
+            stack.append(part.function.body)
+        elif kind is not ir.Throw and not (kind is ir.Call and part.recur is not None):
+            values.append(part)
+    return values
 
 
 def mentions(node: Any, var: Var) -> bool:
-    return any(type(here) in (ir.Ref, ir.Set) and here.var is var for here in ir.walk(node))
+    return any(type(part) in (ir.Ref, ir.Set) and part.var is var for part in ir.walk(node))

@@ -9,7 +9,7 @@ from semac.ir.facts import is_plain_split
 
 
 def find_raw_lists(nodes: list[Any]) -> None:
-    """Marks variables that hold the pieces of a split string and are only looked at piece by piece."""
+    """Marks variables that hold the pieces of a split string and are only read piece by piece."""
     pieces = {
         var: value
         for node in nodes

@@ -206,21 +206,21 @@ class Tails:
 
     def captured_in(self, loops: dict[Function, NamedLet]) -> set[Function]:
         """Functions whose own variables, or those of loops inside them, some closure captures."""
-        found: set[Function] = set()
+        captured: set[Function] = set()
         for var, fn in self.uses:
             owner = var.owner
-            here: Function | None = fn
-            while here is not None and here is not owner:
-                if here not in loops and here not in self.immediate:
+            user: Function | None = fn
+            while user is not None and user is not owner:
+                if user not in loops and user not in self.immediate:
                     break
-                here = here.parent
-            if owner is None or here is owner or here is None:
+                user = user.parent
+            if owner is None or user is owner or user is None:
                 continue
             up: Function | None = owner
             while up is not None:
-                found.add(up)
+                captured.add(up)
                 up = loops[up].enclosing if up in loops else None
-        return found
+        return captured
 
     def recurring_calls(self) -> None:
         captured = self.captured_in(self.loops)

@@ -85,11 +85,11 @@ def inner_names(form: Any) -> list[str]:
             live = items[2:] if true == (head == "when") else []
         return [name for part in live for name in inner_names(part)]
     if head == "cond":
-        found = []
+        names = []
         for clause in items[1:]:
             if type(clause) is List and clause.items and clause.items[0] is not False and clause.items[0] is not None:
-                found += [name for part in clause.items for name in inner_names(part)]
-        return found
+                names += [name for part in clause.items for name in inner_names(part)]
+        return names
     return [name for part in items[1:] for name in inner_names(part)]
 
 
@@ -119,8 +119,8 @@ def imported_names(form: Any) -> list[str]:
     if head in ("begin", "progn", "module"):
         return [name for part in parts for name in imported_names(part)]
     if head == "py/import":
-        found = bound_module(parts) if type(parts[0]) is str else None
-        return [] if found is None else [found]
+        module = bound_module(parts) if type(parts[0]) is str else None
+        return [] if module is None else [module]
     if head == "py/from":
         return [pair[1] for part in parts[1:] if (pair := bound_name(part)) is not None]
     return []

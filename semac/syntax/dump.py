@@ -23,8 +23,8 @@ def _lines(form: Any) -> list[str]:
     lines: list[str] = []
     pending: list[tuple[int, Any]] = [(0, form)]
     while pending:
-        depth, here = pending.pop()
-        label, children = ("Entry", here.pair) if type(here) is _Entry else _label(here)
+        depth, element = pending.pop()
+        label, children = ("Entry", element.pair) if type(element) is _Entry else _label(element)
         lines.append("  " * depth + label)
         pending += [(depth + 1, child) for child in reversed(children)]
     return lines
@@ -73,16 +73,16 @@ def _float_text(number: float) -> str:
 
 
 def json_dump(forms: List | Sequence[Any]) -> str:
-    """Pretty JSON with sorted keys: one form gives an object, any other number an array."""
+    """Pretty JSON with sorted keys: one form becomes an object, any other number an array."""
     pieces: list[str] = []
     pending: list[Any] = [_Text(""), *_opened(forms, 0)] if len(forms) != 1 else [(forms[0], 0)]
     pending.reverse()
     while pending:
-        here = pending.pop()
-        if type(here) is _Text:
-            pieces.append(here.text)
+        form = pending.pop()
+        if type(form) is _Text:
+            pieces.append(form.text)
         else:
-            pending += reversed(_json_node(*here))
+            pending += reversed(_json_node(*form))
     return "".join(pieces)
 
 

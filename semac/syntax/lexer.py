@@ -84,13 +84,13 @@ def lex(
             start, end = match.span(kind)  # type: ignore[arg-type]
             if kind == SYMBOL:
                 name = match[1]
-                found = known.get(name)
-                if found is None:
-                    found = _symbol_token(name)
-                    if found is None:
+                token = known.get(name)
+                if token is None:
+                    token = _symbol_token(name)
+                    if token is None:
                         break
-                    known[name] = found
-                push((found[0], found[1], Span(line, start - base, line, end - base)))
+                    known[name] = token
+                push((token[0], token[1], Span(line, start - base, line, end - base)))
             elif kind == OPENER:
                 push((OPEN, match[2], Span(line, start - base, line, end - base)))
             elif kind == CLOSER:
@@ -127,7 +127,7 @@ def _symbol_token(name: str) -> Any:
 def _rare(
     text: str, start: int, line: int, base: int, push: Callable[[Token], None], errors: list[ReaderError] | None
 ) -> tuple[int, int, int]:
-    """Reads one token of an uncommon kind; gives the new line, base and position."""
+    """Reads one token of an uncommon kind; returns the new line, base and position."""
     try:
         kind, value, end = rare_token(text, start)
     except LexError as error:
@@ -162,13 +162,13 @@ def _place(text: str, offset: int, line: int, base: int) -> tuple[int, int]:
 
 
 def _report(error: LexError, text: str, start: int, line: int, base: int, errors: list[ReaderError] | None) -> int:
-    """Raises the error with its place, or keeps it; gives the offset where reading goes on."""
+    """Raises the error with its place, or keeps it; returns the offset where reading continues."""
     here_line, here_base = _place(text, error.offset, line, base)
     col = error.offset - here_base
-    found = ReaderError(error.message, Span(here_line, col, here_line, col), error.hint)
+    placed = ReaderError(error.message, Span(here_line, col, here_line, col), error.hint)
     if errors is None:
-        raise found from None
-    errors.append(found)
+        raise placed from None
+    errors.append(placed)
     if error.message.startswith("unterminated"):
         newline = text.find("\n", start)
         return len(text) if newline < 0 else newline

@@ -190,8 +190,8 @@ def _inexact(value: Any) -> float:
 
 
 def _radix_digits(text: str, start: int, position: int, radix: int) -> tuple[int, int]:
-    found = PREFIX_DIGITS.match(text, position)
-    sign, digits = found.groups() if found else ("", "")
+    match = PREFIX_DIGITS.match(text, position)
+    sign, digits = match.groups() if match else ("", "")
     if not digits:
         raise LexError(f"expected digits after radix-{radix} prefix", start)
     try:
@@ -214,19 +214,19 @@ def _decimal(text: str, start: int, position: int) -> tuple[Any, int]:
 
 
 def _string(text: str, start: int) -> Found:
-    found = STRING.match(text, start)
-    assert found is not None
-    value = unescape(found[1], start)
-    if found[2] is None:
+    match = STRING.match(text, start)
+    assert match is not None
+    value = unescape(match[1], start)
+    if match[2] is None:
         raise LexError("unterminated string", start)
-    return ATOM, value, found.end()
+    return ATOM, value, match.end()
 
 
 def unescape(body: str, start: int) -> str:
     """The text that the inside of a string literal stands for. Raises LexError at start for a bad escape."""
     if "\\" not in body:
         return body
-    return ESCAPE.sub(lambda found: _escape(found[1], start), body)
+    return ESCAPE.sub(lambda match: _escape(match[1], start), body)
 
 
 def _escape(code: str, start: int) -> str:
@@ -259,11 +259,11 @@ def _fstring(text: str, start: int) -> Found:
     parts: list[tuple[bool, str, int, int]] = []
     position = start + 2
     while True:
-        found = FSTRING_TEXT.match(text, position)
-        assert found is not None
-        if found[0]:
-            parts.append((False, unescape(found[0], start), position, found.end()))
-        position = found.end()
+        match = FSTRING_TEXT.match(text, position)
+        assert match is not None
+        if match[0]:
+            parts.append((False, unescape(match[0], start), position, match.end()))
+        position = match.end()
         if text.startswith('"', position):
             return FSTRING, parts, position + 1
         if not text.startswith("${", position):
@@ -298,11 +298,11 @@ def _hash(text: str, start: int) -> Found:
     if follows == "t" or follows == "f":
         return ATOM, follows == "t", start + 2
     if follows == '"':
-        found = REGEX.match(text, start)
-        assert found is not None
-        if found[2] is None:
+        match = REGEX.match(text, start)
+        assert match is not None
+        if match[2] is None:
             raise LexError("unterminated regex literal", start, 'add a closing `"` to end the #"..." regex literal')
-        return ATOM, found[1].replace('\\"', '"'), found.end()
+        return ATOM, match[1].replace('\\"', '"'), match.end()
     if text.startswith("u8(", start + 1):
         return OPEN, "#u8(", start + 4
     if follows and follows.lower() in "xbodei":

@@ -102,7 +102,7 @@ class _Abandoned(Exception):
 
 
 class _Parser:
-    """errors: None raises the first error; a list collects errors and reading goes on."""
+    """errors: None raises the first error; a list collects errors and reading continues."""
 
     def __init__(self, tokens: list[Token], errors: list[ReaderError] | None, short: _Short | None = None) -> None:
         self.tokens = tokens
@@ -225,7 +225,7 @@ class _Parser:
         return True
 
     def _settle(self) -> _Frame:
-        """Ends the prefix and dot frames whose one form has just been read; gives the frame to go on with."""
+        """Ends the prefix and dot frames whose one form has just been read; returns the frame to continue with."""
         frame = self.stack[-1]
         while frame.kind >= PREFIXED:
             self.stack.pop()
@@ -337,19 +337,19 @@ class _Parser:
         """The map of a frame; of equal keys the last value wins. The children of place follow the map's dict."""
         items, spans = frame.items, frame.spans
         try:
-            made = Map.of(zip(items[::2], items[1::2], strict=True))
+            entries = Map.of(zip(items[::2], items[1::2], strict=True))
         except (RecursionError, TypeError):
             self._fail("map key is nested too deeply", place)
             return Map()
-        if len(made) * 2 == len(items):
-            return made
+        if len(entries) * 2 == len(items):
+            return entries
         places: dict[Any, tuple[Span, Span]] = {}
         for index in range(0, len(items), 2):
             stored = next(iter(Map.of([(items[index], None)]).d))
             first = places.get(stored)
             places[stored] = (first[0] if first else spans[index], spans[index + 1])
         place.children = [span for pair in places.values() for span in pair]
-        return made
+        return entries
 
     def _bytes(self, start: Span) -> None:
         values: list[int] = []

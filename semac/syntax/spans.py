@@ -47,16 +47,16 @@ def relocated(items: list[Any], span: Any, children: Sequence[Any] | None = None
 
     children: the places of the items; None takes those of span, for items that correspond to the old ones.
     """
-    made = List(items)
+    copy = List(items)
     if span is not None:
-        made.span = span if children is None else moved(span, children)
-    return made
+        copy.span = span if children is None else moved(span, children)
+    return copy
 
 
 def moved(span: Any, children: Sequence[Any] = ()) -> Any:
     """The same place for a form that is made, with other places of elements; None stays None."""
     if span is None:
         return None
-    made = Span(span.line, span.col, span.end_line, span.end_col, tuple(children))
-    made.is_written = False
-    return made
+    copy = Span(span.line, span.col, span.end_line, span.end_col, tuple(children))
+    copy.is_written = False
+    return copy

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from paths import ROOT
 
-from sema_runtime.llm.recordings.cassette_file import Tape, blank, line_of
+from sema_runtime.llm.recordings.cassette_file import CassetteFile, blank, line_of
 from semac.cli.main import main
 
 
@@ -211,9 +211,9 @@ def test_prune(tape: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_prune_can_keep_the_last_and_drop_more(tape: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.chmod(tape, 0o640)
     sema(capsys, "prune", "t.jsonl", "--keep", "last", "--drop", key("b")[:8], "--drop", "9", "--no-backup")
-    found = Tape("t.jsonl").entry(key("a"))
+    found = CassetteFile("t.jsonl").entry(key("a"))
     assert found is not None and found["content"] == "again"
-    assert Tape("t.jsonl").entry(key("b")) is None and Tape("t.jsonl").entry(key("s")) is None
+    assert CassetteFile("t.jsonl").entry(key("b")) is None and CassetteFile("t.jsonl").entry(key("s")) is None
     assert tape.stat().st_mode & 0o777 == 0o640
     assert os.listdir() == ["t.jsonl"]
 
@@ -221,13 +221,13 @@ def test_prune_can_keep_the_last_and_drop_more(tape: Path, capsys: pytest.Captur
 def test_prune_of_a_tape_behind_a_link(tape: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("link").symlink_to("t.jsonl")
     sema(capsys, "prune", "link")
-    assert Path("link").is_symlink() and len(Tape("t.jsonl").indexed()) == 5
+    assert Path("link").is_symlink() and len(CassetteFile("t.jsonl").indexed()) == 5
 
 
 RECORD = """
 import sys
-from sema_runtime.llm.recordings.cassette_file import Tape, blank
-tape = Tape(sys.argv[1])
+from sema_runtime.llm.recordings.cassette_file import CassetteFile, blank
+tape = CassetteFile(sys.argv[1])
 for n in range(300):
     tape.append({**blank("complete", f"k{n}"), "content": "x" * 100, "model": "m"})
     tape.append({**blank("complete", f"k{n}"), "content": "again", "model": "m"})
@@ -247,7 +247,7 @@ def test_prune_while_a_program_records(tmp_path: Path, capsys: pytest.CaptureFix
             time.sleep(0)
     assert recorder.returncode == 0
     sema(capsys, "prune", str(path))
-    tape = Tape(str(path))
+    tape = CassetteFile(str(path))
     entries = [tape.entry(f"k{n}") for n in range(300)]
     assert all(entry is not None and entry["content"] == "x" * 100 for entry in entries)
     found = tape.census()

@@ -12,7 +12,8 @@ import pytest
 from paths import DOCS
 
 from semac.checks import workflows as workflow_check
-from semac.checks.workflows import check_text, main
+from semac.checks.workflows import check_text
+from semac.cli.workflow.check import main
 from semac.session import Session
 
 SHAPE = "defworkflow needs a name, a doc string, a meta map, and a body"

@@ -20,19 +20,19 @@ from mcp_logins import authority as authority
 from mcp_logins import browser as browser
 from mcp_logins import guarded as guarded
 from mcp_logins import server_url as server_url
-from mcp_support import Told, environment, literal, mcp, run
+from mcp_support import Told, environment, literal, run
+from mcp_support import mcp as mcp
 
 from sema_runtime.conditions.describe import describe
 from sema_runtime.mcp.discovery import Challenge, challenge_of, check_url, metadata_places
-from sema_runtime.mcp.loopback import Loopback, code_of
 from sema_runtime.mcp.oauth import pkce_challenge
+from sema_runtime.mcp.oauth_redirect import RedirectServer, code_of
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.mcp.tokens import Credentials, FileStore, KeychainStore, default_store
 from sema_runtime.tasks import suspend
 
 pytestmark = pytest.mark.usefixtures("mcp")
 WHO = '(define s (mcp/connect {:url url})) (mcp/call s "whoami" {})'
-__all__ = ["mcp"]
 
 
 def error(source: str, **names: Any) -> Any:
@@ -305,7 +305,7 @@ def test_other_requests_to_the_local_server_are_turned_away() -> None:
             return refused.code
 
     async def visit() -> list[Any]:
-        async with Loopback("st", "https://as.example") as loopback:
+        async with RedirectServer("st", "https://as.example") as loopback:
             base = f"http://127.0.0.1:{loopback.port}"
             found: list[Any] = [await asyncio.to_thread(get, f"{base}/favicon.ico")]
             reader, writer = await asyncio.open_connection("127.0.0.1", loopback.port)

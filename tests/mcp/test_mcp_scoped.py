@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from mcp_logins import sema, store_file, with_keychain
-from mcp_support import environment, mcp
+from mcp_support import environment
+from mcp_support import mcp as mcp
 
 from sema_runtime.mcp import store_key
 from sema_runtime.mcp.protocol import Failure
@@ -23,7 +24,6 @@ from sema_runtime.workflow.run.logins import workflow_store
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.usefixtures("mcp", "own_directory")
-__all__ = ["mcp"]
 
 URL = "https://mcp.example.com/mcp"
 KEY = "07" * 32

@@ -46,6 +46,14 @@ from sema_runtime.ai.values import Usage as Usage
 from sema_runtime.ai.values import image as image
 from sema_runtime.tasks import call
 
+__all__ = [
+    "Agent", "BudgetError", "Comparison", "Conversation", "Image", "LlmError", "Memory", "Message", "Prompt",
+    "ProviderError", "Ranked", "Run", "SemaError", "Stream", "SyncStream", "Tool", "ToolEvent", "Usage", "batch",
+    "budget", "cache", "cassette", "chat", "classify", "compare", "complete", "complete_all", "configure",
+    "configure_embeddings", "embed", "extract", "fallback", "image", "last_usage", "providers", "rate_limit",
+    "rerank", "reset_usage", "set_default", "set_price", "stream", "summarize", "tool", "usage",
+]  # fmt: skip
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -55,15 +55,15 @@ class BaseAgent:
     def _run(self, text: str, options: RunOptions, conversation: type[BaseConversation]) -> Run:
         from sema_runtime.lib.llm.agents import agent_run
 
-        given: dict[str, Any] = {**options}
-        on_partial = given.pop("on_partial", None)
+        own_options: dict[str, Any] = {**options}
+        on_partial = own_options.pop("on_partial", None)
         history, earlier, memory = (
-            given.pop("history", None),
-            given.pop("conversation", None),
-            given.pop("memory", None),
+            own_options.pop("history", None),
+            own_options.pop("conversation", None),
+            own_options.pop("memory", None),
         )
-        made = sema_options(given, RunOptions, "run")
-        entries = [(keyword("messages"), to_sema([_renamed(one, "_", "-") for one in history or ()]))]
+        options_map = sema_options(own_options, RunOptions, "run")
+        entries = [(keyword("messages"), to_sema([_renamed(message, "_", "-") for message in history or ()]))]
         if isinstance(earlier, BaseConversation):
             entries.append((keyword("session"), earlier._value))
         if memory is not None:
@@ -71,8 +71,8 @@ class BaseAgent:
         if on_partial is not None:
             entries.append((keyword("on-partial"), lambda result: on_partial(_run_of(result, conversation))))
         for key, value in entries:
-            made = made.assoc(key, value)
-        return _run_of(agent_run(self._value, text, made), conversation)
+            options_map = options_map.assoc(key, value)
+        return _run_of(agent_run(self._value, text, options_map), conversation)
 
     def _streamed(self, text: str, options: RunOptions, conversation: type[BaseConversation]) -> Callable[..., Run]:
         """The work of a stream of the run."""
@@ -82,14 +82,14 @@ class BaseAgent:
 def _run_of(result: Any, conversation: type[BaseConversation]) -> Run:
     from sema_runtime.interop import to_python
 
-    history = [_renamed(one, "-", "_") for one in to_python(result["messages"])]
+    history = [_renamed(message, "-", "_") for message in to_python(result["messages"])]
     return Run(result["response"], history, conversation.of(result["session"]))
 
 
 def _renamed(message: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
     """A message with the keys of Python or of Sema, those of its calls included: tool_calls, tool-calls."""
-    made = {name.replace(old, new): value for name, value in message.items()}
+    renamed = {name.replace(old, new): value for name, value in message.items()}
     calls = f"tool{new}calls"
-    if calls in made:
-        made[calls] = [{name.replace(old, new): value for name, value in call.items()} for call in made[calls]]
-    return made
+    if calls in renamed:
+        renamed[calls] = [{name.replace(old, new): value for name, value in call.items()} for call in renamed[calls]]
+    return renamed

@@ -50,9 +50,9 @@ class BaseConversation:
 
     @classmethod
     def of(cls, value: Value) -> Self:
-        made = cls()
-        made._value = value
-        return made
+        conversation = cls()
+        conversation._value = value
+        return conversation
 
     def _changed(self, name: str, *args: Any) -> Any:
         """What a function of Sema makes of it."""
@@ -84,9 +84,9 @@ class BaseConversation:
 
     @property
     def stats(self) -> Stats:
-        found = self._changed("stats")
-        tokens = found["tokens"]
-        return Stats(found["messages"], found["turns"], tokens["prompt"], tokens["completion"], found["cost"])
+        counts = self._changed("stats")
+        tokens = counts["tokens"]
+        return Stats(counts["messages"], counts["turns"], tokens["prompt"], tokens["completion"], counts["cost"])
 
     def __len__(self) -> int:
         return len(self._value.messages)
@@ -117,7 +117,7 @@ class BaseConversation:
 
     def search(self, text: str) -> list[Found]:
         """The messages that contain a text, in whatever case."""
-        return [Found(one["index"], one["role"].name, one["content"]) for one in self._changed("search", text)]
+        return [Found(match["index"], match["role"].name, match["content"]) for match in self._changed("search", text)]
 
     def _said(self, text: str, options: dict[str, Any]) -> Self:
         from sema_runtime.lib.llm.conversations import conversation_say

@@ -91,15 +91,15 @@ class RunOptions(Observed, total=False):
     mode: Literal["native"]
 
 
-def sema_options(given: Mapping[str, Any], known: Any, function: str) -> Map:
+def sema_options(options: Mapping[str, Any], known: Any, function: str) -> Map:
     """Options as a map of Sema. known: the TypedDict of what there is. Raises TypeError for any other name."""
-    made: dict[Any, Any] = {}
-    for name, value in given.items():
+    entries: dict[Any, Any] = {}
+    for name, value in options.items():
         if name not in known.__annotations__:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
         if value is not None:
-            made[keyword(name.replace("_", "-"))] = _sema_value(name, value)
-    return Map(made)
+            entries[keyword(name.replace("_", "-"))] = _sema_value(name, value)
+    return Map(entries)
 
 
 def _sema_value(name: str, value: Any) -> Any:
@@ -110,7 +110,7 @@ def _sema_value(name: str, value: Any) -> Any:
     if name == "mode":
         return keyword(value)
     if name == "metadata":
-        return Map({keyword(key): one for key, one in value.items()})
+        return Map({keyword(key): entry for key, entry in value.items()})
     if callable(value):
         return lambda *args: _finished(value(*args))
     return list(value) if name in ("tags", "tools") else value
@@ -118,9 +118,9 @@ def _sema_value(name: str, value: Any) -> Any:
 
 def _finished(result: Any) -> Any:
     """What a callback gave; what an async one gave is awaited."""
-    from sema_runtime.llm.tools.tool import finished
+    from sema_runtime.llm.tools.tool import awaited
 
-    return finished(result)
+    return awaited(result)
 
 
 def tool_event(event: Any) -> ToolEvent:

@@ -26,8 +26,8 @@ def configure(
     """
     from sema_runtime.lib.llm.providers import llm_configure, llm_define_provider
 
-    given = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
-    options = Map({keyword(key): value for key, value in given.items() if value is not None})
+    settings = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
+    options = Map({keyword(key): value for key, value in settings.items() if value is not None})
     if complete is None:
         llm_configure(keyword(name), options)
     else:
@@ -37,21 +37,21 @@ def configure(
 def _as_sema(function: Callable[[dict[str, Any]], Any]) -> Callable[[Any], Any]:
     """A provider's function for Sema, of one that takes and gives Python data."""
     from sema_runtime.llm.jsonable import to_json, to_sema
-    from sema_runtime.llm.tools.tool import finished
+    from sema_runtime.llm.tools.tool import awaited
 
     def answer(request: Any) -> Any:
-        given = {name.replace("-", "_"): value for name, value in to_json(request).items()}
-        reply = finished(function(given))
+        plain_request = {name.replace("-", "_"): value for name, value in to_json(request).items()}
+        reply = awaited(function(plain_request))
         return to_sema(_dashed(reply)) if isinstance(reply, Mapping) else reply
 
     return answer
 
 
 def _dashed(reply: Mapping[str, Any]) -> dict[str, Any]:
-    made = {name.replace("_", "-"): value for name, value in reply.items()}
-    if isinstance(made.get("usage"), Mapping):
-        made["usage"] = {name.replace("_", "-"): value for name, value in made["usage"].items()}
-    return made
+    dashed = {name.replace("_", "-"): value for name, value in reply.items()}
+    if isinstance(dashed.get("usage"), Mapping):
+        dashed["usage"] = {name.replace("_", "-"): value for name, value in dashed["usage"].items()}
+    return dashed
 
 
 def configure_embeddings(
@@ -60,8 +60,8 @@ def configure_embeddings(
     """Makes a provider the one of `embed`, and of `rerank` if it ranks."""
     from sema_runtime.lib.llm.providers import llm_configure_embeddings
 
-    given = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
-    options = {keyword(key): value for key, value in given.items() if value is not None}
+    settings = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
+    options = {keyword(key): value for key, value in settings.items() if value is not None}
     llm_configure_embeddings(keyword(name), Map(options))
 
 
@@ -76,7 +76,7 @@ def providers() -> list[str]:
     """The names of the registered providers, sorted."""
     from sema_runtime.lib.llm.providers import llm_list_providers
 
-    return [one.name for one in llm_list_providers()]
+    return [provider.name for provider in llm_list_providers()]
 
 
 def set_price(pattern: str, input_usd: float, output_usd: float) -> None:

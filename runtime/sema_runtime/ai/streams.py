@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from sema_runtime.ai.relay import Relay
+from sema_runtime.ai.producer import Producer
 from sema_runtime.tasks.hosted import outcome_of, scheduler_of
 from sema_runtime.tasks.scheduler import scheduler
 
@@ -18,8 +18,8 @@ Work = Callable[[Callable[[str], None]], T]
 class _Pieces(Generic[T]):
     """What both kinds of streams are. text: what was read so far. result: the whole, once everything is read."""
 
-    def __init__(self, relay: Relay) -> None:
-        self._relay: Relay | None = relay
+    def __init__(self, producer: Producer) -> None:
+        self._producer: Producer | None = producer
         self._pieces: list[str] = []
         self._result: T | None = None
         self._read = False
@@ -37,16 +37,16 @@ class _Pieces(Generic[T]):
     def _take(self, end: type[Exception]) -> str | None:
         """The next piece that is there, None when it is still to come. Raises end behind the last one, and what the
         work has raised."""
-        relay = self._relay
-        if relay is None:
+        producer = self._producer
+        if producer is None:
             raise end
-        relay.begin()
-        piece = relay.take()
+        producer.begin()
+        piece = producer.take()
         if piece is not None:
             self._pieces.append(piece)
-        elif relay.ended:
-            self._relay = None
-            self._result = relay.result()
+        elif producer.ended:
+            self._producer = None
+            self._result = producer.result()
             self._read = True
             raise end
         return piece
@@ -61,7 +61,7 @@ class Stream(_Pieces[T]):
 
     def __init__(self, work: Work[T]) -> None:
         self._loop = asyncio.get_running_loop()
-        super().__init__(Relay(scheduler_of(self._loop), work))
+        super().__init__(Producer(scheduler_of(self._loop), work))
 
     def __aiter__(self) -> Stream[T]:
         return self
@@ -72,9 +72,9 @@ class Stream(_Pieces[T]):
         return piece
 
     async def _news(self) -> None:
-        assert self._relay is not None
+        assert self._producer is not None
         waiting: asyncio.Future[None] = self._loop.create_future()
-        self._relay.on_news = lambda: None if waiting.done() else waiting.set_result(None)
+        self._producer.on_news = lambda: None if waiting.done() else waiting.set_result(None)
         try:
             await waiting
         except asyncio.CancelledError:
@@ -89,11 +89,11 @@ class Stream(_Pieces[T]):
 
     async def aclose(self) -> None:
         """Ends the request, if it is still under way."""
-        relay, self._relay = self._relay, None
-        if relay is not None and relay.cancel():
-            assert relay.task is not None
+        producer, self._producer = self._producer, None
+        if producer is not None and producer.cancel():
+            assert producer.task is not None
             try:
-                await outcome_of(relay.task)
+                await outcome_of(producer.task)
             except Exception:
                 return
 
@@ -106,18 +106,18 @@ class Stream(_Pieces[T]):
         await self.aclose()
 
     def __del__(self) -> None:
-        relay = getattr(self, "_relay", None)  # missing when there is no running loop
-        if relay is not None and relay.task is not None:
-            relay.abandon()
+        producer = getattr(self, "_producer", None)  # missing when there is no running loop
+        if producer is not None and producer.task is not None:
+            producer.abandon()
             if not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(relay.cancel)
+                self._loop.call_soon_threadsafe(producer.cancel)
 
 
 class SyncStream(_Pieces[T]):
     """An iterator over the pieces of an answer. Leaving the loop early, `close()` and `with` end the request."""
 
     def __init__(self, work: Work[T]) -> None:
-        super().__init__(Relay(scheduler(), work))
+        super().__init__(Producer(scheduler(), work))
 
     def __iter__(self) -> SyncStream[T]:
         return self
@@ -128,12 +128,12 @@ class SyncStream(_Pieces[T]):
         return piece
 
     def _wait(self) -> None:
-        relay = self._relay
-        assert relay is not None
-        waiter = relay.scheduler.waiter()
-        relay.on_news = waiter.wake
+        producer = self._producer
+        assert producer is not None
+        waiter = producer.scheduler.waiter()
+        producer.on_news = waiter.wake
         try:
-            relay.scheduler.wait(waiter)
+            producer.scheduler.wait(waiter)
         except BaseException:
             self.close()
             raise
@@ -146,11 +146,11 @@ class SyncStream(_Pieces[T]):
 
     def close(self) -> None:
         """Ends the request, if it is still under way."""
-        relay, self._relay = self._relay, None
-        if relay is not None and relay.cancel() and not relay.ended:
-            waiter = relay.scheduler.waiter()
-            relay.promise.watchers.append(waiter.wake)
-            relay.scheduler.wait(waiter)
+        producer, self._producer = self._producer, None
+        if producer is not None and producer.cancel() and not producer.ended:
+            waiter = producer.scheduler.waiter()
+            producer.promise.watchers.append(waiter.wake)
+            producer.scheduler.wait(waiter)
 
     def __enter__(self) -> SyncStream[T]:
         return self
@@ -159,6 +159,6 @@ class SyncStream(_Pieces[T]):
         self.close()
 
     def __del__(self) -> None:
-        if self._relay is not None:
-            self._relay.abandon()
-            self._relay.cancel()
+        if self._producer is not None:
+            self._producer.abandon()
+            self._producer.cancel()

@@ -40,6 +40,13 @@ from sema_runtime.ai.values import Comparison, Prompt, Ranked, messages_of
 from sema_runtime.ai.values import image as image
 from sema_runtime.values.lists import List
 
+__all__ = [
+    "Agent", "Conversation", "Memory", "batch", "budget", "cache", "cassette", "chat", "classify", "compare",
+    "complete", "complete_all", "configure", "configure_embeddings", "embed", "extract", "fallback", "image",
+    "last_usage", "providers", "rate_limit", "rerank", "reset_usage", "set_default", "set_price", "stream",
+    "summarize", "tool", "usage",
+]  # fmt: skip
+
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 
@@ -52,8 +59,8 @@ def complete(prompt: Prompt, **options: Unpack[CallOptions]) -> str:
     """
     from sema_runtime.lib.llm.llm import llm_chat, llm_complete
 
-    given = sema_options(options, CallOptions, "complete")
-    return llm_complete(prompt, given) if isinstance(prompt, str) else llm_chat(messages_of(prompt), given)
+    options_map = sema_options(options, CallOptions, "complete")
+    return llm_complete(prompt, options_map) if isinstance(prompt, str) else llm_chat(messages_of(prompt), options_map)
 
 
 def complete_all(prompts: Sequence[Prompt], *, limit: int = 16, **options: Unpack[CallOptions]) -> list[str]:
@@ -61,11 +68,11 @@ def complete_all(prompts: Sequence[Prompt], *, limit: int = 16, **options: Unpac
     through cache, cassette, retries, fallback and rate limit. The first failure is raised, and ends the others."""
     from contextlib import closing
 
-    from sema_runtime.llm.parallel_map import in_order
+    from sema_runtime.llm.parallel_map import parallel_map
 
     if limit < 1:
         raise ValueError("complete_all needs a limit of at least 1")
-    with closing(in_order(lambda prompt: complete(prompt, **options), list(prompts), limit)) as answers:
+    with closing(parallel_map(lambda prompt: complete(prompt, **options), list(prompts), limit)) as answers:
         return list(answers)
 
 
@@ -86,9 +93,9 @@ def streaming(prompt: Prompt, options: StreamOptions) -> Any:
     """The work of a stream: called with what takes a piece, it gives the whole text."""
     from sema_runtime.lib.llm.llm import llm_stream
 
-    given = sema_options(options, StreamOptions, "stream")
+    options_map = sema_options(options, StreamOptions, "stream")
     messages = messages_of(prompt)
-    return lambda push: llm_stream(messages, push, given)
+    return lambda push: llm_stream(messages, push, options_map)
 
 
 def batch(prompts: Sequence[str], **options: Unpack[BatchOptions]) -> list[str]:
@@ -115,13 +122,13 @@ def extract(schema: Any, text: str, **options: Unpack[ExtractOptions]) -> Any:
     from sema_runtime.interop import to_python, to_sema
     from sema_runtime.lib.llm.typed_answers import llm_extract
 
-    given = sema_options(options, ExtractOptions, "extract")
+    options_map = sema_options(options, ExtractOptions, "extract")
     if isinstance(schema, Mapping):
-        return to_python(llm_extract(to_sema(schema), text, given))
+        return to_python(llm_extract(to_sema(schema), text, options_map))
     from sema_runtime.llm.tools.python_types import TypeSchema
 
     typed = TypeSchema(schema)
-    return typed.made(llm_extract(typed, text, given))
+    return typed.made(llm_extract(typed, text, options_map))
 
 
 @overload
@@ -136,12 +143,12 @@ def classify(labels: Any, text: str, **options: Unpack[ModelOption]) -> Any:
     from sema_runtime.lib.llm.typed_answers import llm_classify
     from sema_runtime.values.errors import LlmError
 
-    given = sema_options(options, ModelOption, "classify")
+    options_map = sema_options(options, ModelOption, "classify")
     if not isinstance(labels, EnumType):
-        return llm_classify(list(labels), text, given)
+        return llm_classify(list(labels), text, options_map)
     members: list[Any] = list(labels)
     by_label = {str(member.value): member for member in members}
-    answer = llm_classify(list(by_label), text, given)
+    answer = llm_classify(list(by_label), text, options_map)
     if answer not in by_label:
         raise LlmError(f"classify: the model answered {answer!r}, which is no value of {labels.__name__}")
     return by_label[answer]
@@ -154,10 +161,10 @@ def summarize(
     from sema_runtime.lib.llm.typed_answers import llm_summarize
     from sema_runtime.values.atoms import keyword
 
-    given = sema_options(options, ModelOption, "summarize")
+    options_map = sema_options(options, ModelOption, "summarize")
     for name, value in (("max-length", max_words), ("style", style)):
-        given = given if value is None else given.assoc(keyword(name), value)
-    return llm_summarize(text, given)
+        options_map = options_map if value is None else options_map.assoc(keyword(name), value)
+    return llm_summarize(text, options_map)
 
 
 def compare(first: str, second: str, **options: Unpack[ModelOption]) -> Comparison:
@@ -165,8 +172,10 @@ def compare(first: str, second: str, **options: Unpack[ModelOption]) -> Comparis
     from sema_runtime.interop import to_python
     from sema_runtime.lib.llm.typed_answers import llm_compare
 
-    found = to_python(llm_compare(first, second, sema_options(options, ModelOption, "compare")))
-    return Comparison(found.get("similarity", 0.0), found.get("differences", []), found.get("summary", ""))
+    comparison = to_python(llm_compare(first, second, sema_options(options, ModelOption, "compare")))
+    return Comparison(
+        comparison.get("similarity", 0.0), comparison.get("differences", []), comparison.get("summary", "")
+    )
 
 
 # Embeddings
@@ -182,10 +191,10 @@ def embed(text: str | Sequence[str], **options: Unpack[ModelOption]) -> Any:
     """The embedding of a text, or one for each of several."""
     from sema_runtime.lib.llm.embeddings import llm_embed
 
-    given = sema_options(options, ModelOption, "embed")
+    options_map = sema_options(options, ModelOption, "embed")
     if isinstance(text, str):
-        return _floats(llm_embed(text, given))
-    return [_floats(one) for one in llm_embed(List(list(text)), given)]
+        return _floats(llm_embed(text, options_map))
+    return [_floats(embedding) for embedding in llm_embed(List(list(text)), options_map)]
 
 
 def _floats(embedding: bytes | bytearray) -> list[float]:
@@ -201,10 +210,10 @@ def rerank(
     from sema_runtime.lib.llm.embeddings import llm_rerank
     from sema_runtime.values.atoms import keyword
 
-    given = sema_options(options, ModelOption, "rerank")
-    given = given if top_k is None else given.assoc(keyword("top-k"), top_k)
-    found = llm_rerank(query, List(list(documents)), given)
-    return [Ranked(one["index"], one["score"], one["document"]) for one in found]
+    options_map = sema_options(options, ModelOption, "rerank")
+    options_map = options_map if top_k is None else options_map.assoc(keyword("top-k"), top_k)
+    results = llm_rerank(query, List(list(documents)), options_map)
+    return [Ranked(result["index"], result["score"], result["document"]) for result in results]
 
 
 # Agents and conversations

@@ -37,7 +37,7 @@ def tool(
     """
     from sema_runtime.llm.tools.python_functions import python_tool
 
-    def make(given: Callable[..., Any]) -> Any:
-        return cast(Any, python_tool(given, name, description, thread))
+    def make(decorated: Callable[..., Any]) -> Any:
+        return cast(Any, python_tool(decorated, name, description, thread))
 
     return make if function is None else make(function)

@@ -25,7 +25,7 @@ def messages_of(prompt: Any) -> list[Message]:
         return list(prompt.messages)
     if isinstance(prompt, Message | Mapping):
         return [_message(prompt)]
-    return [_message(one) for one in prompt]
+    return [_message(message) for message in prompt]
 
 
 def _message(value: Any) -> Message:

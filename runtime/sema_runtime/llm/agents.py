@@ -1,4 +1,4 @@
-"""The tool loop, shared by `agent/run` and `llm/chat` with tools, and agents."""
+"""Agents, and the tool loop that `agent/run` and `llm/chat` with tools share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_ERRORS_IN_A_ROW = 5
 PREVIEW = 200  # characters of a result shown to :on-tool-call
 DEFAULT_TURNS = 10
-ALL = 1 << 30  # of the calls of a turn, at once
+ALL = 1 << 30  # the calls of a turn that run concurrently
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Agent:
 
 @dataclass(slots=True, frozen=True)
 class Outcome:
-    """What came of one call. text: what is sent back. error: what the tool raised. duration_ms: of the tool alone."""
+    """The result of one call. text: what is sent back. error: what the tool raised. duration_ms: of the tool alone."""
 
     call: ToolCall
     arguments: Any
@@ -58,11 +58,11 @@ class Outcome:
 
 @dataclass(slots=True)
 class ToolLoop:
-    """One run: asks, calls the tools asked for, asks again. The messages of request grow as it goes.
+    """One run: asks the model, calls the tools it requests, asks again. The messages of request grow during the run.
 
-    on_tool_call, on_text: callbacks or None; with on_text every round is streamed. on_tool_call is told of starts and
-    of ends in the order in which the calls were asked for, whichever ends first.
-    parallel: how many calls of one turn may be under way at once. agent_name: for traces.
+    on_tool_call, on_text: callbacks or None; with on_text every round is streamed. on_tool_call gets starts and ends in
+    the order in which the model requested the calls, whichever ends first.
+    parallel: how many calls of one turn may run concurrently. agent_name: for traces.
     """
 
     request: Request
@@ -77,9 +77,10 @@ class ToolLoop:
     refused: dict[int, PolicyDenied] = field(default_factory=dict)
 
     def run(self) -> str:
-        """The last assistant text, "" without one. Raises LlmError: the provider's, or after too many tool errors.
+        """Runs the loop and returns the last assistant text, "" without one. Raises LlmError: the provider's, or after
+        too many tool errors.
 
-        When the rounds are used up, the text stands in the history once more, behind the results of the tools.
+        If the rounds run out, the history has the text once more, after the results of the tools.
         """
         with spans.agent_run(self.request, self.agent_name) as span:
             self._run_rounds()
@@ -119,31 +120,31 @@ class ToolLoop:
     # Calls of one turn
 
     def _call_all(self, calls: list[ToolCall]) -> None:
-        """Makes the calls and keeps their results in the order in which they were asked for."""
+        """Makes the calls and adds their results to the history, in the order in which they were requested."""
         guard = guards.current.get()
         self.refused = guard.tool_calls(calls, self.tools) if guard is not None else {}
         if self.parallel > 1 and len(calls) > 1:
-            from sema_runtime.llm.parallel_map import in_order
+            from sema_runtime.llm.parallel_map import parallel_map
 
-            with closing(in_order(self._begun, calls, self.parallel)) as outcomes:
+            with closing(parallel_map(self._execute, calls, self.parallel)) as outcomes:
                 for outcome in outcomes:
-                    self._ended(outcome)
+                    self._record(outcome)
         else:
             for call in calls:
-                self._ended(self._begun(call))
+                self._record(self._execute(call))
 
-    def _begun(self, call: ToolCall) -> Outcome:
+    def _execute(self, call: ToolCall) -> Outcome:
         arguments = arguments_map(call)
         denial = self.refused.get(id(call))
         if denial is not None:
             return Outcome(call, arguments, f"Error: {denial.message}", denial, 0)
         self._tell({"event": "start", "tool": call.name, "args": arguments})
-        begun = time.monotonic()
+        started = time.monotonic()
         text, error = self._result(call)
-        return Outcome(call, arguments, text, error, int((time.monotonic() - begun) * 1000))
+        return Outcome(call, arguments, text, error, int((time.monotonic() - started) * 1000))
 
     def _result(self, call: ToolCall) -> tuple[str, Exception | None]:
-        """The text to send back: the tool's result, or what went wrong. Raises what ends the run."""
+        """Returns the text to send back, the tool's result or its error, and the error. Raises what ends the run."""
         try:
             tool = self.tools.get(call.name)
             with spans.tool_call(call, tool.description if tool is not None else "") as span:
@@ -157,7 +158,7 @@ class ToolLoop:
                 raise
             return f"Error: {error_text(error)}", error
 
-    def _ended(self, outcome: Outcome) -> None:
+    def _record(self, outcome: Outcome) -> None:
         call = outcome.call
         self._tell(
             {
@@ -185,7 +186,7 @@ class ToolLoop:
             )
 
     def _tell(self, event: dict[str, Any]) -> None:
-        """Calls :on-tool-call; its errors don't concern the run."""
+        """Calls :on-tool-call; its errors don't end the run."""
         if self.on_tool_call is None:
             return
         try:
@@ -196,9 +197,8 @@ class ToolLoop:
 
 
 def ends_run(error: Exception) -> bool:
-    """Whether an error of a tool concerns the run and not the model: the task was cancelled, or the budget in which
-    the run works is spent, or a policy denied what the tool did. A budget that the tool set for itself is the tool's
-    own affair."""
+    """Whether an error of a tool ends the run instead of going to the model: the task was cancelled, the run's budget
+    is spent, or a policy denied what the tool did. A budget that the tool set itself does not count."""
     if isinstance(error, PolicyDenied):
         return error.action != "tool-error"
     if isinstance(error, budget.BudgetError):
@@ -207,7 +207,7 @@ def ends_run(error: Exception) -> bool:
 
 
 def _place(error: Exception) -> str:
-    """Where in the program a tool failed, as ` (file:line:column)`; "" when it never got there."""
+    """Returns where in the program a tool failed, as ` (file:line:column)`; "" when the program was not reached."""
     from sema_runtime.conditions.describe import describe
 
     frames = describe(error).frames
@@ -219,10 +219,10 @@ def preview(text: str) -> str:
 
 
 def flattened(messages: list[Message], model: str, conversation_id: str) -> Conversation:
-    """A run's messages as a conversation: roles become user and assistant, text only."""
-    kept = [
+    """Returns a run's messages as a conversation: roles become user and assistant, text only."""
+    texts = [
         Message("assistant" if message.role == "assistant" else "user", message.content)
         for message in messages
         if message.content
     ]
-    return Conversation(tuple(kept), model, {"conversation-id": conversation_id})
+    return Conversation(tuple(texts), model, {"conversation-id": conversation_id})

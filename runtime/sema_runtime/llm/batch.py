@@ -1,4 +1,4 @@
-"""Many prompts at once: no cache, cassette, retry, fallback or rate limit."""
+"""Many concurrent completions: no cache, cassette, retry, fallback or rate limit."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from sema_runtime.values.errors import LlmError
 
 
 def batch(requests: list[Request]) -> list[str]:
-    """The replies' texts in the order of the requests. Raises the first failure (by position)."""
+    """Returns the replies' texts in the order of the requests. Raises the first failure (by position)."""
     if not requests:
         return []
     provider = registry().require_default()
     guard = guards.current.get()
     if guard is not None:
-        requests = [guard.request(provider.name, one.model or provider.default_model, one) for one in requests]
+        requests = [
+            guard.request(provider.name, request.model or provider.default_model, request) for request in requests
+        ]
     calls = [Call("chat", request) for request in requests]
     try:
         if provider.wire == "sema":
@@ -41,7 +43,7 @@ def batch(requests: list[Request]) -> list[str]:
 
 
 def _ask_function(provider: Provider, call: Call) -> None:
-    """Asks a provider written in Sema: one call after the other. Raises what it raises."""
+    """Asks a provider written in Sema, which answers one call at a time. Raises what it raises."""
     with observed(call):
         model = _model(provider, call)
         with ChatAttempt(call, provider, model) as attempt:
@@ -50,7 +52,7 @@ def _ask_function(provider: Provider, call: Call) -> None:
 
 
 async def _ask_all(provider: Provider, calls: list[Call]) -> None:
-    """Every call ends; how is in the call."""
+    """Makes all calls; each call records how it ended."""
     await asyncio.gather(*(_ask(provider, call) for call in calls), return_exceptions=True)
 
 
@@ -67,7 +69,7 @@ def _model(provider: Provider, call: Call) -> str:
 
 
 def _settle(call: Call, reply: Reply) -> None:
-    """Measures a reply; where it was held, it is charged at once, as others may wait for that."""
+    """Measures a reply. A call with a reservation is charged at once: other calls may wait for it."""
     usage.measure(call, reply)
     if call.reservation is not None:
         usage.charge(call)
@@ -75,8 +77,8 @@ def _settle(call: Call, reply: Reply) -> None:
 
 
 def _count(calls: list[Call]) -> BaseException | None:
-    """Counts and charges every call that was answered, whatever became of the others; the error of the first, by its
-    position, that failed or overspent the budget."""
+    """Counts and charges every answered call, even if others failed. Returns the error of the first call, by position,
+    that failed or overspent the budget."""
     failure: BaseException | None = None
     for call in calls:
         if call.reply is None:

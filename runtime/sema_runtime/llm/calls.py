@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Attempt:
-    """One request to one provider. started, ended: ns since 1970. error: None for the one that succeeded.
-    wait_ms: how long was waited behind it, before the next one."""
+    """One request to one provider. started, ended: ns since 1970. error: None if it succeeded. wait_ms: the wait before
+    the next attempt."""
 
     provider: str
     model: str
@@ -31,10 +31,10 @@ class Attempt:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """operation: chat, embeddings or rerank. request: for chat. provider, model: who answered, or was asked last.
-    first_piece: of a stream, ns since 1970. usage, cost_usd: once it has ended; cost_usd None: unknown.
-    cached, replayed: answered by the response cache, by a cassette. estimated: usage is our guess, of a stream that
-    broke before the provider said. payload: what was sent besides a request (texts, query). error: what it raised."""
+    """operation: chat, embeddings or rerank. request: for chat. provider, model: that answered, or was asked last.
+    first_piece: of a stream, ns since 1970. usage, cost_usd: set when the call ends; cost_usd None: unknown.
+    cached, replayed: answered by the response cache, by a cassette. estimated: usage is estimated, for a stream that
+    broke before the provider reported it. payload: what was sent instead of a chat (texts, query). error: raised."""
 
     operation: str
     request: Request | None = None
@@ -60,7 +60,7 @@ class Call:
 
     @property
     def chat_request(self) -> Request:
-        """The request of a chat."""
+        """The request of a chat call."""
         assert self.request is not None
         return self.request
 

@@ -27,7 +27,7 @@ KEYS_HINT = (
 
 class Preset(NamedTuple):
     """variable: the environment variable of the key, "" when none is needed. ranker: its model for llm/rerank, "" for
-    none; top_field, results_field: what the number of results and the results are called there."""
+    none; top_field, results_field: its names for the number of results and the results."""
 
     variable: str
     base_url: str
@@ -79,7 +79,7 @@ PRESETS: dict[str, Preset] = {
 OPENAI = Preset(
     "OPENAI_API_KEY", "https://api.openai.com/v1", "text-embedding-3-small", max_texts=512, max_bytes=600_000
 )
-OTHERS: dict[str, Preset] = {  # never the default by themselves
+OTHERS: dict[str, Preset] = {  # never chosen as default automatically
     "openai": OPENAI,
     "mistral": Preset("MISTRAL_API_KEY", "https://api.mistral.ai/v1", "mistral-embed"),
     "gemini": Preset(
@@ -91,15 +91,15 @@ OTHERS: dict[str, Preset] = {  # never the default by themselves
     "ollama": Preset("", "http://localhost:11434/v1", "nomic-embed-text"),
     "local": Preset("", "", "all-MiniLM-L6-v2", wire="local", max_texts=1 << 30, max_bytes=1 << 60),
 }
-CHATLESS = ("jina", "voyage", "cohere", "nomic")  # `llm/configure` knows them too
+CHATLESS = ("jina", "voyage", "cohere", "nomic")  # `llm/configure` takes them too
 CONFIGURED_MODELS = {"voyage": "voyage-3-lite"}  # by `llm/configure`
-FALLBACK = "openai-embeddings"  # the name of OpenAI's key as the default, so that `openai` stays the chat provider
+FALLBACK = "openai-embeddings"  # OpenAI as the default embedder, so that `openai` stays the chat provider
 
 
 @dataclass(slots=True, frozen=True)
 class Embedder:
-    """Makes embeddings. wire: openai, cohere, nomic, local (then path is the model's folder, "" for the package's)
-    or sema (then function makes them). max_texts, max_bytes: of one request."""
+    """Makes embeddings. wire: openai, cohere, nomic, local (path: the model's folder, "" for the package's) or sema
+    (function: makes them). max_texts, max_bytes: of one request."""
 
     provider: str
     wire: str
@@ -114,7 +114,7 @@ class Embedder:
 
 @dataclass(slots=True, frozen=True)
 class Ranker:
-    """Orders documents by their relevance to a query, over HTTP or with a function of the program."""
+    """Ranks documents by their relevance to a query, over HTTP or with a function of the program."""
 
     provider: str
     model: str
@@ -126,7 +126,7 @@ class Ranker:
 
 
 def embedder(name: str, api_key: str, base_url: str = "", model: str = "", path: str = "") -> Embedder:
-    """The embedder of a provider; empty texts mean the preset's. An unknown name speaks OpenAI's format."""
+    """Returns the embedder of a provider; empty texts mean the preset's. An unknown provider speaks OpenAI's format."""
     preset = PRESETS.get(name) or OTHERS.get(name)
     if preset is None:
         preset = OPENAI._replace(max_texts=128, max_bytes=OTHER_BYTES)
@@ -135,7 +135,7 @@ def embedder(name: str, api_key: str, base_url: str = "", model: str = "", path:
 
 
 def ranker(name: str, api_key: str, base_url: str = "") -> Ranker | None:
-    """The ranker of a provider; None when it has none."""
+    """Returns the ranker of a provider; None when it has none."""
     preset = PRESETS.get(name)
     if preset is None or not preset.ranker:
         return None

@@ -1,4 +1,4 @@
-"""What can be done about a provider's error, and which texts must not stand in it."""
+"""Hints for errors of providers: what the user can do. Keys are removed from the texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The first letters of model names, and who serves them.
+# Prefixes of model names, and the providers that serve these models.
 FAMILIES = (
     ("claude", "anthropic"),
     ("gpt", "openai"),
@@ -30,8 +30,8 @@ FAMILIES = (
 TOO_LONG = ("context length", "context window", "too long", "maximum context", "too many tokens")
 
 
-class asking:
-    """`with asking(provider, model):` around a request: its errors say who was asked, and what can be done."""
+class with_hints:
+    """`with with_hints(provider, model):` around a request: its errors name the provider and what to do."""
 
     __slots__ = ("model", "provider")
 
@@ -48,22 +48,22 @@ class asking:
 
 
 def explain(error: ProviderError, provider: Provider, model: str) -> None:
-    """Adds provider, model and advice to an error, and takes keys out of its text. One that comes from a call inside,
-    which a callback or a provider written in Sema has made, knows all that already."""
+    """Adds provider, model and hint to an error, and removes keys from its text. The error of a nested call, from a
+    callback or a provider written in Sema, has them already."""
     if "provider" in error.fields:
         return
-    hint = error.hint or advice(error, provider, model)
+    hint = error.hint or hint_for(error, provider, model)
     shown = masked(hint, provider.api_key) if hint else None
     error.concerning(provider.name, model, shown, masked(error.message, provider.api_key))
 
 
 def masked(text: str, key: str = "") -> str:
-    """The text without the key, without other secrets of the process, and without what looks like a key."""
+    """Returns the text without the key, other secrets of the process, and anything that looks like a key."""
     return hidden(text, [key])
 
 
-def advice(error: ProviderError, provider: Provider, model: str) -> str | None:
-    """What the user can do about it, None when there is nothing to say."""
+def hint_for(error: ProviderError, provider: Provider, model: str) -> str | None:
+    """Returns what the user can do about an error; None without a hint."""
     text = error.message.lower()
     if error.status in (401, 403):
         return f"provider '{provider.name}' refused the key: check {_key_of(provider)}"
@@ -88,7 +88,7 @@ def _key_of(provider: Provider) -> str:
 
 
 def _about_model(provider: Provider, model: str) -> str:
-    """Who serves the model that this provider doesn't know."""
+    """Returns a hint for a model that this provider doesn't know."""
     family = next((owner for start, owner in FAMILIES if model.lower().startswith(start)), None)
     if family is None or family == provider.name:
         return f"check the model's name ({model}) and the base URL of provider '{provider.name}' ({provider.base_url})"
@@ -112,11 +112,11 @@ def _about_connection(text: str, provider: Provider) -> str | None:
 
 
 def _proxy_of(provider: Provider) -> str | None:
-    """The variable that names the proxy on the way to a provider."""
+    """Returns the variable that names the proxy to a provider; None without one."""
     from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
     scheme, _, rest = provider.base_url.partition("://")
     if proxy_bypass_environment(rest.partition("/")[0]):
         return None
-    known = getproxies_environment()
-    return next((f"{kind}_proxy".upper() for kind in (scheme, "all") if kind in known), None)
+    proxies = getproxies_environment()
+    return next((f"{kind}_proxy".upper() for kind in (scheme, "all") if kind in proxies), None)

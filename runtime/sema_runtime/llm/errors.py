@@ -1,10 +1,10 @@
-"""What can go wrong on the way to a provider, in the words users see.
+"""Errors of requests to providers, in the words users see.
 
 ProviderError (an LlmError)
     HTTP error: …                       the network; retried
-    API error: STATUS - MESSAGE         the server said no; retried from 500 upwards
+    API error: STATUS - MESSAGE         the server refused; retried from 500 upwards
     Rate limited: retry after 5000ms    429; retried
-    Parse error: …                      a reply we can't read
+    Parse error: …                      an unreadable reply
     Config error: …                     a request that can't be made
 """
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from sema_runtime.llm.messages import Usage
 
 RATE_LIMIT_MS = 5000
-LOST = frozenset((408, 502, 504, 520, 522, 524))  # says who stands before the server, which may be at work all the same
+LOST = frozenset((408, 502, 504, 520, 522, 524))  # from a proxy: the server behind it may still be working
 
 
 class ProviderError(LlmError):
-    """status: of the HTTP reply, 0 without one. retryable: whether the same request may succeed later.
-    wait_ms: how long to wait before that, when the server said so. maybe_billed: the request was sent, and no usable
-    answer came back. used: what the server says the request used, for all that.
+    """status: of the HTTP reply, 0 without one. retryable: whether the same request may succeed later. wait_ms: how
+    long to wait before that, if the server said so. maybe_billed: the request was sent, and no usable answer came back.
+    used: the usage that the server reported all the same.
 
-    A caught one has :provider, :model, :status (of an HTTP reply) and :hint besides what all conditions have; who was
-    asked is added by `concerning`."""
+    A caught error has :provider, :model, :status (of an HTTP reply) and :hint besides the keys of all conditions;
+    `concerning` adds the provider."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ProviderError(LlmError):
 
     @property
     def provider(self) -> str:
-        """The provider that was asked, "" before one was."""
+        """The provider that was asked, "" if none was."""
         named = self.fields.get("provider")
         return "" if named is None else str(named.name)
 
@@ -59,11 +59,11 @@ class ProviderError(LlmError):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds after which the request may be repeated, when the provider said so."""
+        """Seconds after which the request may be repeated; None if the provider did not say."""
         return None if self.wait_ms is None else self.wait_ms / 1000
 
     def concerning(self, provider: str, model: str, hint: str | None, message: str) -> None:
-        """Sets who was asked for what, the advice, and the message, both without secrets."""
+        """Sets provider, model, hint and message; the texts hold no secrets."""
         from sema_runtime.values.atoms import keyword
 
         self.message, self.args = message, (message,)
@@ -79,21 +79,21 @@ def network_error(reason: str, hint: str | None = None, maybe_billed: bool = Fal
 
 
 def api_error(status: int, message: str, hint: str | None = None) -> ProviderError:
-    """The server said no; or, with a status of success, something that is no answer."""
+    """Returns the error for a refusal, or for a reply of status 2xx that is no answer."""
     maybe_billed = 200 <= status < 300 or status in LOST
     text = f"API error: {status} - {message}"
     return ProviderError(text, status=status, retryable=status >= 500, hint=hint, maybe_billed=maybe_billed)
 
 
-def rate_limited(wait_ms: int | None = None, said: str = "") -> ProviderError:
-    """429. The text always says 5000 ms; wait_ms, from a retry-after header, is what is really waited.
-    said: the provider's own words."""
+def rate_limited(wait_ms: int | None = None, provider_text: str = "") -> ProviderError:
+    """Returns the error for status 429. Its text always says 5000 ms; wait_ms, from a retry-after header, is the real
+    wait. provider_text: the provider's own words."""
     return ProviderError(
         f"Rate limited: retry after {RATE_LIMIT_MS}ms",
         status=429,
         retryable=True,
         wait_ms=RATE_LIMIT_MS if wait_ms is None else wait_ms,
-        hint=f"the provider says: {said}" if said else None,
+        hint=f"the provider says: {provider_text}" if provider_text else None,
     )
 
 
@@ -106,7 +106,7 @@ def config_error(reason: str, hint: str | None = None) -> ProviderError:
 
 
 def is_cancelled(error: BaseException) -> bool:
-    """Whether the error ends a cancelled task; it concerns nobody else."""
+    """Whether the error ends a cancelled task."""
     return getattr(error, "kind", "") == "cancelled"
 
 

@@ -1,6 +1,6 @@
 """Typed answers: extraction by schema, classification, comparison, summaries.
 
-`base` is a request without messages: the model, the limits and the settings of every call that is made.
+`base` is a request without messages: the model, the limits and the settings of every call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sema_runtime.values.errors import LlmError, SemaError, type_error
 
 FENCE = "```"
 DECODE_WORDS = ("failed to parse LLM JSON response", "Response was")
-VALUE = "value"  # the key of an answer that is no object
+VALUE = "value"  # the key that wraps an answer that is no object
 BULLETS = ("bullet-points", "bullets")
 
 
@@ -36,13 +36,13 @@ def extract(
     reask: bool = True,
     native: bool = False,
 ) -> Any:
-    """Data in the shape of schema, read from text. Raises LlmError for a reply that is no JSON (at once) or breaks the
-    schema (after retries more attempts). native: the provider holds the model to the schema, where it can."""
-    asked = Extraction(schema, "the user's text", native)
-    system = asked.instruction
+    """Returns data in the shape of schema, extracted from text. Raises LlmError at once for a reply that is no JSON,
+    and after that many retries for one that breaks the schema. native: the provider enforces the schema, if it can."""
+    extraction = Extraction(schema, "the user's text", native)
+    system = extraction.instruction
     wrong: list[str] = []
     for _ in range(max(0, retries) + 1):
-        value, reply = asked.ask(base, Message("user", text), system)
+        value, reply = extraction.ask(base, Message("user", text), system)
         wrong = schemas.problems(schema, value) if validate else []
         if not wrong:
             return value
@@ -50,21 +50,22 @@ def extract(
         if reask:
             system = (
                 f"Your previous answer was:\n```json\n{reply}\n```\nIt is wrong: {errors}\n"
-                f"Answer with one corrected JSON object that matches this schema, and nothing else:\n{asked.shape}"
+                f"Answer with one corrected JSON object that matches this schema, and nothing else:\n{extraction.shape}"
             )
         else:
-            system = f"{asked.instruction}\nAn earlier answer was wrong: {errors}"
+            system = f"{extraction.instruction}\nAn earlier answer was wrong: {errors}"
     raise LlmError(f"extraction validation failed after {max(0, retries) + 1} attempt(s): {'; '.join(wrong)}")
 
 
 def extract_from_image(schema: Any, image: Image, base: Request, native: bool = False) -> Any:
-    """Data in the shape of schema, read from a picture; not validated. Raises LlmError for a reply that is no JSON."""
-    asked = Extraction(schema, "the image", native)
-    return asked.ask(base, Message("user", IMAGE_REQUEST, images=(image,)), asked.instruction)[0]
+    """Returns data in the shape of schema, extracted from a picture; not validated. Raises LlmError for a reply that is
+    no JSON."""
+    extraction = Extraction(schema, "the image", native)
+    return extraction.ask(base, Message("user", IMAGE_REQUEST, images=(image,)), extraction.instruction)[0]
 
 
 class Extraction:
-    """What is the same in all attempts. subject: what the data is in, as the model is told."""
+    """What all attempts share. subject: where the data is, for the model's instruction."""
 
     def __init__(self, schema: Any, subject: str, native: bool) -> None:
         if schema is None or isinstance(schema, bool | int | float) or (callable(schema) and not _is_shape(schema)):
@@ -77,7 +78,7 @@ class Extraction:
         self.answer = Answer(schema) if native else None
 
     def ask(self, base: Request, message: Message, system: str) -> tuple[Any, str]:
-        """(the answer as data, its text)."""
+        """Asks once; returns the answer as data and as text."""
         request = replace(base, messages=[message], system=system, json_mode=True)
         if self.answer is None:
             content = complete(request).content
@@ -93,12 +94,12 @@ class Extraction:
 
 
 def _is_shape(schema: Any) -> bool:
-    """Whether something callable is a schema all the same."""
+    """Whether a callable value is a schema."""
     return isinstance(schema, Keyword) or hasattr(schema, "described")
 
 
 class Answer:
-    """A schema as providers want it, an object, and the way back from what they answer."""
+    """A schema as providers require it, an object, and the value in an answer to it."""
 
     def __init__(self, schema: Any) -> None:
         self.plain = schemas.answer_schema("llm/extract", schema)
@@ -118,7 +119,7 @@ class Answer:
 
 
 def decoded(content: str, failure: str, label: str) -> Any:
-    """The JSON in a reply, its code fence removed. Raises LlmError `FAILURE: why\\nLABEL: reply`."""
+    """Returns the JSON in a reply, without a code fence. Raises LlmError `FAILURE: why\\nLABEL: reply`."""
     text = unfenced(content)
     try:
         return loads(text)
@@ -137,7 +138,7 @@ def unfenced(content: str) -> str:
 
 
 def classify(labels: Any, text: str, base: Request) -> Any:
-    """The label (a keyword, where the label is one) that the model chose, or its reply as a string."""
+    """Returns the label that the model chose (a keyword, if the label is one), or its reply as a string."""
     if not is_sequence(labels):
         type_error("list or vector", labels)
     names = [key_text(label) for label in labels]
@@ -151,7 +152,7 @@ def classify(labels: Any, text: str, base: Request) -> Any:
 
 
 def summarize(text: str, base: Request, words: int | None = None, style: str = "") -> str:
-    """A summary; style: `bullet-points`, `one-line`, else a paragraph."""
+    """Returns a summary. style: `bullet-points`, `one-line`, else a paragraph."""
     if style in BULLETS:
         system = "Summarize the user's text as bullet points."
     elif style == "one-line":
@@ -164,7 +165,7 @@ def summarize(text: str, base: Request, words: int | None = None, style: str = "
 
 
 def compare(first: str, second: str, base: Request) -> Any:
-    """{:similarity :differences :summary}. Raises LlmError for a reply that is no JSON."""
+    """Returns {:similarity :differences :summary}. Raises LlmError for a reply that is no JSON."""
     system = (
         'Compare the two texts. Answer with one JSON object and nothing else: "similarity" (a number from 0 to 1),'
         ' "differences" (a list of strings) and "summary" (a string).'

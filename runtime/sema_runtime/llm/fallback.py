@@ -26,7 +26,8 @@ chain: ContextVar[tuple[Entry, ...]] = ContextVar("fallback", default=())
 
 
 def entry_of(value: Any) -> Entry:
-    """`:name`, `"name"`, `[:name "model"]` or `{:provider :name :model "m"}`. Raises a type error for anything else."""
+    """Returns the entry of `:name`, `"name"`, `[:name "model"]` or `{:provider :name :model "m"}`. Raises a type error
+    for anything else."""
     if isinstance(value, Keyword | str):
         return Entry(_name(value))
     if isinstance(value, tuple | List | list) and len(value) == 2:
@@ -45,20 +46,20 @@ def _name(value: Keyword | str) -> str:
 
 
 def targets(request: Request) -> list[tuple[Provider, str]]:
-    """Who to ask, in order, each with the model to ask for. Raises LlmError when nobody is configured."""
-    known = registry()
+    """Returns the providers to ask, in order, each with its model. Raises LlmError when none is configured."""
+    registered = registry()
     entries = chain.get()
     if not entries:
-        provider = known.require_default()
+        provider = registered.require_default()
         return [(provider, request.model or provider.default_model)]
-    found = []
+    resolved = []
     for entry in entries:
-        named = known.providers.get(entry.provider)
+        named = registered.providers.get(entry.provider)
         if named is None:
-            names = ", ".join(sorted(known.providers)) or "none"
+            names = ", ".join(sorted(registered.providers)) or "none"
             raise LlmError(f"fallback provider '{entry.provider}' not found", hint=f"configured providers: {names}")
-        found.append((named, entry.model or request.model or named.default_model))
-    return found
+        resolved.append((named, entry.model or request.model or named.default_model))
+    return resolved
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class RateLimit:
     next_start: float = 0.0
 
     def wait_seconds(self) -> float:
-        """Reserves the next slot; how long to wait for it."""
+        """Takes the next slot and returns the seconds until it."""
         now = time.monotonic()
         start = max(now, self.next_start)
         self.next_start = start + self.interval
@@ -80,7 +81,7 @@ rate: ContextVar[RateLimit | None] = ContextVar("rate_limit", default=None)
 
 
 def wait_for_slot() -> None:
-    """Waits, the current task only, until the rate limit in force allows a call."""
+    """Waits until the rate limit in force allows a call; only the current task waits."""
     limit = rate.get()
     seconds = limit.wait_seconds() if limit is not None else 0.0
     if seconds > 0:

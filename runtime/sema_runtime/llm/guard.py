@@ -1,6 +1,6 @@
-"""What stands between a program and the models and tools it uses while a policy is in force: see workflow/policy.
+"""The guard: what checks a program's calls to models and tools while a policy is in force (workflow/policy).
 
-The layers of a call ask `current` once; it is None where no policy is in force.
+The layers of a call read `current` once; it is None where no policy is in force.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from sema_runtime.values.errors import PolicyDenied
 
     class Guard(Protocol):
-        """Every function raises PolicyDenied for what is not allowed."""
+        """Every method raises PolicyDenied for what is not allowed."""
 
         key: bytes
-        """Of the policies in force: a part of the keys of caches and tapes."""
+        """Of the policies in force: a part of the keys of caches and cassettes."""
 
         def complete(self, request: Request, ask: Callable[[Request], Reply]) -> Reply:
-            """The reply to a request that may be made, as far as the program may see it."""
+            """Returns the reply to an allowed request, as far as the program may see it."""
             ...
 
         def stream(
@@ -33,35 +33,35 @@ if TYPE_CHECKING:
             on_chunk: Callable[[str], Any],
             ask: Callable[[Request, Callable[[str], Any]], Reply],
         ) -> Reply:
-            """The same for a stream; pieces are held back when the reply must be read first."""
+            """As `complete` for a stream; pieces are held back if the whole reply must be checked first."""
             ...
 
         def target(self, provider: str, model: str) -> None:
-            """Checks who is about to be asked."""
+            """Checks the provider and model that are about to be asked."""
             ...
 
         def request(self, provider: str, model: str, request: Request) -> Request:
-            """The request as it may be sent to that model."""
+            """Returns the request as it may be sent to that model."""
             ...
 
         def reply_text(self, call: Call) -> str:
-            """The text of an answered call as the program may see it."""
+            """Returns the text of an answered call as the program may see it."""
             ...
 
         def texts(self, provider: str, model: str, texts: list[str]) -> list[str]:
-            """The texts that may be sent to be embedded or ranked. provider: "" when nobody is configured."""
+            """Returns the texts that may be embedded or ranked. provider: "" when none is configured."""
             ...
 
         def last_text(self, request: Request, text: str) -> str:
-            """The text with which a tool loop ends that has used up its rounds."""
+            """Returns the last text of a tool loop whose rounds ran out."""
             ...
 
         def tool_calls(self, calls: Sequence[ToolCall], tools: dict[str, Tool]) -> dict[int, PolicyDenied]:
-            """Of the calls of one turn, those that are answered with their denial, by the id() of the call."""
+            """Returns the denials of one turn's calls, by the id() of the call."""
             ...
 
         def invoke(self, tool: Tool, arguments: Any) -> None:
-            """Checks a call that the program makes itself."""
+            """Checks a tool call that the program makes itself."""
             ...
 
 
@@ -69,6 +69,6 @@ current: ContextVar[Guard | None] = ContextVar("guard", default=None)
 
 
 def key() -> bytes:
-    """A part of keys, empty without a policy."""
+    """Returns the policies' part of keys, empty without a policy."""
     guard = current.get()
     return b"" if guard is None else guard.key

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def messages_of(history: Any, session: Any) -> list[Message]:
-    """What goes before a run's input: a session's messages, then those of a history list."""
-    found = list(session.messages) if isinstance(session, Conversation) else []
+    """Returns the messages before a run's input: a session's, then those of a history list."""
+    messages = list(session.messages) if isinstance(session, Conversation) else []
     if history is None:
-        return found
+        return messages
     if not is_sequence(history):
         type_error("list of message maps", history)
-    return [*found, *map(_message, history)]
+    return [*messages, *map(_message, history)]
 
 
 def _message(value: Any) -> Message:
@@ -59,38 +59,38 @@ def _call(value: Any) -> ToolCall:
 
 
 def _text(value: Any, name: str) -> str | None:
-    found = value.get(name)
-    return found if isinstance(found, str) else None
+    text = value.get(name)
+    return text if isinstance(text, str) else None
 
 
 def to_maps(messages: list[Message]) -> List:
-    """The maps that `messages_of` reads back."""
+    """Returns the maps that `messages_of` reads back."""
     return List([_map(message) for message in messages])
 
 
 def _map(message: Message) -> Map:
-    made: dict[Any, Any] = {keyword("role"): message.role, keyword("content"): message.content}
+    entries: dict[Any, Any] = {keyword("role"): message.role, keyword("content"): message.content}
     if message.tool_calls:
-        made[keyword("tool-calls")] = List([_call_map(call) for call in message.tool_calls])
+        entries[keyword("tool-calls")] = List([_call_map(call) for call in message.tool_calls])
     if message.tool_call_id is not None:
-        made[keyword("tool-call-id")] = message.tool_call_id
+        entries[keyword("tool-call-id")] = message.tool_call_id
     if message.tool_name is not None:
-        made[keyword("tool-name")] = message.tool_name
-    return Map(made)
+        entries[keyword("tool-name")] = message.tool_name
+    return Map(entries)
 
 
 def _call_map(call: ToolCall) -> Map:
-    made = {keyword("id"): call.id, keyword("name"): call.name, keyword("arguments"): to_sema(call.arguments)}
+    entries = {keyword("id"): call.id, keyword("name"): call.name, keyword("arguments"): to_sema(call.arguments)}
     if call.thought_signature is not None:
-        made[keyword("thought-signature")] = call.thought_signature
-    return Map(made)
+        entries[keyword("thought-signature")] = call.thought_signature
+    return Map(entries)
 
 
 def conversation_id(options: Map) -> str:
-    """The id a run belongs to: given, the session's, or a new one."""
+    """Returns the id that a run belongs to: that of the options, the session's, or a new one."""
     from uuid import uuid4
 
-    given = opt.text(options, "conversation-id")
+    requested = opt.text(options, "conversation-id")
     session = options.lookup(keyword("session"))
-    kept = session.metadata.get("conversation-id") if isinstance(session, Conversation) else None
-    return given or kept or str(uuid4())
+    earlier = session.metadata.get("conversation-id") if isinstance(session, Conversation) else None
+    return requested or earlier or str(uuid4())

@@ -18,12 +18,12 @@ from sema_runtime.values.digits import small
 
 TIMEOUT_MS = 120_000
 MAX_BYTES = http.MAX_BYTES  # of a reply
-LARGEST_TURNS = 1_000_000
-MAX_REQUESTS = 200  # that wait for their reply at once, streams apart; the others wait for their turn
+LARGEST_SETTING = 1_000_000
+MAX_REQUESTS = 200  # concurrent requests, streams apart; further ones wait
 
-_public: set[str] = set()  # origins that must not resolve to an internal address
+_public: set[str] = set()  # origins that must not resolve to internal addresses
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class HttpReply(NamedTuple):
@@ -35,12 +35,12 @@ class HttpReply(NamedTuple):
 
 
 async def post(url: str, headers: dict[str, str], body: Any, timeout_ms: int | None = None) -> HttpReply:
-    """Sends JSON and waits for the whole reply, whatever its status. Raises ProviderError when there is none.
+    """Sends JSON and returns the whole reply, whatever its status. Raises ProviderError when there is none.
 
-    timeout_ms: for the request as a whole, from its turn on; None for 120 s.
+    timeout_ms: for the whole request, once it is sent; None for 120 s.
     """
     request = _request(url, headers, body, TIMEOUT_MS if timeout_ms is None else timeout_ms)
-    async with _turn():
+    async with _slot():
         try:
             reply = await http.fetch(request)
         except Failure as failure:
@@ -51,19 +51,19 @@ async def post(url: str, headers: dict[str, str], body: Any, timeout_ms: int | N
 class ByteStream:
     """A reply that comes piece by piece: `await open()`, then `await pour(take)`, then `await close()`.
 
-    Every wait is limited to 120 s: for the head, and for something new in the stream, which `advanced` tells of: a
-    server that only says that it is alive doesn't extend it. Errors are ProviderErrors.
+    Every wait is limited to 120 s: for the head, and for new content, which `advanced` reports; keep-alive messages
+    don't extend it. Errors are ProviderErrors.
     """
 
     def __init__(self, url: str, headers: dict[str, str], body: Any) -> None:
         self.url = url
         self._stream = http.Stream(_request(url, headers, body, TIMEOUT_MS))
-        self._timer: asyncio.Timeout | None = None  # while it is poured
-        self._heard = 0.0  # when it was set
+        self._timer: asyncio.Timeout | None = None  # while the stream is read
+        self._advanced_at = 0.0  # when the timer was set
         self._size = 0
 
     async def open(self) -> HttpReply | None:
-        """None when the server streams; the whole reply when its status is not 200, or a web page comes."""
+        """Returns None when the server streams; the whole reply when its status is not 200, or it is a web page."""
         try:
             reply = await self._stream.open()
             page = (reply.header("content-type") or "").startswith("text/html")
@@ -72,14 +72,15 @@ class ByteStream:
             raise _translated(failure, self.url) from failure
 
     async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
-        """As Stream.pour of net/http.py. Raises ProviderError too for a stream that has grown too large."""
+        """Reads the stream as Stream.pour of net/http.py does. Also raises ProviderError when the stream grows too
+        large."""
 
         def counted(piece: bytes) -> Awaitable[None] | bool:
             self._size += len(piece)
             if self._size > MAX_BYTES:
                 raise parse_error(f"the stream is longer than {MAX_BYTES} bytes")
-            wanted = take(piece)
-            return wanted if isinstance(wanted, bool) else self._unlimited(wanted)
+            result = take(piece)
+            return result if isinstance(result, bool) else self._unlimited(result)
 
         try:
             async with asyncio.timeout(TIMEOUT_MS / 1000) as self._timer:
@@ -91,19 +92,19 @@ class ByteStream:
         finally:
             self._timer = None
 
-    async def _unlimited(self, wanted: Awaitable[None]) -> None:
-        """Waits for the reader of the stream, whose time isn't the server's."""
+    async def _unlimited(self, room: Awaitable[None]) -> None:
+        """Waits for the reader of the stream, which does not count against the server."""
         if self._timer is not None:
             self._timer.reschedule(None)
-        await wanted
-        self._heard = 0.0
+        await room
+        self._advanced_at = 0.0
         self.advanced()
 
     def advanced(self) -> None:
-        """Notes that the stream has brought something new."""
+        """Extends the wait: the stream brought new content."""
         now = asyncio.get_running_loop().time()
-        if self._timer is not None and now - self._heard > TIMEOUT_MS / 100_000:  # right to a hundredth
-            self._heard = now
+        if self._timer is not None and now - self._advanced_at > TIMEOUT_MS / 100_000:  # exact to a hundredth
+            self._advanced_at = now
             self._timer.reschedule(now + TIMEOUT_MS / 1000)
 
     async def close(self) -> None:
@@ -115,12 +116,12 @@ def encode(body: Any) -> bytes:
 
 
 def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> http.Request:
-    given = {"content-type": "application/json", **headers}
+    all_headers = {"content-type": "application/json", **headers}
     is_reserved = reservations.is_required()  # a server that hangs up may bill: a repetition needs a new reservation
     return http.Request(
         "POST",
         url,
-        list(given.items()),
+        list(all_headers.items()),
         encode(body),
         timeout_ms,
         redirects=0,
@@ -131,22 +132,22 @@ def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> h
 
 
 def keep_public(url: str) -> None:
-    """From now on requests to the origin of a URL go to public addresses only, whatever its name resolves to later."""
+    """Limits requests to the origin of a URL to public addresses, whatever its name resolves to later."""
     _public.add(_origin(url).lower())
 
 
-def _turn() -> asyncio.Semaphore:
+def _slot() -> asyncio.Semaphore:
     loop = asyncio.get_running_loop()
-    turn = _turns.get(loop)
-    if turn is None:
-        turn = _turns[loop] = asyncio.Semaphore(_most_requests())
-    return turn
+    slot = _slots.get(loop)
+    if slot is None:
+        slot = _slots[loop] = asyncio.Semaphore(_most_requests())
+    return slot
 
 
 def _most_requests() -> int:
-    """MAX_REQUESTS, or what SEMA_LLM_CONCURRENCY says."""
-    given = os.environ.get("SEMA_LLM_CONCURRENCY", "")
-    return max(1, small(given, LARGEST_TURNS)) if given.isdecimal() else MAX_REQUESTS
+    """Returns SEMA_LLM_CONCURRENCY, or MAX_REQUESTS."""
+    setting = os.environ.get("SEMA_LLM_CONCURRENCY", "")
+    return max(1, small(setting, LARGEST_SETTING)) if setting.isdecimal() else MAX_REQUESTS
 
 
 def _translated(failure: Failure, url: str) -> ProviderError:
@@ -164,12 +165,12 @@ def _translated(failure: Failure, url: str) -> ProviderError:
 
 
 def no_reply(url: str, timeout_ms: float) -> ProviderError:
-    """The error for a reply that has taken too long."""
+    """Returns the error for a reply that took too long."""
     return _translated(timed_out(timeout_ms), url)
 
 
 def _origin(url: str) -> str:
-    """Scheme, host and port; never the path or a key in it."""
+    """Returns scheme, host and port, without the path and a key in it."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(url)
@@ -181,7 +182,7 @@ def _read(reply: http.Reply) -> HttpReply:
 
 
 def _retry_after(reply: http.Reply) -> int | None:
-    """Milliseconds; the header says seconds or a date."""
+    """Returns milliseconds; the header has seconds or a date."""
     text = reply.header("retry-after-ms")
     try:
         if text is not None:

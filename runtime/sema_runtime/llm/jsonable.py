@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def to_sema(value: Any) -> Any:
-    """Decoded JSON as Sema data. Floats out of range are nil, as for `json/decode`."""
+    """Returns decoded JSON as Sema data. Floats out of range are nil, as for `json/decode`."""
     if isinstance(value, dict):
         return Map({keyword(str(key)): to_sema(inner) for key, inner in value.items()})
     if isinstance(value, list):
@@ -23,9 +23,9 @@ def to_sema(value: Any) -> Any:
 
 
 def to_json(value: Any, marked: bool = False) -> Any:
-    """Sema data as what `json.dumps` takes. Lossy: atoms become their names, other values their printed form.
+    """Returns Sema data as what `json.dumps` takes. Lossy: atoms become their names, other values their printed form.
 
-    marked: keywords keep their colon, so that they can be told from strings.
+    marked: keywords keep their colon, which distinguishes them from strings.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -45,7 +45,7 @@ def to_json(value: Any, marked: bool = False) -> Any:
 
 
 def key_text(key: Any) -> str:
-    """A map key as an object key."""
+    """Returns a map key as an object key."""
     if isinstance(key, Keyword | Symbol):
         return key.name
     from sema_runtime.values.printer import display
@@ -54,7 +54,7 @@ def key_text(key: Any) -> str:
 
 
 def compact(value: Any) -> str:
-    """The JSON text of a Sema value, without spaces."""
+    """Returns the JSON text of a Sema value, without spaces."""
     return json.dumps(to_json(value), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -67,5 +67,5 @@ def is_sequence(value: Any) -> bool:
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:
-    """The entries of a Sema map or a Python dict, in key order."""
+    """Returns the entries of a Sema map or a Python dict, in key order."""
     return (value if isinstance(value, Map) else Map.of(value.items())).pairs()

@@ -1,8 +1,8 @@
-"""Memory threads: what was said and facts, kept in files under an id, so that later runs know them.
+"""Memory threads: turns and facts, kept in files under an id for later runs.
 
 A thread is two files below `memory/NAMESPACE/` in the user's Sema folder: `ID.jsonl`, one turn a line, only appended
 to, and `ID.facts.json`, one JSON object, replaced as a whole. Several processes may use a thread at once: each sees
-what the others have added when it adds something itself or opens the thread.
+what the others have added when it opens the thread or adds something itself.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _threads: dict[tuple[str, str, str], Thread] = {}
 
 
 class Thread:
-    """messages: the turns, roles user and assistant. facts: JSON texts by key. size: of the file, as far as read. lane:
-    runs what reads and changes the files, one after another."""
+    """messages: the turns, with roles user and assistant. facts: JSON texts by key. size: bytes of the file read so
+    far. lane: runs what reads and changes the files, one after another."""
 
     def __init__(self, path: str) -> None:
         self.path = f"{path}.jsonl"
@@ -50,7 +50,7 @@ class Thread:
         self.size = 0
 
     def refresh(self, function: str) -> None:
-        """Reads what is new in the files. Raises IoError."""
+        """Reads what others have added to the files. Raises IoError."""
         capabilities.require(function, "fs-read")
         self._check(function)
         self.lane.run(lambda _: self._refresh(function))
@@ -61,9 +61,11 @@ class Thread:
             self.facts.load(function)
 
     def append(self, function: str, messages: list[Message]) -> None:
-        """Adds turns, all of them or none, behind whatever others have added. Raises IoError."""
+        """Appends turns, all of them or none, after what others have added. Raises IoError."""
         self._check(function)
-        lines = [json.dumps({"role": one.role, "content": one.content}, ensure_ascii=False) for one in messages]
+        lines = [
+            json.dumps({"role": message.role, "content": message.content}, ensure_ascii=False) for message in messages
+        ]
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
         self.lane.run(lambda _: self._append(function, data))
 
@@ -96,7 +98,7 @@ class Thread:
             raise failed(function, self.facts.path, error) from None
 
     def fact(self, key: str) -> Any:
-        """A fact as it was read or set last, nil without one; after its way through JSON."""
+        """Returns a fact as last read or set, decoded from JSON; nil without one."""
         from sema_runtime.llm.jsonable import to_sema
 
         text = self.facts.entries.get(key)
@@ -106,13 +108,13 @@ class Thread:
         capabilities.check_path(function, self.path)
 
     def _read(self, function: str) -> None:
-        """Reads the lines behind those that are known; an unfinished one is left for the next time."""
+        """Reads the new lines; an unfinished line is left for the next time."""
         try:
             with open(opened_regular(function, self.path), "rb") as file:
                 length = os.fstat(file.fileno()).st_size
                 if length > READ_LIMIT:
                     raise SemaError(f"{function} {self.path}: {length} bytes are too much for a memory thread")
-                if length < self.size:  # somebody has begun it anew
+                if length < self.size:  # it was replaced
                     self.size, self.messages = 0, []
                 file.seek(self.size)
                 data = file.read()
@@ -121,12 +123,12 @@ class Thread:
             return
         except OSError as error:
             raise failed(function, self.path, error) from None
-        whole = data[: data.rfind(b"\n") + 1]
-        self.size += len(whole)
-        self.messages += filter(None, map(self._message, whole.splitlines()))
+        complete_lines = data[: data.rfind(b"\n") + 1]
+        self.size += len(complete_lines)
+        self.messages += filter(None, map(self._message, complete_lines.splitlines()))
 
     def _message(self, line: bytes) -> Message | None:
-        """The turn of a line; None, and a warning, for one that is damaged."""
+        """Returns the turn of a line; warns of a damaged line and returns None."""
         try:
             turn = loads(line) if line.strip() else {}
             if isinstance(turn["content"], str):
@@ -138,7 +140,7 @@ class Thread:
 
 
 def opened(function: str, identity: str, namespace: str, folder: str | None) -> Thread:
-    """The thread of that id, with what is in its files now. folder: instead of the user's Sema folder."""
+    """Returns the thread of that id, up to date with its files. folder: instead of the user's Sema folder."""
     key = (os.path.abspath(folder or in_home("memory")), namespace, identity)
     thread = _threads.get(key)
     if thread is None:
@@ -151,7 +153,7 @@ def opened(function: str, identity: str, namespace: str, folder: str | None) -> 
 
 
 def thread_of(function: str, handle: Any, refresh: bool = False) -> Thread:
-    """The thread of a handle, which needn't have been opened by this process."""
+    """Returns the thread of a handle, which another process may have opened."""
     identity, namespace = _text(handle, ID), _text(handle, NAMESPACE)
     if identity is None:
         type_error("handle of memory/open", handle)
@@ -167,7 +169,7 @@ def _text(handle: Any, key: Any) -> str | None:
 
 
 def _file_name(function: str, what: str, text: str) -> str:
-    """An id as a file name: what would leave the folder or hide the file is escaped as in URLs."""
+    """Returns an id as a file name. What would leave the folder or hide the file is escaped as in URLs."""
     from urllib.parse import quote
 
     if not text_of(text):
@@ -180,5 +182,5 @@ def _file_name(function: str, what: str, text: str) -> str:
 
 
 def forget() -> None:
-    """Has threads read anew when they are used again."""
+    """Forgets the open threads; they are read again when used."""
     _threads.clear()

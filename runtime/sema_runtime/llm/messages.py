@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 ROLES = ("system", "user", "assistant", "tool")
 SHOWN = 40  # characters of a message where it is printed
-MOST_TOKENS = 1 << 53  # that a reply can claim to have used
+MOST_TOKENS = 1 << 53  # the most that a reply may report
 
 
 @dataclass(slots=True, frozen=True)
 class Image:
-    """A picture in a message. media_type: as `image/png`; "" when the bytes are no picture that models read."""
+    """A picture in a message. media_type: such as `image/png`; "" when the bytes are no picture that models read."""
 
     media_type: str
     data: bytes
@@ -31,7 +31,7 @@ class Image:
 
 @dataclass(slots=True, frozen=True)
 class ToolCall:
-    """A call the model asks for. arguments: decoded JSON (normally a dict)."""
+    """A call that the model requests. arguments: decoded JSON (normally a dict)."""
 
     id: str
     name: str
@@ -86,7 +86,7 @@ class Conversation:
 
 @dataclass(slots=True, frozen=True)
 class ToolSchema:
-    """What a model is told about a tool. parameters: a JSON Schema object."""
+    """A tool as models see it. parameters: a JSON Schema object."""
 
     name: str
     description: str
@@ -96,8 +96,8 @@ class ToolSchema:
 @dataclass(slots=True)
 class Request:
     """One completion to make. model: "" for the provider's default. timeout_ms: None for the general limit of 120 s.
-    answer_schema: JSON Schema of the answer, for providers that hold a model to one (native.py). strict_tools: the same
-    for arguments of tools. tags, metadata and the ids are for whoever observes calls; providers don't see them."""
+    answer_schema: JSON Schema of the answer, for providers that enforce one (native.py). strict_tools: the same for
+    arguments of tools. tags, metadata and the ids are for observers of calls; providers don't see them."""
 
     messages: list[Message]
     model: str = ""
@@ -117,7 +117,8 @@ class Request:
     user_id: str | None = None
 
     def system_text(self) -> str | None:
-        """For wires with one slot for instructions: the request's own, else the first system message."""
+        """Returns the instructions for wires with one place for them: the request's own, else the first system
+        message."""
         if self.system is not None:
             return self.system
         return next((m.content for m in self.messages if m.role == "system"), None)
@@ -125,7 +126,7 @@ class Request:
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens of one call, as the provider counted them."""
+    """Tokens of one call, as the provider counts them."""
 
     prompt: int = 0
     completion: int = 0
@@ -137,7 +138,7 @@ class Usage:
         return self.prompt + self.completion
 
     def at_least(self, other: Usage) -> Usage:
-        """The larger of each count: a stream tells them several times, not always all of them."""
+        """Returns the larger of each count: a stream reports them several times, not always all of them."""
         return Usage(
             max(self.prompt, other.prompt),
             max(self.completion, other.completion),
@@ -147,7 +148,7 @@ class Usage:
 
 
 def tokens(value: Any) -> int:
-    """A number of tokens as providers write it, also as `12.0` or "12"; 0 for what is none."""
+    """Returns a number of tokens as providers write it, also as `12.0` or "12"; 0 for anything else."""
     if isinstance(value, str) and len(value) < 20 and value.isascii() and value.isdecimal():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:

@@ -1,4 +1,4 @@
-"""Work on several items at once, as tasks, with the results in the order of the items."""
+"""A concurrent map: tasks work on several items, and results come in the order of the items."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Generator[Any, None, None]:
-    """function(item) of each item, begun in their order, at most limit at once. Results come in that order, too.
+def parallel_map(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -> Generator[Any, None, None]:
+    """Yields function(item) for each item, in their order. Items start in that order too, at most limit at once.
 
-    Raises what the first item to fail raises, first in that order. What ends this early (that, cancelling the task,
-    Ctrl-C, closing the iterator) cancels what is under way, waits until that has ended, and begins nothing more.
+    Raises the error of the first item, in that order, that fails. An early end (an error, a cancelled task, Ctrl-C,
+    closing the iterator) cancels the items under way, waits for their end, and starts no further item.
     """
-    here = scheduler()
+    tasks = scheduler()
     waiting = deque((item, AsyncPromise()) for item in items)
     promised = [promise for _, promise in waiting]
 
     def work() -> None:
-        # what calls the program here is a builtin
-        here.current().callback = Callbacks(is_inline=True, has_begun=True)
+        # the program is called by a builtin here
+        tasks.current().callback = Callbacks(is_inline=True, has_begun=True)
         while waiting:
             item, promise = waiting.popleft()
             try:
@@ -34,17 +34,17 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], limit: int) -
             except Exception as error:
                 promise.reject(error)
 
-    workers = [here.spawn(work) for _ in range(min(limit, len(waiting)))]
+    workers = [tasks.spawn(work) for _ in range(min(limit, len(waiting)))]
     try:
         for promise in promised:
-            yield here.await_promise(promise)
+            yield tasks.await_promise(promise)
     finally:
         waiting.clear()
         for worker in workers:
-            here.cancel(worker)
-        for worker in workers:  # perhaps nobody runs the scheduler any more when this has ended
+            tasks.cancel(worker)
+        for worker in workers:  # the scheduler may stop running after this
             if worker.open:
-                waiter = here.waiter()
+                waiter = tasks.waiter()
                 worker.watchers.append(waiter.wake)
-                here.wait(waiter)
-        here.pause()
+                tasks.wait(waiter)
+        tasks.pause()

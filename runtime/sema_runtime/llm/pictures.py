@@ -1,4 +1,4 @@
-"""Pictures for models: reading them, and what kind they are."""
+"""Pictures for models: reading them, and their media types."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MAGIC = (
 
 
 def media_type_of(data: bytes) -> str:
-    """The media type that the first bytes show, "" for none that models read."""
+    """Returns the media type that the first bytes show, "" for none that models read."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for magic, kind in MAGIC if data.startswith(magic)), "")
 
 
 def picture(function: str, source: Any) -> Image:
-    """The picture in a file or a bytevector. Raises an IoError for a file that can't be read or is too large."""
+    """Returns the picture in a file or a bytevector. Raises IoError for a file that can't be read or is too large."""
     if isinstance(source, str):
         data = _contents(function, source)
     elif isinstance(source, bytes | bytearray):
@@ -45,9 +45,9 @@ def picture(function: str, source: Any) -> Image:
 
 def _contents(function: str, path: str) -> bytes:
     require(function, "fs-read")
-    found = checked(function, path)
+    file_path = checked(function, path)
     try:
-        with open(opened_regular(function, found), "rb", buffering=0) as file:
+        with open(opened_regular(function, file_path), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             data = b"" if size > LIMIT else file.read(LIMIT + 1)
     except FAILURES as error:

@@ -25,7 +25,7 @@ KEYS_HINT = (
 
 
 class Preset(NamedTuple):
-    """A provider we know. variable: the environment variable of its key; wire: the module wire_<wire>."""
+    """A known provider. variable: the environment variable of its key; wire: a module of wires/."""
 
     wire: str
     variable: str
@@ -65,8 +65,8 @@ BASE_URL_VARIABLES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_
 
 @dataclass(slots=True)
 class Provider:
-    """A registered provider. wire: `openai`, `anthropic`, `gemini`, `ollama`, `sema` (then function answers), or
-    `embeddings` for one that doesn't chat. embedder, ranker: what it has besides what its wire brings with it."""
+    """A registered provider. wire: `openai`, `anthropic`, `gemini`, `ollama`, `sema` (function answers), or
+    `embeddings` for one that doesn't chat. embedder, ranker: None for those that its wire implies."""
 
     name: str
     wire: str
@@ -95,38 +95,38 @@ class Registry:
 
     def register_chat(self, provider: Provider) -> None:
         """Registers a provider and makes it the default; embeddings configured under its name stay."""
-        known = self.providers.get(provider.name)
-        if known is not None and known.function is None:
-            provider.embedder, provider.ranker = known.embedder, known.ranker
+        earlier = self.providers.get(provider.name)
+        if earlier is not None and earlier.function is None:
+            provider.embedder, provider.ranker = earlier.embedder, earlier.ranker
         self.register(provider, make_default=True)
 
     def default(self) -> Provider | None:
         return self.providers.get(self.default_name) if self.default_name else None
 
     def require_default(self) -> Provider:
-        """Raises LlmError when there is none."""
-        found = self.default()
-        if found is None:
+        """Returns the default provider. Raises LlmError when there is none."""
+        provider = self.default()
+        if provider is None:
             raise LlmError(NO_PROVIDER, hint=KEYS_HINT)
-        return found
+        return provider
 
     def register_embedder(self, embedder: Embedder, ranker: Ranker | None, make_default: bool = True) -> None:
         """Adds embeddings (and rankings) to the provider of that name, which keeps its chat if it has one.
 
-        make_default: for embeddings and rankings; else only where there is no default yet.
+        make_default: make it the default for both; otherwise only if there is no default yet.
         """
         name = embedder.provider
-        known = self.providers.get(name) or Provider(name, "embeddings", default_model=embedder.model)
-        if known.wire == "embeddings":
-            known = replace(known, default_model=embedder.model)
-        self.register(replace(known, embedder=embedder, ranker=ranker or known.ranker))
+        provider = self.providers.get(name) or Provider(name, "embeddings", default_model=embedder.model)
+        if provider.wire == "embeddings":
+            provider = replace(provider, default_model=embedder.model)
+        self.register(replace(provider, embedder=embedder, ranker=ranker or provider.ranker))
         if make_default or self.embedding_name is None:
             self.embedding_name = name
         if ranker is not None and (make_default or self.ranking_name is None):
             self.ranking_name = name
 
     def define(self, provider: Provider, embed: Callable[..., Any] | None, rank: Callable[..., Any] | None) -> None:
-        """Registers a provider whose functions are the program's; the default of each kind that it has."""
+        """Registers a provider whose functions the program wrote, as the default of each kind that it has."""
         name, model = provider.name, provider.default_model
         if embed is not None:
             provider.embedder = Embedder(name, "sema", model, function=embed)
@@ -137,17 +137,18 @@ class Registry:
         self.register(provider, make_default=provider.function is not None)
 
     def require_embedder(self) -> Embedder:
-        """The default one, else what the default provider of chat has. Raises LlmError when there is none."""
+        """Returns the default embedder, else that of the default chat provider. Raises LlmError when there is none."""
         provider = self.providers.get(self.embedding_name or "") or self.default()
         if provider is None:
             raise LlmError(embedders.NO_EMBEDDER, hint=embedders.KEYS_HINT)
         return embedder_of(provider)
 
     def require_ranker(self, name: str | None = None) -> Ranker:
-        """The one of that name, else the default, else what the default provider of chat has. Raises LlmError."""
+        """Returns the ranker of that name, else the default, else that of the default chat provider. Raises
+        LlmError."""
         if name is not None and name not in self.providers:
-            known = ", ".join(sorted(self.providers)) or "none"
-            raise LlmError(f"rerank provider '{name}' not found", hint=f"configured providers: {known}")
+            names = ", ".join(sorted(self.providers)) or "none"
+            raise LlmError(f"rerank provider '{name}' not found", hint=f"configured providers: {names}")
         provider = self.providers.get(name or self.ranking_name or "") or self.default()
         if provider is None:
             raise LlmError(embedders.NO_RANKER)
@@ -155,8 +156,8 @@ class Registry:
 
     def set_default(self, name: str) -> None:
         if name not in self.providers:
-            known = ", ".join(sorted(self.providers)) or "none"
-            raise LlmError(f"provider not configured: {name}", hint=f"configured providers: {known}")
+            names = ", ".join(sorted(self.providers)) or "none"
+            raise LlmError(f"provider not configured: {name}", hint=f"configured providers: {names}")
         self.default_name = name
 
 
@@ -183,7 +184,7 @@ _registry: Registry | None = None
 
 
 def registry() -> Registry:
-    """The process's registry, configured from the environment on first use."""
+    """Returns the process's registry, configured from the environment on first use."""
     global _registry
     if _registry is None:
         fresh = Registry()
@@ -211,7 +212,7 @@ def reset() -> None:
 
 
 def auto_configure(target: Registry, environment: Mapping[str, str]) -> None:
-    """Registers each provider whose key is set, then Ollama; the first one becomes the default unless one is forced."""
+    """Registers each provider whose key is set, then Ollama. The first one is the default, unless one is forced."""
     first = ""
     for name, preset in PRESETS.items():
         value = environment.get(preset.variable, "")
@@ -233,7 +234,7 @@ def auto_configure(target: Registry, environment: Mapping[str, str]) -> None:
 
 
 def _auto_configure_embeddings(target: Registry, environment: Mapping[str, str]) -> None:
-    """Registers each provider of embeddings whose key is set; the first becomes the default unless one is forced."""
+    """Registers each embedding provider whose key is set. The first one is the default, unless one is forced."""
     wanted = environment.get("SEMA_EMBEDDING_PROVIDER", "").strip().lower()
     model = environment.get("SEMA_EMBEDDING_MODEL", "")
     for name, preset in embedders.PRESETS.items():
@@ -243,14 +244,14 @@ def _auto_configure_embeddings(target: Registry, environment: Mapping[str, str])
     key = environment.get(embedders.OPENAI.variable, "")
     if key and (target.embedding_name is None or wanted == embedders.FALLBACK):
         own = model if wanted in ("", "openai", embedders.FALLBACK) else ""
-        made = embedders.embedder("openai", key, environment.get(BASE_URL_VARIABLES["openai"], ""), own)
-        target.register_embedder(replace(made, provider=embedders.FALLBACK), None)
+        embedder = embedders.embedder("openai", key, environment.get(BASE_URL_VARIABLES["openai"], ""), own)
+        target.register_embedder(replace(embedder, provider=embedders.FALLBACK), None)
     if wanted:
         target.embedding_name = _forced_embedder(target, environment, wanted, model)
 
 
 def _forced_embedder(target: Registry, environment: Mapping[str, str], wanted: str, model: str) -> str:
-    """The name of the provider that SEMA_EMBEDDING_PROVIDER asks for; those without a key are registered now."""
+    """Returns the name in SEMA_EMBEDDING_PROVIDER; registers that provider if it is not yet."""
     preset = embedders.OTHERS.get(wanted)
     if preset is not None and not (wanted in target.providers and target.providers[wanted].embedder):
         key = environment.get(preset.variable, "") if preset.variable else ""
@@ -264,7 +265,7 @@ def _forced_embedder(target: Registry, environment: Mapping[str, str], wanted: s
 
 
 def _embedding_base(environment: Mapping[str, str], name: str) -> str:
-    """The base URL that the environment sets, "" for the preset's."""
+    """Returns the base URL that the environment sets, "" for the preset's."""
     if name == "ollama" and (host := environment.get("OLLAMA_HOST", "")):
         return _with_scheme(host).rstrip("/") + "/v1"
     return environment.get(BASE_URL_VARIABLES.get(name, ""), "") if name == "openai" else ""
@@ -276,7 +277,7 @@ def _missing_key_hint(name: str) -> str:
 
 
 def preset_provider(name: str, api_key: str, base_url: str = "", model: str = "") -> Provider:
-    """A provider we know, with what the user gave; empty texts mean the preset's."""
+    """Returns a known provider with the user's settings; empty texts mean the preset's."""
     preset = PRESETS[name]
     url = base_url or preset.base_url
     if preset.wire == "anthropic":
@@ -300,7 +301,7 @@ def _messages_url(base: str) -> str:
 def configure_embeddings(
     target: Registry, name: str, api_key: str, base_url: str = "", model: str = "", path: str = ""
 ) -> None:
-    """What `llm/configure-embeddings` does. Raises LlmError with what is missing."""
+    """Registers an embedder, for `llm/configure-embeddings`. Raises LlmError with what is missing."""
     preset = embedders.PRESETS.get(name) or embedders.OTHERS.get(name)
     if preset is None and not base_url:
         wanted = ":base-url" if api_key else ":api-key and :base-url"
@@ -309,12 +310,12 @@ def configure_embeddings(
         hint = f'(llm/configure-embeddings :{name} {{:api-key "..."}}), or set {preset.variable}'
         raise LlmError("missing :api-key", hint=hint)
     base_url = base_url or _embedding_base(os.environ, name)
-    made = embedders.embedder(name, api_key, base_url, model, path)
-    target.register_embedder(made, embedders.ranker(name, api_key, base_url))
+    embedder = embedders.embedder(name, api_key, base_url, model, path)
+    target.register_embedder(embedder, embedders.ranker(name, api_key, base_url))
 
 
 def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:
-    """What `llm/configure` registers. Raises LlmError with what is missing."""
+    """Returns the provider that `llm/configure` registers. Raises LlmError with what is missing."""
     if name in PRESETS:
         if not api_key and name != "ollama":
             raise LlmError(

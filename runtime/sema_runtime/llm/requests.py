@@ -1,4 +1,4 @@
-"""Requests from what a builtin is given: a text, a prompt or a list of messages, and an options map."""
+"""Requests from the arguments of builtins: a text, a prompt or a list of messages, and an options map."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ ALL_OPTIONS = PROMPT_OPTIONS | STREAM_OPTIONS | {"reasoning-effort"}
 
 
 def request(messages: list[Message], options: Map, honoured: frozenset[str] = ALL_OPTIONS) -> Request:
-    """A request with the options that the caller's builtin honours."""
-    made = Request(messages)
+    """Returns a request with the options that the caller's builtin honours."""
+    new_request = Request(messages)
     if "model" in honoured:
-        made.model = opt.text(options, "model") or ""
+        new_request.model = opt.text(options, "model") or ""
     tokens = opt.integer(options, "max-tokens")
     if tokens is not None and "max-tokens" in honoured:
-        made.max_tokens = tokens
+        new_request.max_tokens = tokens
     if "temperature" in honoured:
-        made.temperature = opt.finite(options, "temperature")
+        new_request.temperature = opt.finite(options, "temperature")
     if "system" in honoured:
-        made.system = opt.text(options, "system")
+        new_request.system = opt.text(options, "system")
     if "reasoning-effort" in honoured:
-        made.reasoning_effort = opt.name_or_text(options, "reasoning-effort")
+        new_request.reasoning_effort = opt.name_or_text(options, "reasoning-effort")
     timeout = opt.integer(options, "timeout")
     if timeout is not None and timeout > 0 and "timeout" in honoured:
-        made.timeout_ms = timeout
-    observe(made, options, honoured)
-    return made
+        new_request.timeout_ms = timeout
+    observe(new_request, options, honoured)
+    return new_request
 
 
 def observe(request: Request, options: Map, honoured: frozenset[str] = ALL_OPTIONS) -> None:
-    """Adds what observers of the call are told: tags, metadata and whose conversation it is part of."""
+    """Adds what observers of the call see: tags, metadata and ids of conversation, session and user."""
     if "tags" in honoured:
         request.tags = opt.names(options, "tags")
     if "metadata" in honoured:
@@ -59,12 +59,12 @@ def text_request(text: str, options: Map, honoured: frozenset[str] = ALL_OPTIONS
 
 
 def prompt_request(prompt: Prompt, options: Map) -> Request:
-    """Prompts send text only."""
+    """Returns a request with the texts of a prompt; images are dropped."""
     return request([message.without_images() for message in prompt.messages], options, PROMPT_OPTIONS)
 
 
 def chat_messages(value: Any) -> list[Message]:
-    """The messages of a list, a vector or a prompt. Raises a type error for anything else."""
+    """Returns the messages of a list, a vector or a prompt. Raises a type error for anything else."""
     if isinstance(value, Prompt):
         return list(value.messages)
     if not is_sequence(value):

@@ -1,4 +1,4 @@
-"""Trying again: up to 3 times on 429, status 500 and above and network errors; waits as the server says, or random."""
+"""Retries: up to 3 on 429, status 500 and above, and network errors. The wait is the server's, or random."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ MAX_EXPONENT = 6
 
 
 def wait_ms(attempt: int, hint_ms: int | None, uniform: Callable[[float, float], float] = random.uniform) -> float:
-    """How long to wait behind attempt (0 is the first call). hint_ms: what the server asked for."""
+    """Returns the wait after an attempt (0 is the first call). hint_ms: what the server asked for."""
     if hint_ms is not None:
         return min(hint_ms, MAX_WAIT_MS)
     return uniform(0, min(FIRST_WAIT_MS * 2 ** min(attempt, MAX_EXPONENT), MAX_WAIT_MS))
 
 
 def with_retries(
-    call: Callable[[], T], told: Callable[[float], None], sleep: Callable[[float], None] | None = None
+    call: Callable[[], T], on_wait: Callable[[float], None], sleep: Callable[[float], None] | None = None
 ) -> T:
-    """The result of call, tried again as above. told: gets each wait, in milliseconds, before it begins. sleep: takes
-    milliseconds; default: only the current task sleeps."""
+    """Returns the result of call, with retries. on_wait: gets each wait, in milliseconds, before it begins. sleep:
+    takes milliseconds; default: only the current task sleeps."""
     try:
         return call()
     except ProviderError as error:
         if not error.retryable:
             raise
-        return _again(call, error, told, sleep)
+        return _again(call, error, on_wait, sleep)
 
 
 def _again(
-    call: Callable[[], T], first: ProviderError, told: Callable[[float], None], sleep: Callable[[float], None] | None
+    call: Callable[[], T], first: ProviderError, on_wait: Callable[[float], None], sleep: Callable[[float], None] | None
 ) -> T:
-    """The attempts behind a first one that failed; tenacity is loaded only here."""
+    """Makes the attempts after a failed first one; tenacity is loaded only here."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
     from sema_runtime import tasks
@@ -61,7 +61,7 @@ def _again(
         return wait_ms(state.attempt_number - 1, hint) / 1000
 
     def wait(waited: float) -> None:
-        told(waited * 1000)
+        on_wait(waited * 1000)
         pause(waited * 1000)
 
     retrying = Retrying(
@@ -74,4 +74,4 @@ def _again(
     try:
         return retrying(attempt)
     except ProviderError as error:
-        raise error.with_traceback(None) from error.__cause__  # the frames of this machinery would hide the program's
+        raise error.with_traceback(None) from error.__cause__  # frames of tenacity would hide the program's

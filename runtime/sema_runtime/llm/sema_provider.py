@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def complete(provider: Provider, request: Request) -> Reply:
-    """Calls the provider's function. What it throws becomes `API error: 0 - <text>`, which is not retried."""
+    """Returns the reply of the provider's function. What that throws becomes `API error: 0 - <text>`, which is not
+    retried."""
     value = called(provider.function, _request_map(request))
     if isinstance(value, str):
         return Reply(value, request.model, stop_reason="end_turn")
@@ -27,8 +28,8 @@ def complete(provider: Provider, request: Request) -> Reply:
 
 
 def called(function: Any, request: Map) -> Any:
-    """What a provider's function returns for a request. Raises ProviderError for what it throws, and PolicyDenied for
-    what it was not allowed to ask itself."""
+    """Returns what a provider's function returns for a request. Raises ProviderError for what it throws, PolicyDenied
+    for a nested call that was not allowed."""
     try:
         return function(request)
     except Exception as error:
@@ -38,7 +39,7 @@ def called(function: Any, request: Map) -> Any:
 
 
 def _place(error: BaseException) -> str | None:
-    """Where the provider's function failed, and what can be done about that."""
+    """Returns where the provider's function failed, and the hint of its error."""
     from sema_runtime.conditions.describe import describe
 
     shown = describe(error)
@@ -50,24 +51,24 @@ def _place(error: BaseException) -> str | None:
 
 
 def _request_map(request: Request) -> Map:
-    """Optional keys are left out when they are not set; images are dropped."""
-    made: dict[Any, Any] = {
+    """Returns the request as a map. Unset optional keys are left out; images are dropped."""
+    entries: dict[Any, Any] = {
         keyword("model"): request.model,
         keyword("messages"): List([_message_map(message) for message in request.messages]),
         keyword("max-tokens"): request.max_tokens,
     }
     if request.temperature is not None:
-        made[keyword("temperature")] = request.temperature
+        entries[keyword("temperature")] = request.temperature
     if request.system is not None:
-        made[keyword("system")] = request.system
+        entries[keyword("system")] = request.system
     if request.tools:
-        made[keyword("tools")] = List(
+        entries[keyword("tools")] = List(
             [
                 to_sema({"name": tool.name, "description": tool.description, "parameters": tool.parameters})
                 for tool in request.tools
             ]
         )
-    return Map(made)
+    return Map(entries)
 
 
 def _message_map(message: Message) -> Map:
@@ -87,7 +88,7 @@ def _reply(value: Any, request: Request) -> Reply:
 
 
 def usage_of(usage: Any) -> Usage:
-    """The counts in a :usage map; 0 for what isn't there."""
+    """Returns the counts in a :usage map; 0 for absent ones."""
     if not is_map(usage):
         return Usage()
     names = ("prompt-tokens", "completion-tokens", "cache-read-tokens", "cache-creation-tokens")
@@ -97,19 +98,19 @@ def usage_of(usage: Any) -> Usage:
 def _calls(calls: Any) -> list[ToolCall]:
     if not is_sequence(calls):
         return []
-    made = []
+    tool_calls = []
     for call in calls:
         name = _text(call, "name", "") if is_map(call) else ""
         if not name:
             raise parse_error("lisp provider: a tool call needs a :name")
         arguments = to_json(call.get("arguments")) if "arguments" in call else {}
         signature = _text(call, "thought-signature", "") or None
-        made.append(ToolCall(_text(call, "id", ""), name, arguments, signature))
-    return made
+        tool_calls.append(ToolCall(_text(call, "id", ""), name, arguments, signature))
+    return tool_calls
 
 
 def _text(value: Any, name: str, default: str) -> str:
-    found = value.get(name)
-    if isinstance(found, Keyword):
-        return found.name
-    return found if isinstance(found, str) else default
+    text = value.get(name)
+    if isinstance(text, Keyword):
+        return text.name
+    return text if isinstance(text, str) else default

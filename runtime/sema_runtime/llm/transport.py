@@ -1,4 +1,4 @@
-"""One request to one provider, without retries: the wire format's body out, a Reply or a ProviderError back."""
+"""One request to one provider, without retries: sends the wire's body, returns a Reply or raises ProviderError."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from sema_runtime import tasks
 from sema_runtime.llm import http, sema_provider
-from sema_runtime.llm.error_hints import asking
+from sema_runtime.llm.error_hints import with_hints
 from sema_runtime.llm.errors import ProviderError, api_error, parse_error
 from sema_runtime.llm.messages import Reply, Request, Usage
 from sema_runtime.llm.providers import Provider
@@ -30,15 +30,15 @@ OnChunk = Callable[[str], Any]
 
 
 def wire_of(provider: Provider) -> Any:
-    """The module of the provider's wire format: url, headers, body, parse, learn, splitter, StreamReader."""
+    """Returns the module of the provider's wire: url, headers, body, parse, learn, splitter, StreamReader."""
     return import_module(f"sema_runtime.llm.wires.{provider.wire}")
 
 
 def send(provider: Provider, request: Request, model: str) -> Reply:
-    """One completion. Raises ProviderError."""
+    """Makes one completion. Raises ProviderError."""
     if provider.wire == "sema":
         request = _for_model(request, model)
-        with asking(provider, model):
+        with with_hints(provider, model):
             reply = sema_provider.complete(provider, request)
         reply.provider = provider.name
         return reply
@@ -50,10 +50,10 @@ def _for_model(request: Request, model: str) -> Request:
 
 
 async def send_async(provider: Provider, request: Request, model: str) -> Reply:
-    """As `send`, for a network provider."""
+    """As `send`, as a coroutine, for network providers."""
     request, names = tool_names.sendable(_for_model(request, model))
     wire = wire_of(provider)
-    with asking(provider, request.model):
+    with with_hints(provider, request.model):
         url = wire.url(provider, request, False)
         for _ in range(MAX_CORRECTIONS + 1):
             answer = await http.post(
@@ -65,13 +65,14 @@ async def send_async(provider: Provider, request: Request, model: str) -> Reply:
             error = wire_error(provider, answer)
             error.used = used_by(wire, answer.text)
             raise error
-        reply = whole(wire, answer.text, request)
+        reply = parse_reply(wire, answer.text, request)
     reply.provider = provider.name
     return tool_names.restored(reply, names)
 
 
-def whole(wire: Any, text: str, request: Request) -> Reply:
-    """The reply in the body of a success. Raises ProviderError, which may be billed, whatever code it has inside."""
+def parse_reply(wire: Any, text: str, request: Request) -> Reply:
+    """Returns the reply in the body of a success. Raises ProviderError, which may be billed whatever status it
+    names."""
     try:
         return replies.checked(replies.read(wire.parse, text, request), request.model)
     except ProviderError as error:
@@ -81,7 +82,7 @@ def whole(wire: Any, text: str, request: Request) -> Reply:
 
 
 def used_by(wire: Any, text: str) -> Usage | None:
-    """What the reply to a request that failed says it used, all the same."""
+    """Returns the usage in the reply to a failed request, if any."""
     if '"usage' not in text and "_count" not in text:
         return None
     try:
@@ -91,8 +92,8 @@ def used_by(wire: Any, text: str) -> Usage | None:
     return used if used.total else None
 
 
-class Whole:
-    """A reply that came in one piece, as a stream's reader."""
+class BufferedReply:
+    """A reply that came as a whole, with the interface of a streamed one."""
 
     began = True
 
@@ -103,122 +104,122 @@ class Whole:
         return self._reply.content, self._reply.usage
 
 
-class Reading:
-    """What a stream has brought. began: whether that is anything but an error. failed: what is wrong with an event that
-    came in one piece with texts before it, which are heard first."""
+class StreamedReply:
+    """What a stream has brought. began: whether it has brought anything but an error. failed: the error of an event
+    after texts in the same piece, which are delivered first. events: how many brought something, or may have."""
 
     def __init__(self, wire: Any, request: Request) -> None:
         self.reader = wire.StreamReader(request)
         self.so_far: Callable[[], tuple[str, Usage]] = self.reader.so_far
         self.began = False
         self.failed: ProviderError | None = None
-        self.events = 0  # that bring something, or may
+        self.events = 0
         self._wire, self._request = wire, request
         self._splitter = wire.splitter()
-        self._raw = bytearray()  # what came before the first event
+        self._raw = bytearray()  # all bytes before the first event
         self._mender = replies.Mender()
 
     def take(self, piece: bytes) -> list[str]:
-        """The texts in a piece of the stream."""
+        """Returns the texts in a piece of the stream."""
         if not self.began:
             self._raw += piece
         return self._texts(self._splitter.feed(piece))
 
     def _texts(self, events: list[Event]) -> list[str]:
-        found: list[str] = []
+        texts: list[str] = []
         for event in events:
             try:
                 text = self._mender.feed(replies.read(self.reader.feed, event))
             except ProviderError as error:
-                if not found:
+                if not texts:
                     raise
                 self.failed = error
                 break
             if text:
-                found.append(text)
+                texts.append(text)
             self.began = True
             self.events += event.name != "ping"
-        return found
+        return texts
 
     def close(self) -> list[str]:
-        """The texts of an event without end behind the last piece."""
+        """Returns the texts of an unfinished last event."""
         return [] if self.reader.done else self._texts(self._splitter.close())
 
     def end(self) -> tuple[Reply, str]:
-        """The whole reply, and a last piece of its text. Raises ProviderError when it isn't whole."""
-        if not self.began and (body := self._raw.strip()).startswith(b"{"):  # the server doesn't stream
-            reply = whole(self._wire, body.decode("utf-8", "replace"), self._request)
-            self.began, self.so_far = True, Whole(reply).so_far
+        """Returns the whole reply and the last piece of its text. Raises ProviderError when it is incomplete."""
+        if not self.began and (body := self._raw.strip()).startswith(b"{"):  # the server did not stream
+            reply = parse_reply(self._wire, body.decode("utf-8", "replace"), self._request)
+            self.began, self.so_far = True, BufferedReply(reply).so_far
             return reply, reply.content
         return replies.checked(self.reader.reply(), self._request.model), self._mender.rest()
 
 
-def stream(
-    provider: Provider, request: Request, model: str, on_chunk: OnChunk, reading: Callable[[Any], None]
-) -> Reply:
-    """One streamed completion; on_chunk gets each piece of text, in the caller's task. reading gets what reads the
-    stream, once the server has begun to answer: its so_far() tells what has come.
+def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk, watch: Callable[[Any], None]) -> Reply:
+    """Makes one streamed completion; on_chunk gets each piece of text, in the caller's task. watch gets the reader of
+    the stream once the server begins to answer; its so_far() returns what has come.
 
     Raises ProviderError, and what on_chunk raises.
     """
     request = _for_model(request, model)
     if provider.wire == "sema":
         reply = send(provider, request, model)
-        reading(Whole(reply))
+        watch(BufferedReply(reply))
         if reply.content:
             on_chunk(reply.content)
         return reply
     from sema_runtime.tasks.bridge import feed
 
     request, names = tool_names.sendable(request)
-    with asking(provider, model):
-        finished: Reply = feed(lambda pieces: _texts(provider, request, reading, pieces), on_chunk)
-    finished.provider = provider.name
-    return tool_names.restored(finished, names)
+    with with_hints(provider, model):
+        streamed: Reply = feed(lambda pieces: _stream_within_limit(provider, request, watch, pieces), on_chunk)
+    streamed.provider = provider.name
+    return tool_names.restored(streamed, names)
 
 
-async def _texts(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
-    """The reply that a stream adds up to; its texts are given to pieces as they come."""
+async def _stream_within_limit(
+    provider: Provider, request: Request, watch: Callable[[Any], None], pieces: Feed
+) -> Reply:
+    """Returns the reply that a stream adds up to; gives its texts to pieces as they come."""
     limit = request.timeout_ms
     if limit is None:
-        return await _read(provider, request, reading, pieces)
+        return await _stream(provider, request, watch, pieces)
     try:
         async with asyncio.timeout(limit / 1000):
-            return await _read(provider, request, reading, pieces)
+            return await _stream(provider, request, watch, pieces)
     except TimeoutError:
         raise http.no_reply(wire_of(provider).url(provider, request, True), limit) from None
 
 
-async def _read(provider: Provider, request: Request, reading: Callable[[Any], None], pieces: Feed) -> Reply:
+async def _stream(provider: Provider, request: Request, watch: Callable[[Any], None], pieces: Feed) -> Reply:
     source = await _open(provider, request)
     try:
-        read = Reading(wire_of(provider), request)
-        reading(read)
+        reply = StreamedReply(wire_of(provider), request)
+        watch(reply)
 
         def give(texts: list[str]) -> None:
             if texts:
                 pieces.give(texts)
-            if read.failed is not None:
-                raise read.failed
+            if reply.failed is not None:
+                raise reply.failed
 
         def take(piece: bytes) -> Awaitable[None] | bool:
-            before = read.events
-            give(read.take(piece))
-            if read.events > before:
+            before = reply.events
+            give(reply.take(piece))
+            if reply.events > before:
                 source.advanced()
-            return pieces.room() if pieces.crowded() else not read.reader.done
+            return pieces.room() if pieces.crowded() else not reply.reader.done
 
         await source.pour(take)
-        give(read.close())
-        finished, rest = read.end()
-        give([rest] if rest else [])
+        give(reply.close())
+        finished, last_text = reply.end()
+        give([last_text] if last_text else [])
         return finished
     finally:
         await source.close()
 
 
 async def _open(provider: Provider, request: Request) -> http.ByteStream:
-    """A stream that has answered 200. Raises ProviderError."""
+    """Opens a stream that answers 200. Raises ProviderError."""
     wire = wire_of(provider)
     url = wire.url(provider, request, True)
     corrections = 0
@@ -244,7 +245,7 @@ async def _open(provider: Provider, request: Request) -> http.ByteStream:
 
 
 def wire_error(provider: Provider, answer: http.HttpReply) -> ProviderError:
-    """The error for a reply that is not 2xx. Ollama's 429 is one like any other."""
+    """Returns the error for a reply that is not 2xx. Ollama's 429 is not special."""
     if provider.wire == "ollama":
         error = api_error(answer.status, error_text(answer.text))
         error.wait_ms = answer.retry_after_ms

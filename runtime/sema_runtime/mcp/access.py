@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from sema_runtime.mcp.oauth import Login, TokenRefused, refreshed, with_browser, with_device
 from sema_runtime.mcp.protocol import Failure
-from sema_runtime.mcp.tokens import Credentials, Turn, default_store
+from sema_runtime.mcp.tokens import Credentials, TokenLock, default_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ class Stores(NamedTuple):
     copies: bool = True
 
 
-class Got(NamedTuple):
+class AccessToken(NamedTuple):
     """A token, and where it is from: cached, refreshed or consented."""
 
     token: str
     source: str
 
 
-class Refused(NamedTuple):
+class RefusedTokens(NamedTuple):
     """The tokens that the server has refused just now, and where the last one was from, "" when there was none."""
 
     tokens: frozenset[str] = frozenset()
@@ -76,26 +76,26 @@ class Access:
         """Told when a new token can't be kept."""
         raise failure
 
-    def got(self, source: str, credentials: Credentials) -> Got:
+    def got(self, source: str, credentials: Credentials) -> AccessToken:
         self.source, self.credentials = source, credentials
-        return Got(credentials.access_token, source)
+        return AccessToken(credentials.access_token, source)
 
 
-async def token_for(login: Login, access: Access, refused: Refused) -> Got:
+async def token_for(login: Login, access: Access, refused: RefusedTokens) -> AccessToken:
     """A token that the server has not refused yet. Raises Failure."""
     stores = await asyncio.to_thread(access.stores)
-    search = _Search(login, access, refused, stores)
-    async with Turn(stores.own.lock_name(login.server)):
+    search = _TokenSearch(login, access, refused, stores)
+    async with TokenLock(stores.own.lock_name(login.server)):
         return await search.found() or await search.new_login()
 
 
-class _Search:
-    def __init__(self, login: Login, access: Access, refused: Refused, stores: Stores) -> None:
+class _TokenSearch:
+    def __init__(self, login: Login, access: Access, refused: RefusedTokens, stores: Stores) -> None:
         self.login, self.access, self.refused, self.stores = login, access, refused, stores
         self.wants_more = login.challenge.error == "insufficient_scope"
         self.known: Credentials | None = None  # what is kept, although it doesn't count
 
-    async def found(self) -> Got | None:
+    async def found(self) -> AccessToken | None:
         """A token out of the stores, refreshed if need be."""
         own, shared, _ = self.stores
         known = await asyncio.to_thread(own.load, self.login.server)
@@ -107,7 +107,7 @@ class _Search:
             if got is not None:
                 return got
         if shared is not None:
-            async with Turn(shared.lock_name(self.login.server)):
+            async with TokenLock(shared.lock_name(self.login.server)):
                 there = await asyncio.to_thread(shared.load, self.login.server)
                 if there is not None:
                     self.known = self.known or there
@@ -116,7 +116,7 @@ class _Search:
             return await self.refresh(known, own)
         return None
 
-    async def shared_token(self, there: Credentials, shared: Store) -> Got | None:
+    async def shared_token(self, there: Credentials, shared: Store) -> AccessToken | None:
         if self.counts(there):
             await self.copy(there)
             return self.access.got("cached", there)
@@ -125,7 +125,7 @@ class _Search:
     def counts(self, known: Credentials) -> bool:
         return known.access_token not in self.refused.tokens and not (known.expired() or self.wants_more)
 
-    async def refresh(self, known: Credentials, store: Store) -> Got | None:
+    async def refresh(self, known: Credentials, store: Store) -> AccessToken | None:
         """New tokens for what the store has, kept there, and copied from there."""
         if known.refresh_token is None or self.wants_more or self.refused.source in ("refreshed", "consented"):
             return None
@@ -142,7 +142,7 @@ class _Search:
             await self.copy(fresh)
         return self.access.got("refreshed", fresh)
 
-    async def new_login(self) -> Got:
+    async def new_login(self) -> AccessToken:
         """A token of a login in the browser."""
         if not self.access.may_ask:
             self.access.needed = True
@@ -171,7 +171,7 @@ class _Search:
 async def log_in(login: Login, stores: Stores, device: bool = False) -> Credentials:
     """Logs in, whatever is kept, and keeps that in the own store. Raises Failure."""
     own, shared, _ = stores
-    async with Turn(own.lock_name(login.server)):
+    async with TokenLock(own.lock_name(login.server)):
         known = await asyncio.to_thread(own.load, login.server)
         if known is None and shared is not None:
             known = await asyncio.to_thread(shared.load, login.server)

@@ -125,10 +125,10 @@ class Connection:
         seen: set[str] = set()
         while True:
             page = await self.request("tools/list", params)
-            found = page.get("tools")
-            if not isinstance(found, list):
+            listed = page.get("tools")
+            if not isinstance(listed, list):
                 raise Failure("tools/list result did not include a tools array")
-            tools += [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)]
+            tools += [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
                 return tools
@@ -201,25 +201,25 @@ class Connection:
             return None
         from sema_runtime.mcp.discovery import challenge_of
 
-        found = challenge_of(failure.challenge)
-        if failure.status == 403 and found.error != "insufficient_scope":
+        challenge = challenge_of(failure.challenge)
+        if failure.status == 403 and challenge.error != "insufficient_scope":
             return None
         if self.endpoint.token is None and self.endpoint.has_authorization() and not self.access().over_headers:
             failure.hint = "the server does not take the Authorization header that was given in :headers"
             return None
-        return found
+        return challenge
 
     async def _get_token(self, challenge: Challenge, refused: frozenset[str], source: str) -> str:
         """Replaces the token; where the new one is from. refused, source: those that were refused just now, and where
         the last of them was from."""
-        from sema_runtime.mcp.access import Refused, token_for
+        from sema_runtime.mcp.access import RefusedTokens, token_for
         from sema_runtime.mcp.oauth import Login
 
         assert isinstance(self.target, Remote)
         assert self.endpoint is not None
         login = Login(self.target.url, _show, self.target.client_id, self.target.scopes, challenge)
         try:
-            got = await token_for(login, self.access(), Refused(refused, source))
+            got = await token_for(login, self.access(), RefusedTokens(refused, source))
         except Failure as failure:
             hint = failure.hint or f"log in ahead with `sema mcp login {self.target.url}`"
             raise Failure(f"OAuth login failed: {failure.message}", hint) from None

@@ -46,10 +46,10 @@ class Place(NamedTuple):
 
 def challenge_of(header: str | None) -> Challenge:
     """The parts of a header that matter here, in any order, quoted or not."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, quoted, bare in PARAMETER.findall(header or ""):
-        found.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or bare)
-    return Challenge(found.get("resource_metadata"), found.get("scope"), found.get("error"))
+        parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or bare)
+    return Challenge(parameters.get("resource_metadata"), parameters.get("scope"), parameters.get("error"))
 
 
 async def discover(server: str, challenge: Challenge) -> Place:
@@ -156,11 +156,11 @@ async def _first(places: list[str], server: str) -> dict[str, Any] | None:
             reply = await fetch(request)
         except NoReply:
             continue
-        found = decoded(reply.body) if reply.status == 200 else []
-        if len(found) == 1:
-            return found[0]
+        objects = decoded(reply.body) if reply.status == 200 else []
+        if len(objects) == 1:
+            return objects[0]
     return None
 
 
 def _texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -161,12 +161,12 @@ class StreamableHttp:
         self.version = version
 
     def _headers(self, *more: tuple[str, str]) -> list[tuple[str, str]]:
-        made = list(more)
+        headers = list(more)
         if self.session is not None:
-            made.append(("Mcp-Session-Id", self.session))
+            headers.append(("Mcp-Session-Id", self.session))
         if self.version is not None:
-            made.append(("MCP-Protocol-Version", self.version))
-        return self.endpoint.headers(*made)
+            headers.append(("MCP-Protocol-Version", self.version))
+        return self.endpoint.headers(*headers)
 
     async def send(self, message: Message) -> None:
         """Posts a message; to a request, hands on what comes in return up to the answer."""

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from sema_runtime import capabilities
 from sema_runtime.mcp.discovery import MAX_BYTES, TIMEOUT_MS, Challenge, Place, discover, reach_of
-from sema_runtime.mcp.loopback import Loopback, Show, send_browser
+from sema_runtime.mcp.oauth_redirect import RedirectServer, Show, send_browser
 from sema_runtime.mcp.protocol import Failure, decoded
 from sema_runtime.mcp.tokens import Credentials
 from sema_runtime.net.failures import Failure as NoReply
@@ -59,10 +59,10 @@ async def refreshed(login: Login, known: Credentials) -> Credentials:
     assert known.refresh_token is not None
     form = {"grant_type": "refresh_token", "refresh_token": known.refresh_token}
     answer = await _token(place, client, form)
-    made = _credentials(login.server, answer, client)
-    made.refresh_token = made.refresh_token or known.refresh_token
-    made.scope = made.scope or known.scope
-    return made
+    credentials = _credentials(login.server, answer, client)
+    credentials.refresh_token = credentials.refresh_token or known.refresh_token
+    credentials.scope = credentials.scope or known.scope
+    return credentials
 
 
 # With a browser
@@ -77,13 +77,13 @@ async def with_browser(login: Login, known: Credentials | None) -> Credentials:
         raise Failure(f"no authorization endpoint at {place.issuer}")
     earlier = known.client if known is not None else None
     state, verifier = token_urlsafe(24), token_urlsafe(48)
-    async with Loopback(state, place.issuer, _earlier_port(earlier)) as loopback:
+    async with RedirectServer(state, place.issuer, _earlier_port(earlier)) as redirects:
         scope = " ".join(_scopes(login, place, known))
-        client = await _client(login, place, earlier, loopback.redirect_uri, scope)
+        client = await _client(login, place, earlier, redirects.redirect_uri, scope)
         query = {
             "response_type": "code",
             "client_id": client["client_id"],
-            "redirect_uri": loopback.redirect_uri,
+            "redirect_uri": redirects.redirect_uri,
             "code_challenge": pkce_challenge(verifier),
             "code_challenge_method": "S256",
             "state": state,
@@ -92,11 +92,11 @@ async def with_browser(login: Login, known: Credentials | None) -> Credentials:
         if scope:
             query["scope"] = scope
         send_browser(f"{authorize}{'&' if '?' in authorize else '?'}{urlencode(query)}", login.server, login.show)
-        code = await loopback.wait()
+        code = await redirects.wait()
         form = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": loopback.redirect_uri,
+            "redirect_uri": redirects.redirect_uri,
             "code_verifier": verifier,
         }
         return _credentials(login.server, await _token(place, client, form), client, scope)
@@ -189,11 +189,11 @@ async def _client(
     answer = _json(reply, "dynamic client registration failed")
     if not isinstance(answer.get("client_id"), str):
         raise Failure("dynamic client registration gave no client_id")
-    made = {"client_id": answer["client_id"], "redirect_uri": redirect_uri, "scope": scope}
+    client = {"client_id": answer["client_id"], "redirect_uri": redirect_uri, "scope": scope}
     for name, field in (("client_secret", "client_secret"), ("auth_method", "token_endpoint_auth_method")):
         if isinstance(answer.get(field), str):
-            made[name] = answer[field]
-    return made
+            client[name] = answer[field]
+    return client
 
 
 def _covers(client: dict[str, str], redirect_uri: str, scope: str) -> bool:
@@ -255,18 +255,18 @@ def _json(reply: Reply, what: str) -> dict[str, Any]:
 
 
 def _object(reply: Reply) -> dict[str, Any]:
-    found = decoded(reply.body)
-    return found[0] if len(found) == 1 else {}
+    objects = decoded(reply.body)
+    return objects[0] if len(objects) == 1 else {}
 
 
 def _credentials(server: str, answer: dict[str, Any], client: dict[str, str], scope: str = "") -> Credentials:
     lasts = answer.get("expires_in")
-    refresh, given = answer.get("refresh_token"), answer.get("scope")
+    refresh, granted = answer.get("refresh_token"), answer.get("scope")
     return Credentials(
         server,
         answer["access_token"],
         refresh if isinstance(refresh, str) else None,
         int(time.time() + lasts) if isinstance(lasts, int | float) else None,
-        given if isinstance(given, str) else scope or None,
+        granted if isinstance(granted, str) else scope or None,
         client,
     )

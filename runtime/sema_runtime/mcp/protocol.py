@@ -66,8 +66,8 @@ class Unreadable(Failure):
 
     def __init__(self, message: str, text: str | bytes) -> None:
         super().__init__(message)
-        found = ID.findall(text if isinstance(text, str) else text.decode("utf-8", "replace"))
-        self.ids = [int(number) for number in found]
+        numbers = ID.findall(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+        self.ids = [int(number) for number in numbers]
 
 
 class HttpFailure(Failure):
@@ -93,7 +93,7 @@ def decoded(text: str | bytes) -> list[Message]:
         raise Unreadable(f"MCP server sent a message that can't be read: {error}", text) from None
     except ValueError:
         return []
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+    return [message for message in (value if isinstance(value, list) else [value]) if isinstance(message, dict)]
 
 
 def seconds(milliseconds: float) -> str:

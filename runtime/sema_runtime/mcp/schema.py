@@ -46,20 +46,20 @@ def parameters_of(schema: Any) -> Map:
     required = schema.get("required")
     needed = required if isinstance(required, list) else []
     return Map({
-        keyword(name): _spec(resolved(one, schema), name in needed)
-        for name, one in (properties.items() if isinstance(properties, dict) else ())
+        keyword(name): _spec(resolved(property_schema, schema), name in needed)
+        for name, property_schema in (properties.items() if isinstance(properties, dict) else ())
     })  # fmt: skip
 
 
 def _spec(schema: Schema, required: bool) -> Map:
-    made: dict[Any, Any] = {keyword("type"): keyword(type_of(schema) or "string")}
+    entries: dict[Any, Any] = {keyword("type"): keyword(type_of(schema) or "string")}
     if isinstance(schema.get("description"), str):
-        made[keyword("description")] = schema["description"]
+        entries[keyword("description")] = schema["description"]
     if isinstance(schema.get("enum"), list):
-        made[keyword("enum")] = to_sema(schema["enum"])
+        entries[keyword("enum")] = to_sema(schema["enum"])
     if not required:
-        made[keyword("optional")] = True
-    return Map(made)
+        entries[keyword("optional")] = True
+    return Map(entries)
 
 
 def type_of(schema: Schema) -> str:
@@ -68,10 +68,14 @@ def type_of(schema: Schema) -> str:
     if isinstance(named, str):
         return named
     if isinstance(named, list):
-        types = {one for one in named if isinstance(one, str)}
+        types = {member for member in named if isinstance(member, str)}
     else:
         branches = schema.get("anyOf") or schema.get("oneOf")
-        types = {type_of(one) for one in branches if isinstance(one, dict)} if isinstance(branches, list) else set()
+        types = (
+            {type_of(member) for member in branches if isinstance(member, dict)}
+            if isinstance(branches, list)
+            else set()
+        )
     types.discard("null")
     return types.pop() if len(types) == 1 else ""
 
@@ -82,47 +86,47 @@ def resolved(schema: Any, root: Schema) -> Schema:
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str):
             break
-        found: Any = root
+        target: Any = root
         for step in reference.removeprefix("#").strip("/").split("/"):
-            found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+            target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
         beside = {name: value for name, value in schema.items() if name != "$ref"}
-        schema = {**found, **beside} if isinstance(found, dict) and reference.startswith("#") else beside
+        schema = {**target, **beside} if isinstance(target, dict) and reference.startswith("#") else beside
     return schema if isinstance(schema, dict) else {}
 
 
 def for_models(schema: Any) -> Schema:
     """An input schema as models are sent it: an object, without references and without rare keywords."""
     root = schema if isinstance(schema, dict) else {}
-    made = _reduced(root, root, 0)
-    made.pop("description", None)
-    return {"type": "object", "properties": {}, **made}
+    reduced = _reduced(root, root, 0)
+    reduced.pop("description", None)
+    return {"type": "object", "properties": {}, **reduced}
 
 
 def _reduced(schema: Any, root: Schema, depth: int) -> Schema:
-    found = resolved(schema, root)
-    made = {name: found[name] for name in KEPT if name in found}
-    named = made.get("type")
+    full = resolved(schema, root)
+    reduced = {name: full[name] for name in KEPT if name in full}
+    named = reduced.get("type")
     if isinstance(named, list):
-        made.pop("type")
-        made["anyOf"] = [{"type": one} for one in named]
+        reduced.pop("type")
+        reduced["anyOf"] = [{"type": member} for member in named]
     if depth >= DEEPEST:
-        return {name: value for name, value in made.items() if name in ("type", "description")}
-    if "const" in found and "enum" not in made:
-        made["enum"] = [found["const"]]
-    if isinstance(made.get("enum"), list) and not all(isinstance(one, str) for one in made["enum"]):
-        made.pop("enum")  # some providers take texts only
-    properties = found.get("properties")
+        return {name: value for name, value in reduced.items() if name in ("type", "description")}
+    if "const" in full and "enum" not in reduced:
+        reduced["enum"] = [full["const"]]
+    if isinstance(reduced.get("enum"), list) and not all(isinstance(member, str) for member in reduced["enum"]):
+        reduced.pop("enum")  # some providers take texts only
+    properties = full.get("properties")
     if isinstance(properties, dict):
-        made["properties"] = {name: _reduced(one, root, depth + 1) for name, one in properties.items()}
-    if "items" in found or made.get("type") == "array":
-        made["items"] = _reduced(found.get("items"), root, depth + 1)
-    branches = found.get("anyOf") or found.get("oneOf")
+        reduced["properties"] = {name: _reduced(member, root, depth + 1) for name, member in properties.items()}
+    if "items" in full or reduced.get("type") == "array":
+        reduced["items"] = _reduced(full.get("items"), root, depth + 1)
+    branches = full.get("anyOf") or full.get("oneOf")
     if isinstance(branches, list):
-        made["anyOf"] = [_reduced(one, root, depth + 1) for one in branches]
-    whole = found.get("allOf")
+        reduced["anyOf"] = [_reduced(member, root, depth + 1) for member in branches]
+    whole = full.get("allOf")
     for part in whole if isinstance(whole, list) else ():
         more = _reduced(part, root, depth + 1)
-        if "properties" in made and "properties" in more:
-            made["properties"] = {**more["properties"], **made["properties"]}
-        made = {**more, **made}
-    return made
+        if "properties" in reduced and "properties" in more:
+            reduced["properties"] = {**more["properties"], **reduced["properties"]}
+        reduced = {**more, **reduced}
+    return reduced

@@ -66,10 +66,10 @@ class ScopedStore:
         """A file that can't be used counts as none; why is said on stderr."""
         name = file_name(url)
         entry = self._entry(name)
-        found = None if entry is None else credentials_of(url, entry)
-        if entry is not None and found is None:
+        credentials = None if entry is None else credentials_of(url, entry)
+        if entry is not None and credentials is None:
             self._say(name, "is of another server, or damaged")
-        return found
+        return credentials
 
     def urls(self) -> list[str]:
         """Of the servers whose files can be read."""
@@ -80,8 +80,8 @@ class ScopedStore:
         except OSError as error:
             raise Failure(f"failed to read {self.folder}: {error.strerror}") from None
         entries = (self._entry(name) for name in names if name.endswith(".json"))
-        found = [entry.get("server_url") for entry in entries if entry is not None]
-        return [url for url in found if isinstance(url, str) and self.load(url) is not None]
+        urls = [entry.get("server_url") for entry in entries if entry is not None]
+        return [url for url in urls if isinstance(url, str) and self.load(url) is not None]
 
     def has(self, url: str) -> bool:
         """Whether there is a file for a server, usable or not."""
@@ -281,7 +281,9 @@ def folder_names(workflow: str) -> tuple[str, ...]:
 
 def _plain(text: str, more: str) -> str:
     """A text with letters and digits of ASCII, and more of them, the others as `_`."""
-    return "".join(one if one.isascii() and (one.isalnum() or one in more) else "_" for one in text)
+    return "".join(
+        character if character.isascii() and (character.isalnum() or character in more) else "_" for character in text
+    )
 
 
 def _is_safe(name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from sema_runtime.llm.recordings import cassette
+from sema_runtime.llm.recordings import cassette as cassettes
 from sema_runtime.mcp.client import Connection, Program, Remote
 from sema_runtime.mcp.official import Given, OfficialConnection
 from sema_runtime.mcp.protocol import Failure
@@ -49,13 +49,13 @@ class Server:
 
     def secrets(self) -> list[str]:
         """Values that no tape shows."""
-        found = list(self.target.secrets) if isinstance(self.target, Program) else []
+        values = list(self.target.secrets) if isinstance(self.target, Program) else []
         if isinstance(self.target, Remote):
             for _, value in self.target.headers:
-                found += [value, value.rpartition(" ")[2]]
+                values += [value, value.rpartition(" ")[2]]
             if self.connection is not None and self.connection.endpoint is not None:
-                found.append(self.connection.endpoint.token or "")
-        return [one for one in found if len(one) >= secrets.SHORTEST]
+                values.append(self.connection.endpoint.token or "")
+        return [secret for secret in values if len(secret) >= secrets.SHORTEST]
 
     def allows(self, tool: str) -> bool:
         return self.allowed is None or tool in self.allowed
@@ -64,15 +64,15 @@ class Server:
 
     def connect(self) -> None:
         """Connects now, unless a tape says that it isn't needed."""
-        tape = cassette.current()
-        if tape is None:
+        cassette = cassettes.current()
+        if cassette is None:
             suspend(self.connected())
             return
-        key = cassette.mcp_key("mcp-connect", self.identity())
-        if tape.mode == "replay" or tape.entry(key) is not None:
+        key = cassettes.mcp_key("mcp-connect", self.identity())
+        if cassette.mode == "replay" or cassette.entry(key) is not None:
             return
         connection: Connection | OfficialConnection = suspend(self.connected())
-        tape.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
+        cassette.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
 
     def tools(self) -> list[dict[str, Any]]:
         """The descriptions of the tools that may be used."""
@@ -81,36 +81,36 @@ class Server:
             return {"tools": await connection.list_tools()}
 
         listed = self._recorded(asked, "mcp-tools").get("tools")
-        found = listed if isinstance(listed, list) else []
-        return [tool for tool in found if isinstance(tool, dict) and self.allows(str(tool.get("name")))]
+        tools = listed if isinstance(listed, list) else []
+        return [tool for tool in tools if isinstance(tool, dict) and self.allows(str(tool.get("name")))]
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result object of a tool. Raises Failure."""
-        return self._recorded(lambda one: one.call_tool(tool, arguments), "mcp-call", tool, arguments)
+        return self._recorded(lambda connection: connection.call_tool(tool, arguments), "mcp-call", tool, arguments)
 
     def _recorded(
         self, ask: Callable[[Connection | OfficialConnection], Awaitable[dict[str, Any]]], kind: str, *call: Any
     ) -> dict[str, Any]:
         """What asking gives, off the tape or noted there. kind, call: what an entry is found by."""
-        found: dict[str, Any]
+        result: dict[str, Any]
 
         async def asked() -> dict[str, Any]:
             return await ask(await self.connected())
 
-        tape = cassette.current()
-        if tape is None:
-            found = suspend(asked())
-            return found
-        key = cassette.mcp_key(kind, self.identity(), *call)
-        entry = tape.entry(key)
+        cassette = cassettes.current()
+        if cassette is None:
+            result = suspend(asked())
+            return result
+        key = cassettes.mcp_key(kind, self.identity(), *call)
+        entry = cassette.entry(key)
         if entry is not None and isinstance(entry.get("mcp_result"), dict):
-            found = entry["mcp_result"]
-            return found
-        if tape.mode == "replay":
-            raise Failure(MISS, f"record it in :auto or :record mode; {tape.miss_hint()}")
-        found = suspend(asked())
-        tape.record_mcp(kind, key, secrets.redacted_json(found, self.secrets()))
-        return found
+            result = entry["mcp_result"]
+            return result
+        if cassette.mode == "replay":
+            raise Failure(MISS, f"record it in :auto or :record mode; {cassette.miss_hint()}")
+        result = suspend(asked())
+        cassette.record_mcp(kind, key, secrets.redacted_json(result, self.secrets()))
+        return result
 
     # The connection
 

@@ -57,12 +57,12 @@ class Stdio:
             process = children.opened(argv, settings, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)
         except (OSError, ValueError) as error:
             raise Failure(f"failed to spawn MCP server process `{argv[0]}`: {_reason(settings, error)}") from None
-        made = cls(peer, process, secrets)
+        connection = cls(peer, process, secrets)
         assert process.stdin and process.stdout and process.stderr
-        await peer.loop.connect_read_pipe(lambda: made.output, process.stdout)
-        await peer.loop.connect_read_pipe(lambda: made.errors, process.stderr)
-        await peer.loop.connect_write_pipe(lambda: made.input, process.stdin)
-        return made
+        await peer.loop.connect_read_pipe(lambda: connection.output, process.stdout)
+        await peer.loop.connect_read_pipe(lambda: connection.errors, process.stderr)
+        await peer.loop.connect_write_pipe(lambda: connection.input, process.stdin)
+        return connection
 
     def set_version(self, version: str) -> None:
         """Nothing here depends on it."""

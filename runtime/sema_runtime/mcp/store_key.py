@@ -31,23 +31,23 @@ def found() -> bytes | None:
 
 def found_or_made() -> bytes:
     """The key. Raises Failure where it can't be kept."""
-    known = found()
-    if known is not None:
-        return known
+    key = found()
+    if key is not None:
+        return key
     with locked(f"{path()}.lock"):
-        known = found()
-        if known is not None:  # made by another process meanwhile
-            return known
-        made = os.urandom(BYTES)
+        key = found()
+        if key is not None:  # made by another process meanwhile
+            return key
+        new_key = os.urandom(BYTES)
         store = default_store()
         if isinstance(store, FileStore):
-            _to_file(path(), made)
+            _to_file(path(), new_key)
         elif isinstance(store, KeychainStore):
             try:
-                store.keyring.set_password(SERVICE, ACCOUNT, made.hex())
+                store.keyring.set_password(SERVICE, ACCOUNT, new_key.hex())
             except store.error as error:
                 raise Failure(f"the keychain can't be written: {error}", f"or set {SETTING}") from None
-        return made
+        return new_key
 
 
 def path() -> str:

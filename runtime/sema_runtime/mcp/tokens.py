@@ -67,15 +67,15 @@ class Credentials:
             "expires_at": self.expires_at,
             "scope": self.scope,
         }
-        made: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "server_url": self.url,
             "tokens": {name: value for name, value in tokens.items() if value is not None},
         }
         if self.client is not None:
-            made["client_info"] = self.client
+            entry["client_info"] = self.client
         if self.copied:
-            made["copied"] = True
-        return made
+            entry["copied"] = True
+        return entry
 
 
 def credentials_of(url: str, value: Any) -> Credentials | None:
@@ -229,7 +229,7 @@ class KeychainStore:
 
     def urls(self) -> list[str]:
         listed = self._get(INDEX)
-        return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+        return [url for url in listed if isinstance(url, str)] if isinstance(listed, list) else []
 
     def save(self, credentials: Credentials) -> None:
         self._set(credentials.url, credentials.as_json())
@@ -284,7 +284,7 @@ def _take(descriptor: int, blocking: bool) -> bool:
     return True
 
 
-class Turn:
+class TokenLock:
     """An async context in which nobody else, in this process or another one, gets a token of the same name.
 
     Its file is in the directory of the default store, and is removed afterwards. Where it can't be made there is no

@@ -139,8 +139,8 @@ class Compat:
         )
 
     @aspect
-    def parameters(self, given: Mapping[str, Any]) -> Attributes:
-        kept = {name: value for name, value in given.items() if value is not None}
+    def parameters(self, parameters: Mapping[str, Any]) -> Attributes:
+        kept = {name: value for name, value in parameters.items() if value is not None}
         text = _json(kept) if kept else None
         return self._merged(
             {
@@ -154,10 +154,10 @@ class Compat:
         """The tools that a model was offered."""
         if not tools or not self.active & {OPENINFERENCE, TRACELOOP}:
             return {}
-        found: Attributes = {}
+        attributes: Attributes = {}
         for number, tool in enumerate(tools):
             schema, function = _json(tool.parameters), f"llm.request.functions.{number}"
-            found |= self._merged(
+            attributes |= self._merged(
                 {
                     OPENINFERENCE: {f"llm.tools.{number}.tool.json_schema": schema},
                     TRACELOOP: {
@@ -167,7 +167,7 @@ class Compat:
                     },
                 }
             )
-        return found
+        return attributes
 
     @aspect
     def usage(self, used: TokenCounts, cost: float | None, split: tuple[float, float] | None) -> Attributes:
@@ -300,11 +300,11 @@ class Compat:
         return self._merged({OPENINFERENCE: entries})
 
 
-def _values(given: str, result: str, result_type: str) -> Attributes:
+def _values(input_value: str, output_value: str, result_type: str) -> Attributes:
     return {
-        "input.value": given,
+        "input.value": input_value,
         "input.mime_type": "application/json",
-        "output.value": result,
+        "output.value": output_value,
         "output.mime_type": result_type,
     }
 

@@ -69,17 +69,17 @@ def _providers(settings: Settings) -> tuple[TracerProvider, MeterProvider | None
 def _is_wanted(settings: Settings, signal: str) -> bool:
     """Whether there is a place for a signal, TRACES or METRICS, and nobody has switched it off."""
     places = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")
-    given = settings.endpoint or any(os.environ.get(name) for name in places)
-    return bool(given) and os.environ.get(f"OTEL_{signal}_EXPORTER") != "none"
+    endpoint = settings.endpoint or any(os.environ.get(name) for name in places)
+    return bool(endpoint) and os.environ.get(f"OTEL_{signal}_EXPORTER") != "none"
 
 
 def _resource(settings: Settings) -> Resource:
     """What the spans say about the program. OTEL_RESOURCE_ATTRIBUTES adds to it."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
-    given = OTELResourceDetector().detect().attributes
+    detected = OTELResourceDetector().detect().attributes
     own = {
-        "service.name": settings.service or given.get("service.name") or "sema",
+        "service.name": settings.service or detected.get("service.name") or "sema",
         "service.version": settings.release,
         "deployment.environment.name": settings.environment,
         "telemetry.distro.name": "semac",
@@ -104,34 +104,34 @@ def _grpc(settings: Settings) -> tuple[Any, Any]:
     from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
-    given: dict[str, Any] = {"endpoint": settings.endpoint or None, "timeout": _timeout()}
+    options: dict[str, Any] = {"endpoint": settings.endpoint or None, "timeout": _timeout()}
     if settings.headers:  # names of gRPC are lower-case
-        given["headers"] = {name.lower(): value for name, value in settings.headers.items()}
-    return OTLPSpanExporter(**given), OTLPMetricExporter(**given)
+        options["headers"] = {name.lower(): value for name, value in settings.headers.items()}
+    return OTLPSpanExporter(**options), OTLPMetricExporter(**options)
 
 
 def _http(settings: Settings, as_json: bool) -> tuple[Any, Any]:
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    made = []
+    exporters = []
     for signal, exporter in (("traces", OTLPSpanExporter), ("metrics", OTLPMetricExporter)):
-        given: dict[str, Any] = {"headers": settings.headers or None, "timeout": _timeout()}
+        options: dict[str, Any] = {"headers": settings.headers or None, "timeout": _timeout()}
         if settings.endpoint:
-            given["endpoint"] = f"{settings.endpoint.rstrip('/')}/v1/{signal}"
+            options["endpoint"] = f"{settings.endpoint.rstrip('/')}/v1/{signal}"
         if as_json:
             from sema_runtime.telemetry import otlp_json
 
-            given["session"] = otlp_json.session(signal)
-        made.append(exporter(**given))
-    return made[0], made[1]
+            options["session"] = otlp_json.session(signal)
+        exporters.append(exporter(**options))
+    return exporters[0], exporters[1]
 
 
 def _timeout() -> float | None:
     """Seconds that one request may take. The variable has milliseconds, as OpenTelemetry's specification says; the
     exporters for Python would take them for seconds."""
-    given = os.environ.get("OTEL_EXPORTER_OTLP_TIMEOUT", "").strip()
-    milliseconds = small(given, LARGEST_MS) if given.isdecimal() else 0
+    text = os.environ.get("OTEL_EXPORTER_OTLP_TIMEOUT", "").strip()
+    milliseconds = small(text, LARGEST_MS) if text.isdecimal() else 0
     return milliseconds / 1000 if milliseconds else None
 
 

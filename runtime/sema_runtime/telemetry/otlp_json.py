@@ -25,10 +25,10 @@ UNPACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.decompress, "defla
 
 def session(signal: str) -> requests.Session:
     """A session for the exporter of a signal: traces or metrics."""
-    made = requests.Session()
+    http_session = requests.Session()
     for scheme in ("http://", "https://"):
-        made.mount(scheme, _Translating(signal))
-    return made
+        http_session.mount(scheme, _Translating(signal))
+    return http_session
 
 
 class _Translating(HTTPAdapter):

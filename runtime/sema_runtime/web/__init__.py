@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from sema_runtime.web.app import Application
 
+__all__ = ["asgi_app"]
+
 MAX_BODY = 16 * 1024 * 1024
 READ_TIMEOUT = 30.0
 

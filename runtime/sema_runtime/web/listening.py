@@ -10,15 +10,15 @@ def listening(host: str, port: int, backlog: int) -> socket.socket:
 
     Raises OSError, OverflowError for a port that is none, UnicodeError for a name that can be none.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-    made = socket.socket(family, kind, protocol)
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = min(addresses, key=lambda candidate: candidate[0] != socket.AF_INET)
+    listener = socket.socket(family, kind, protocol)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(backlog)
-        made.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(backlog)
+        listener.setblocking(False)
     except BaseException:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener

@@ -131,9 +131,9 @@ def with_body(request: Map, body: bytes) -> Map:
     more[BODY] = text
     entries = {**request.d, **more}
     if text and "json" in request.d[HEADERS].d.get("content-type", ""):
-        from sema_runtime.web.late_json import LateJson, Parsing
+        from sema_runtime.web.lazy_json import LazyJson, Parsing
 
-        entries = LateJson(entries, Parsing(text))
+        entries = LazyJson(entries, Parsing(text))
     return Map(entries)
 
 
@@ -177,31 +177,31 @@ def text_response(status: int, text: str, *more: tuple[bytes, bytes]) -> tuple[i
 HANDLER_FAILED = text_response(500, "Handler did not respond")
 
 
-def header_list(given: Any) -> Headers:
+def header_list(headers: Any) -> Headers:
     """The pairs of a :headers map; a list as value stands for several headers. The lengths of messages are ours."""
-    shared = SHARED_HEADERS.get(id(given))
+    shared = SHARED_HEADERS.get(id(headers))
     if shared is not None:
         return shared
-    if given is None:
+    if headers is None:
         return []
-    if not isinstance(given, Map):
-        raise SemaError(f"http/serve: response :headers must be a map, got {type_name(given)}")
+    if not isinstance(headers, Map):
+        raise SemaError(f"http/serve: response :headers must be a map, got {type_name(headers)}")
     return [
         (name.encode(), value.encode())
-        for name, value in _header_texts(given)
+        for name, value in _header_texts(headers)
         if name not in ("content-length", "transfer-encoding")
     ]
 
 
-def _header_texts(given: Map) -> Iterator[tuple[str, str]]:
-    for key, value in given.pairs():
+def _header_texts(headers: Map) -> Iterator[tuple[str, str]]:
+    for key, value in headers.pairs():
         name = (key.name if isinstance(key, (Keyword, Symbol)) else display(key)).lower()
         if not name or _bad_name(name):
             raise SemaError(f"http/serve: bad header name {to_text(key)}")
-        for one in value if isinstance(value, (List, tuple, list)) else (value,):
-            text = display(one)
+        for part in value if isinstance(value, (List, tuple, list)) else (value,):
+            text = display(part)
             if _bad_value(text):
-                raise SemaError(f"http/serve: header {name} must be one line, got {to_text(one)}")
+                raise SemaError(f"http/serve: header {name} must be one line, got {to_text(part)}")
             yield name, text
 
 
@@ -216,10 +216,10 @@ def special_kind(value: Any) -> Keyword | None:
 
 def special_headers(value: Map, kind: Keyword) -> Headers:
     """The headers of what isn't an ordinary response: those of the map, and ours where it has none."""
-    given = header_list(value.d.get(HEADERS))
+    own = header_list(value.d.get(HEADERS))
     if kind is STREAM:
         ours = {"content-type": "text/event-stream", "cache-control": "no-cache"}
     else:
         ours = {"content-type": value.d.get(FILE_TYPE, ""), "cache-control": "public, max-age=3600"}
-    names = {name for name, _ in given}
-    return [*given, *[one for one in header_list(Map(ours)) if one[0] not in names]]
+    names = {name for name, _ in own}
+    return [*own, *[header for header in header_list(Map(ours)) if header[0] not in names]]

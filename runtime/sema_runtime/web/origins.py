@@ -16,13 +16,13 @@ ANY = "*"
 def origin_allowed(headers: Iterable[tuple[bytes, bytes]], origins: frozenset[str]) -> bool:
     """Whether a request comes from no browser, from a page of the server's own host and port, or of one of the origins.
     Names of headers are in lower case."""
-    given = {value for name, value in headers if name == b"origin"}
-    if not given or ANY in origins:
+    claimed = {value for name, value in headers if name == b"origin"}
+    if not claimed or ANY in origins:
         return True
     hosts = {value for name, value in headers if name == b"host"}
-    if len(given) > 1 or len(hosts) > 1:
+    if len(claimed) > 1 or len(hosts) > 1:
         return False
-    origin = normal(given.pop().decode("latin-1"))
+    origin = normal(claimed.pop().decode("latin-1"))
     if origin in origins:
         return True
     scheme, _, place = origin.partition("://")
@@ -34,8 +34,8 @@ def origin_allowed(headers: Iterable[tuple[bytes, bytes]], origins: frozenset[st
 def normal(origin: str) -> str:
     """An origin in one form: `https://example.com:443`; what has none, like `null`, in lower case."""
     text = origin.strip().lower()
-    scheme, found, rest = text.partition("://")
-    if not found or scheme not in PORTS:
+    scheme, separator, rest = text.partition("://")
+    if not separator or scheme not in PORTS:
         return text
     return f"{scheme}://{_place(scheme, rest.rstrip('/'))}"
 

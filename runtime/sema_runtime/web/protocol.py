@@ -82,14 +82,14 @@ class Exchange:
         self.connection.proceed(self.cycle, self.app.responding(self.task))
 
 
-class Trailers(list[tuple[bytes, bytes]]):
+class IgnoredTrailers(list[tuple[bytes, bytes]]):
     """Where the headers behind a body in chunks go: nowhere. Without end they would fill the memory."""
 
     def append(self, _: tuple[bytes, bytes]) -> None:
         pass
 
 
-NO_TRAILERS = Trailers()
+NO_TRAILERS = IgnoredTrailers()
 
 
 class Connection(HttpToolsProtocol):
@@ -183,7 +183,7 @@ class SocketConnection(WebSocketsSansIOProtocol):
         self.handle_parser_exception()
 
 
-class Watch:
+class StallWatch:
     """Finds the connections on which nothing moves although something should: a head that doesn't become complete, a
     response that isn't read. `look` is called every INTERVAL seconds; what stands still for `limit` seconds is closed.
     """

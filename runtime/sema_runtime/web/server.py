@@ -19,7 +19,7 @@ from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
 from sema_runtime.web.listening import listening
-from sema_runtime.web.protocol import Connection, SocketConnection, Watch
+from sema_runtime.web.protocol import Connection, SocketConnection, StallWatch
 from sema_runtime.web.reports import say
 from sema_runtime.web.request_tasks import RequestTasks
 
@@ -39,7 +39,7 @@ class Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, read_timeout: float) -> None:
         super().__init__(config)
         self.stopping = asyncio.Event()
-        self.watch = Watch(read_timeout)
+        self.watch = StallWatch(read_timeout)
 
     def stop(self) -> None:
         self.should_exit = True
@@ -53,7 +53,7 @@ class Uvicorn(uvicorn.Server):
         while not await self.on_tick(0):  # sets the date header
             self.watch.look(self.server_state.connections)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.stopping.wait(), Watch.INTERVAL)
+                await asyncio.wait_for(self.stopping.wait(), StallWatch.INTERVAL)
 
 
 class Server:

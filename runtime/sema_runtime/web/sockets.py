@@ -195,6 +195,6 @@ async def _refuse(scope: Scope, send: Send, status: int, headers: Headers, data:
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close"})
         return
-    headers = [one for one in headers if one[0] != b"content-length"]  # servers add it, some a second time
+    headers = [header for header in headers if header[0] != b"content-length"]  # servers add it, some a second time
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": data})

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.replay.recording import Replayed
     from sema_runtime.workflow.run.handle import Handle
 
+__all__ = ["latest", "replayed", "start"]
+
 
 def start(
     function: Callable[..., Any],

@@ -16,35 +16,35 @@ from semac.analyze.scope import Scope
 from semac.ir.nodes import Const, Define, Lambda, Let, NamedLet, Quote, Ref, Runtime, Seq, Set, With
 
 
-def binding_pairs(a: Context, form: Any, what: str) -> list[tuple[Any, Any]]:
+def binding_pairs(context: Context, form: Any, what: str) -> list[tuple[Any, Any]]:
     """(target, value form) of a list of two-element bindings."""
     if type(form) is not List and (type(form) is not tuple or what not in ("let", "named let")):
-        raise a.error(f"{what}: expected a list")
+        raise context.error(f"{what}: expected a list")
     pairs = []
     for binding in form:
         if type(binding) is not List:
-            raise a.error(f"{what}: expected a list")
+            raise context.error(f"{what}: expected a list")
         if len(binding.items) != 2:
             shape = "clause must be (formals producer)" if what.endswith("-values") else "binding must have 2 elements"
-            raise a.error(f"{what}: each {shape}")
+            raise context.error(f"{what}: each {shape}")
         pairs.append((binding.items[0], binding.items[1]))
     return pairs
 
 
-def let(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2)
+def let(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2)
     if type(parts[0]) is Symbol:
-        return named_let(a, form, scope)
-    pairs = binding_pairs(a, parts[0], "let")
-    known = len(a.unit.globals)
-    values = [a.node(value, scope) for _, value in pairs]
-    if len(a.unit.globals) > known:
-        note_siblings(a, pairs, known)
+        return named_let(context, form, scope)
+    pairs = binding_pairs(context, parts[0], "let")
+    known = len(context.unit.globals)
+    values = [context.node(value, scope) for _, value in pairs]
+    if len(context.unit.globals) > known:
+        note_siblings(context, pairs, known)
     inner = scope.child()
-    targets = [let_target(a, target, inner, "let") for target, _ in pairs]
+    targets = [let_target(context, target, inner, "let") for target, _ in pairs]
     early = values_first(targets, values, inner)
-    made = nest(a, targets, values, lambda: a.body(parts[1:], inner))
-    return Let(early, made, span=a.span) if early else made
+    body = nest(context, targets, values, lambda: context.body(parts[1:], inner))
+    return Let(early, body, span=context.span) if early else body
 
 
 def values_first(targets: list[Any], values: list[Any], scope: Scope) -> list[tuple[Any, Any]]:
@@ -63,42 +63,42 @@ def values_first(targets: list[Any], values: list[Any], scope: Scope) -> list[tu
     return early
 
 
-def note_siblings(a: Context, pairs: list[tuple[Any, Any]], known: int) -> None:
+def note_siblings(context: Context, pairs: list[tuple[Any, Any]], known: int) -> None:
     """Warns of values that use a name of the same let, unless it turns out to be a global. known: globals before."""
     from semac.analyze.suspects import sibling_binding
 
-    new = list(a.unit.globals)[known:]
+    new = list(context.unit.globals)[known:]
     for target, _ in pairs:
         if type(target) is Symbol and target.name in new:
-            a.doubts.append(sibling_binding(a.span, target.name))
+            context.doubts.append(sibling_binding(context.span, target.name))
 
 
-def let_target(a: Context, target: Any, scope: Scope, what: str) -> Any:
+def let_target(context: Context, target: Any, scope: Scope, what: str) -> Any:
     if type(target) is Symbol:
         return ("var", scope.declare(target.name))
     if type(target) is tuple or type(target) is Map:
-        return pattern(a, target, scope)
-    raise a.error(f"{what}: binding name must be a symbol, vector, or map pattern")
+        return pattern(context, target, scope)
+    raise context.error(f"{what}: binding name must be a symbol, vector, or map pattern")
 
 
-def nest(a: Context, targets: list[Any], values: list[Any], body: Any) -> Any:
+def nest(context: Context, targets: list[Any], values: list[Any], body: Any) -> Any:
     """Bindings in order around a body; neighbouring plain variables share one Let."""
-    made = body()
+    node = body()
     index = len(targets) - 1
     while index >= 0:
         if targets[index][0] != "var":
-            made = bind_pattern(a, targets[index], values[index], always(made))
+            node = bind_pattern(context, targets[index], values[index], always(node))
             index -= 1
             continue
         group = []
         while index >= 0 and targets[index][0] == "var":
             group.append((targets[index][1], values[index]))
             index -= 1
-        made = Let(group[::-1], made, span=a.span)
+        node = Let(group[::-1], node, span=context.span)
     for target, value in zip(targets, values, strict=True):
         if target[0] == "var":
             note_function(target[1], value)
-    return made
+    return node
 
 
 def always(node: Any) -> Any:
@@ -114,92 +114,92 @@ def note_function(var: Any, value: Any) -> None:
         value.function.var = value.function.var or var
 
 
-def let_star(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2)
-    pairs = binding_pairs(a, parts[0], "let*")
+def let_star(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2)
+    pairs = binding_pairs(context, parts[0], "let*")
     targets, values = [], []
     inner = scope.child()
     for target, value in pairs:
-        values.append(a.node(value, inner))
+        values.append(context.node(value, inner))
         inner = inner.child()
-        targets.append(let_target(a, target, inner, "let*"))
-    return nest(a, targets, values, lambda: a.body(parts[1:], inner))
+        targets.append(let_target(context, target, inner, "let*"))
+    return nest(context, targets, values, lambda: context.body(parts[1:], inner))
 
 
-def letrec(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2)
-    pairs = binding_pairs(a, parts[0], "letrec")
+def letrec(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2)
+    pairs = binding_pairs(context, parts[0], "letrec")
     inner = scope.child()
-    targets = [let_target(a, target, inner, "letrec") for target, _ in pairs]
+    targets = [let_target(context, target, inner, "letrec") for target, _ in pairs]
     items: list[Any] = []
     fresh = [target[1] for target in targets if target[0] == "var"]
-    fresh += a.declare_inner(parts[1:], inner)  # the functions bound here see what the body defines
+    fresh += context.declare_inner(parts[1:], inner)  # the functions bound here see what the body defines
     for target, (_, value) in zip(targets, pairs, strict=True):
-        node = a.node(value, inner)
+        node = context.node(value, inner)
         if target[0] == "var":
             note_function(target[1], node)
-            items.append(Set(target[1], node, "local", span=a.span))
+            items.append(Set(target[1], node, "local", span=context.span))
         else:
             items.append((target, node))
-    body = a.sequence(parts[1:], inner)
+    body = context.sequence(parts[1:], inner)
     for item in reversed(items):
         if type(item) is tuple:
-            body = bind_pattern(a, item[0], item[1], always(body))
+            body = bind_pattern(context, item[0], item[1], always(body))
         else:
-            body = Seq([item, *(body.items if type(body) is Seq else [body])], span=a.span)
-    return Define(fresh, body, span=a.span)
+            body = Seq([item, *(body.items if type(body) is Seq else [body])], span=context.span)
+    return Define(fresh, body, span=context.span)
 
 
-def named_let(a: Context, form: List, scope: Scope) -> Any:
+def named_let(context: Context, form: List, scope: Scope) -> Any:
     items = form.items
     if len(items) < 4:
         from sema_runtime.values.errors import ArityError
 
         raise ArityError("named let", "3+", len(items) - 1)
     name = items[1].name
-    pairs = binding_pairs(a, items[2], "named let")
+    pairs = binding_pairs(context, items[2], "named let")
     if any(type(target) is Symbol and target.name == "." for target, _ in pairs):
-        raise a.error("named let: `.` cannot be a variable")
-    inits = [a.node(value, scope) for _, value in pairs]
+        raise context.error("named let: `.` cannot be a variable")
+    inits = [context.node(value, scope) for _, value in pairs]
     outer = scope.child()
     var = outer.declare(name)
-    function = make_function(a, name, [target for target, _ in pairs], items[3:], outer, what="named let")
+    function = make_function(context, name, [target for target, _ in pairs], items[3:], outer, what="named let")
     var.function = function
     var.defined = 1
     function.var = var
-    node = NamedLet(var, function, inits, False, False, None, span=a.span)
+    node = NamedLet(var, function, inits, False, False, None, span=context.span)
     var.loop = node
     return node
 
 
-def let_values(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2)
+def let_values(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2)
     what = form.items[0].name
-    pairs = binding_pairs(a, parts[0], what)
+    pairs = binding_pairs(context, parts[0], what)
     inner = scope.child()
     steps: list[tuple[Any, Any]] = []
     for target, value in pairs:
-        node = a.node(value, scope if what == "let-values" else inner)
+        node = context.node(value, scope if what == "let-values" else inner)
         if what == "let*-values":
             inner = inner.child()
-        steps.append((formals(a, target, inner, what), node))
-    body = a.body(parts[1:], inner.child())
+        steps.append((formals(context, target, inner, what), node))
+    body = context.body(parts[1:], inner.child())
     for shape, node in reversed(steps):
-        body = bind_pattern(a, shape, values_items(node, shape), always(body))
+        body = bind_pattern(context, shape, values_items(node, shape), always(body))
     return body
 
 
-def formals(a: Context, target: Any, scope: Scope, what: str) -> Any:
+def formals(context: Context, target: Any, scope: Scope, what: str) -> Any:
     """The pattern of `(a b . rest)` or of a symbol that takes all values as a list."""
     if type(target) is Symbol:
         return ("sequence", [], ("var", scope.declare(target.name)))
     if type(target) is not List:
-        raise a.error(f"{what}: expected a list")
+        raise context.error(f"{what}: expected a list")
     from semac.analyze.forms.functions import split_rest
 
-    names, rest = split_rest(a, list(target), what)
-    made = [("var", scope.declare(a.name_of(name, what))) for name in names]
-    return ("sequence", made, ("var", scope.declare(rest)) if rest is not None else None)
+    names, rest = split_rest(context, list(target), what)
+    patterns = [("var", scope.declare(context.name_of(name, what))) for name in names]
+    return ("sequence", patterns, ("var", scope.declare(rest)) if rest is not None else None)
 
 
 def values_items(node: Any, shape: Any) -> Any:
@@ -208,8 +208,8 @@ def values_items(node: Any, shape: Any) -> Any:
     return Runtime("sema_runtime.values.multiple:values_tuple", [node, Const(low), Const(shape[2] is not None)])
 
 
-def parameterize(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 1)
+def parameterize(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 1)
     bindings = parts[0]
     if type(bindings) not in (List, tuple):
         hint = "map: expected a list, vector, or mutable-array to iterate over"
@@ -218,10 +218,10 @@ def parameterize(a: Context, form: List, scope: Scope) -> Any:
     for binding in bindings:
         if type(binding) not in (List, tuple):
             type_error("list or vector", binding, "first: argument 1 must be a list or vector")
-        flat += [a.node(part, scope) for part in [*binding, None, None][:2]]
-    body = a.body(parts[1:], scope.child()) if len(parts) > 1 else Const(None)
-    context = Runtime("sema_runtime.values.parameters:parameterized", flat)
-    return With(context, None, body, span=a.span)
+        flat += [context.node(part, scope) for part in [*binding, None, None][:2]]
+    body = context.body(parts[1:], scope.child()) if len(parts) > 1 else Const(None)
+    manager = Runtime("sema_runtime.values.parameters:parameterized", flat)
+    return With(manager, None, body, span=context.span)
 
 
 FORMS: dict[str, Handler] = {

@@ -21,15 +21,15 @@ from semac.ir.nodes import Const, Lambda, Let, Ref, Runtime, Seq, Set
 EMPTY_SIGNATURE = "define: empty function signature"
 
 
-def target_var(a: Context, name: str, scope: Scope) -> tuple[Any, str]:
+def target_var(context: Context, name: str, scope: Scope) -> tuple[Any, str]:
     """(variable, "global" or "local") that a define of that name sets here."""
-    if scope.parent is None and scope.function is a.unit.main and not scope.vars:
-        return a.define_global(name), "global"
+    if scope.parent is None and scope.function is context.unit.main and not scope.vars:
+        return context.define_global(name), "global"
     var = scope.find_in_function(name)
     if var is not None:
         return var, "local"
-    if scope.function is a.unit.main and not in_local_scope(scope):
-        return a.define_global(name), "global"
+    if scope.function is context.unit.main and not in_local_scope(scope):
+        return context.define_global(name), "global"
     return scope.declare(name), "local"
 
 
@@ -37,166 +37,170 @@ def in_local_scope(scope: Scope) -> bool:
     return scope.parent is not None
 
 
-def define(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2, name="define") if len(form.items) != 2 else check_define(a, form)
+def define(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2, name="define") if len(form.items) != 2 else check_define(context, form)
     target = parts[0]
     if type(target) is List:
-        return define_function(a, target, parts[1:], scope, "define")
+        return define_function(context, target, parts[1:], scope, "define")
     if type(target) is Symbol:
         if len(parts) != 2:
             raise ArityError("define", "2", len(parts))
-        var, where = target_var(a, target.name, scope)
-        value = a.node(parts[1], scope)
+        var, where = target_var(context, target.name, scope)
+        value = context.node(parts[1], scope)
         if type(value) is Lambda and value.function.name == "<lambda>":
             value.function.py = target.name
-        return definition(a, var, value, where)
+        return definition(context, var, value, where)
     if type(target) in (tuple, Map):
         if len(parts) != 2:
             raise ArityError("define", "2", len(parts))
-        return define_pattern(a, target, parts[1], scope)
+        return define_pattern(context, target, parts[1], scope)
     raise SemaTypeError("symbol, list, vector, or map", type_name(target))
 
 
-def check_define(a: Context, form: List) -> Any:
+def check_define(context: Context, form: List) -> Any:
     target = form.items[1]
     if type(target) in (Symbol, tuple, Map):
         raise ArityError("define", "2", 1)
     if type(target) is List and target.items:
-        raise a.error("define: function body cannot be empty")
+        raise context.error("define: function body cannot be empty")
     if type(target) is List:
-        raise a.error(EMPTY_SIGNATURE)
+        raise context.error(EMPTY_SIGNATURE)
     raise SemaTypeError("symbol, list, vector, or map", type_name(target))
 
 
-def definition(a: Context, var: Any, value: Any, where: str) -> Any:
+def definition(context: Context, var: Any, value: Any, where: str) -> Any:
     note_function(var, value)
-    return Set(var, value, where, span=a.span)
+    return Set(var, value, where, span=context.span)
 
 
-def define_function(a: Context, target: List, body: Any, scope: Scope, what: str) -> Any:
+def define_function(context: Context, target: List, body: Any, scope: Scope, what: str) -> Any:
     if not target.items:
-        raise a.error(EMPTY_SIGNATURE)
-    name = a.name_of(target.items[0], what)
-    var, where = target_var(a, name, scope)
-    function = make_function(a, name, list(target.items[1:]), body, scope, what=what)
-    return definition(a, var, Lambda(function, span=a.span), where)
+        raise context.error(EMPTY_SIGNATURE)
+    name = context.name_of(target.items[0], what)
+    var, where = target_var(context, name, scope)
+    function = make_function(context, name, list(target.items[1:]), body, scope, what=what)
+    return definition(context, var, Lambda(function, span=context.span), where)
 
 
-def defun(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 3, name="defun")
-    name = a.name_of(parts[0], "defun")
+def defun(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 3, name="defun")
+    name = context.name_of(parts[0], "defun")
     if type(parts[1]) is not List:
-        raise a.error("defun: expected a list")
-    var, where = target_var(a, name, scope)
-    function = make_function(a, name, list(parts[1].items), parts[2:], scope, what="defun")
-    return definition(a, var, Lambda(function, span=a.span), where)
+        raise context.error("defun: expected a list")
+    var, where = target_var(context, name, scope)
+    function = make_function(context, name, list(parts[1].items), parts[2:], scope, what="defun")
+    return definition(context, var, Lambda(function, span=context.span), where)
 
 
-def define_pattern(a: Context, target: Any, value_form: Any, scope: Scope) -> Any:
+def define_pattern(context: Context, target: Any, value_form: Any, scope: Scope) -> Any:
     """(define [a b] v): binds temporaries by the pattern, then sets each name."""
-    value = a.node(value_form, scope)
+    value = context.node(value_form, scope)
     inner = scope.child()
-    made = pattern(a, target, inner)
+    shape = pattern(context, target, inner)
     sets: list[Any] = []
     for name, source in inner.vars.items():
-        var, where = target_var(a, name, scope)
+        var, where = target_var(context, name, scope)
         var.defined += 2
-        sets.append(Set(var, Ref(source), where, span=a.span))
-    return bind_pattern(a, made, value, lambda: Seq([*sets, Const(None)], span=a.span))
+        sets.append(Set(var, Ref(source), where, span=context.span))
+    return bind_pattern(context, shape, value, lambda: Seq([*sets, Const(None)], span=context.span))
 
 
-def define_values(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2, 2)
-    value = a.node(parts[1], scope)
+def define_values(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2, 2)
+    value = context.node(parts[1], scope)
     inner = scope.child()
-    shape = formals(a, parts[0], inner, "define-values")
+    shape = formals(context, parts[0], inner, "define-values")
     sets: list[Any] = []
     for name, source in inner.vars.items():
-        var, where = target_var(a, name, scope)
+        var, where = target_var(context, name, scope)
         var.defined += 2
-        sets.append(Set(var, Ref(source), where, span=a.span))
-    return bind_pattern(a, shape, values_items(value, shape), lambda: Seq([*sets, Const(None)], span=a.span))
+        sets.append(Set(var, Ref(source), where, span=context.span))
+    return bind_pattern(
+        context, shape, values_items(value, shape), lambda: Seq([*sets, Const(None)], span=context.span)
+    )
 
 
-def set_(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2, 2)
+def set_(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2, 2)
     if type(parts[0]) is List and parts[0].items and type(parts[0].items[0]) is Symbol:
         if parts[0].items[0].name.startswith(".-"):
-            return set_attribute(a, parts[0], parts[1], scope)
-    name = a.name_of(parts[0], "set!")
+            return set_attribute(context, parts[0], parts[1], scope)
+    name = context.name_of(parts[0], "set!")
     var = scope.find(name)
-    if var is None and "." in name and name not in a.defined:
-        made = set_dotted(a, name, parts[1], scope)
-        if made is not None:
-            return made
+    if var is None and "." in name and name not in context.defined:
+        attribute = set_dotted(context, name, parts[1], scope)
+        if attribute is not None:
+            return attribute
     if var is None:
-        var = a.global_var(name)
-        if name in INDEX and name not in a.defined:
-            a.unit.reassigned.add(name)
+        var = context.global_var(name)
+        if name in INDEX and name not in context.defined:
+            context.unit.reassigned.add(name)
         else:
-            a.defined.add(name)
+            context.defined.add(name)
     var.assigned += 1
-    return Set(var, a.node(parts[1], scope), None, span=a.span)
+    return Set(var, context.node(parts[1], scope), None, span=context.span)
 
 
-def define_record_type(a: Context, form: List, scope: Scope) -> Any:
+def define_record_type(context: Context, form: List, scope: Scope) -> Any:
     parts = form.items[1:]
     if len(parts) < 3:
-        raise a.error("define-record-type: requires at least type name, constructor, and predicate")
-    tag = a.name_of(parts[0], "define-record-type")
+        raise context.error("define-record-type: requires at least type name, constructor, and predicate")
+    tag = context.name_of(parts[0], "define-record-type")
     constructor = parts[1]
     if type(constructor) is not List:
-        raise a.error("define-record-type: expected a list")
+        raise context.error("define-record-type: expected a list")
     if not constructor.items:
-        raise a.error("define-record-type: constructor spec must have a name")
-    maker = a.name_of(constructor.items[0], "define-record-type")
-    params = [a.name_of(param, "define-record-type") for param in constructor.items[1:]]
-    predicate = a.name_of(parts[2], "define-record-type")
+        raise context.error("define-record-type: constructor spec must have a name")
+    maker = context.name_of(constructor.items[0], "define-record-type")
+    params = [context.name_of(param, "define-record-type") for param in constructor.items[1:]]
+    predicate = context.name_of(parts[2], "define-record-type")
     getters: list[tuple[str, str]] = []
     for field in parts[3:]:
         if type(field) is not List:
-            raise a.error("define-record-type: expected a list")
+            raise context.error("define-record-type: expected a list")
         if len(field.items) < 2:
-            raise a.error("define-record-type: field spec must have at least (field accessor)")
-        name = a.name_of(field.items[0], "define-record-type")
-        getters.append((a.name_of(field.items[1], "define-record-type"), name))
+            raise context.error("define-record-type: field spec must have at least (field accessor)")
+        name = context.name_of(field.items[0], "define-record-type")
+        getters.append((context.name_of(field.items[1], "define-record-type"), name))
     inner = scope.child()
     kind = inner.declare(f"{tag}-type")
 
     lib = "sema_runtime.lib.collections.records:"
-    type_node = Runtime(lib + "make_record_type", [Const(tag), Const(tuple(params))], span=a.span)
+    type_node = Runtime(lib + "make_record_type", [Const(tag), Const(tuple(params))], span=context.span)
     sets: list[Any] = [
         record_set(
-            a, maker, Runtime(lib + "record_constructor", [Ref(kind), Const(maker), Const(tuple(params))]), scope
+            context, maker, Runtime(lib + "record_constructor", [Ref(kind), Const(maker), Const(tuple(params))]), scope
         ),
-        record_set(a, predicate, Runtime(lib + "record_predicate", [Ref(kind), Const(predicate)]), scope),
+        record_set(context, predicate, Runtime(lib + "record_predicate", [Ref(kind), Const(predicate)]), scope),
     ]
     for getter, name in getters:
-        made = Runtime(lib + "record_accessor", [Ref(kind), Const(getter), Const(name)])
-        sets.append(record_set(a, getter, made, scope))
-    return Let([(kind, type_node)], Seq([*sets, Const(None)], span=a.span), span=a.span)
+        accessor = Runtime(lib + "record_accessor", [Ref(kind), Const(getter), Const(name)])
+        sets.append(record_set(context, getter, accessor, scope))
+    return Let([(kind, type_node)], Seq([*sets, Const(None)], span=context.span), span=context.span)
 
 
-def record_set(a: Context, name: str, value: Any, scope: Scope) -> Any:
-    var, where = target_var(a, name, scope)
+def record_set(context: Context, name: str, value: Any, scope: Scope) -> Any:
+    var, where = target_var(context, name, scope)
     var.defined += 1
-    return Set(var, value, where, span=a.span)
+    return Set(var, value, where, span=context.span)
 
 
-def defmulti(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2, 2)
-    name = a.name_of(parts[0], "defmulti")
+def defmulti(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2, 2)
+    name = context.name_of(parts[0], "defmulti")
     value = Runtime(
-        "sema_runtime.lib.language.multimethods:MultiMethod", [Const(name), a.node(parts[1], scope)], span=a.span
+        "sema_runtime.lib.language.multimethods:MultiMethod",
+        [Const(name), context.node(parts[1], scope)],
+        span=context.span,
     )
-    return record_set(a, name, value, scope)
+    return record_set(context, name, value, scope)
 
 
-def defmethod(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 3, 3)
-    a.name_of(parts[0], "defmethod")
-    nodes = [a.node(part, scope) for part in parts]
-    return Runtime("sema_runtime.lib.language.multimethods:add_method", nodes, span=a.span)
+def defmethod(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 3, 3)
+    context.name_of(parts[0], "defmethod")
+    nodes = [context.node(part, scope) for part in parts]
+    return Runtime("sema_runtime.lib.language.multimethods:add_method", nodes, span=context.span)
 
 
 FORMS: dict[str, Handler] = {

@@ -13,82 +13,88 @@ from semac.analyze.scope import Scope
 from semac.ir.nodes import Const, Runtime, Set
 
 
-def defmacro(a: Context, form: List, scope: Scope) -> Any:
+def defmacro(context: Context, form: List, scope: Scope) -> Any:
     from semac.expand.expander import make_macro
 
-    macro = make_macro(form, a.environment.evaluate)
-    note_marks(a, macro.name, form.items[2].items, "defmacro")
-    return define_macro(a, macro, scope)
+    macro = make_macro(form, context.environment.evaluate)
+    note_marks(context, macro.name, form.items[2].items, "defmacro")
+    return define_macro(context, macro, scope)
 
 
-def define_syntax(a: Context, form: List, scope: Scope) -> Any:
+def define_syntax(context: Context, form: List, scope: Scope) -> Any:
     from semac.expand.syntax_rules import make_syntax_rules
 
     try:
         macro = make_syntax_rules(form)
     except SemaError as error:
-        if serves_below(a, scope):
+        if serves_below(context, scope):
             raise
-        return Runtime("sema_runtime.values.matching:malformed", [Const(error.message), Const(error.hint)], span=a.span)
-    return define_macro(a, macro, scope)
+        return Runtime(
+            "sema_runtime.values.matching:malformed", [Const(error.message), Const(error.hint)], span=context.span
+        )
+    return define_macro(context, macro, scope)
 
 
-def define_macro(a: Context, macro: Macro, scope: Scope) -> Any:
+def define_macro(context: Context, macro: Macro, scope: Scope) -> Any:
     """At top level the macro serves the forms below. Forms above that use its name as that of a variable see a value
     that can't be called, as the program is expanded before it runs; elsewhere the name becomes such a value there."""
-    is_served = serves_below(a, scope)
+    is_served = serves_below(context, scope)
     if is_served:
-        if macro.name not in a.own:
-            a.macros[macro.name] = macro
-        if macro.name not in a.unit.globals or macro.name in a.own:
+        if macro.name not in context.own:
+            context.macros[macro.name] = macro
+        if macro.name not in context.unit.globals or macro.name in context.own:
             return Const(None)
-    var = a.define_global(macro.name)
+    var = context.define_global(macro.name)
     var.defined += 2
-    binding = Set(var, Const(macro), "global", span=a.span)
+    binding = Set(var, Const(macro), "global", span=context.span)
     if not is_served:
         return binding
-    a.before.append(binding)
+    context.before.append(binding)
     return Const(None)
 
 
-def serves_below(a: Context, scope: Scope) -> bool:
+def serves_below(context: Context, scope: Scope) -> bool:
     """Whether a macro that is defined here serves the forms below."""
-    return scope.parent is None and scope.function is a.unit.main and a.top_level
+    return scope.parent is None and scope.function is context.unit.main and context.top_level
 
 
-def quasiquote(a: Context, form: List, scope: Scope) -> Any:
+def quasiquote(context: Context, form: List, scope: Scope) -> Any:
     from sema_runtime.values.macros import gensym
     from semac.expand.quasiquote import expand_quasiquote
 
-    (template,) = a.expect(form, 1, 1)
-    return a.node(expand_quasiquote(template, gensym), scope)
+    (template,) = context.expect(form, 1, 1)
+    return context.node(expand_quasiquote(template, gensym), scope)
 
 
-def macroexpand(a: Context, form: List, scope: Scope) -> Any:
-    (value,) = a.expect(form, 1, 1)
-    a.unit.lists_globals = True
+def macroexpand(context: Context, form: List, scope: Scope) -> Any:
+    (value,) = context.expect(form, 1, 1)
+    context.unit.lists_globals = True
     return Runtime(
-        "sema_runtime.compiler_bridge:macroexpand", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span
+        "sema_runtime.compiler_bridge:macroexpand",
+        [context.node(value, scope), Runtime("builtins:globals", [])],
+        span=context.span,
     )
 
 
-def eval_(a: Context, form: List, scope: Scope) -> Any:
-    (value,) = a.expect(form, 1, 1)
-    a.unit.is_open = a.unit.lists_globals = True
+def eval_(context: Context, form: List, scope: Scope) -> Any:
+    (value,) = context.expect(form, 1, 1)
+    context.unit.is_open = context.unit.lists_globals = True
     return Runtime(
-        "sema_runtime.compiler_bridge:eval_form", [a.node(value, scope), Runtime("builtins:globals", [])], span=a.span
+        "sema_runtime.compiler_bridge:eval_form",
+        [context.node(value, scope), Runtime("builtins:globals", [])],
+        span=context.span,
     )
 
 
-def delay(a: Context, form: List, scope: Scope) -> Any:
-    (value,) = a.expect(form, 1, 1)
-    return Runtime("sema_runtime.values.promises:Promise", [a.thunk([value], scope)], span=a.span)
+def delay(context: Context, form: List, scope: Scope) -> Any:
+    (value,) = context.expect(form, 1, 1)
+    return Runtime("sema_runtime.values.promises:Promise", [context.thunk([value], scope)], span=context.span)
 
 
-def force(a: Context, form: List, scope: Scope) -> Any:
-    (value,) = a.expect(form, 1, 1)
-    path = "sema_runtime.tasks.callbacks:force_promise" if a.task_names else "sema_runtime.values.promises:force"
-    return Runtime(path, [a.node(value, scope)], span=a.span)
+def force(context: Context, form: List, scope: Scope) -> Any:
+    (value,) = context.expect(form, 1, 1)
+    path = "sema_runtime.tasks.callbacks:force_promise" if context.task_names else "sema_runtime.values.promises:force"
+    return Runtime(path, [context.node(value, scope)], span=context.span)
 
 
 FORMS: dict[str, Handler] = {

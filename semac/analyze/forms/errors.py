@@ -11,34 +11,34 @@ from semac.analyze.scope import Scope
 from semac.ir.nodes import Throw, Try
 
 
-def try_(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 1)
+def try_(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 1)
     clause = parts[-1]
     if type(clause) is not List:
-        raise a.error("try: expected a list")
+        raise context.error("try: expected a list")
     items = clause.items
     if not items:
-        raise a.error("try: catch form is empty")
+        raise context.error("try: catch form is empty")
     if type(items[0]) is not Symbol or items[0].name != "catch":
-        raise a.error("try: last argument must be (catch var handler...)")
+        raise context.error("try: last argument must be (catch var handler...)")
     if len(items) < 3:
-        raise a.error("try: catch needs (catch var handler...)")
-    name = a.name_of(items[1], "try catch")
+        raise context.error("try: catch needs (catch var handler...)")
+    name = context.name_of(items[1], "try catch")
     if len(items) > 3 and type(items[2]) is Symbol:
         from semac.analyze.suspects import catch_class
 
-        a.warn(catch_class(a.span, items))
-    body = a.sequence(parts[:-1], scope)
+        context.warn(catch_class(context.span, items))
+    body = context.sequence(parts[:-1], scope)
     inner = scope.child()
     var = inner.declare(name)
     var.defined = 1
-    handler = a.body(items[2:], inner)
-    return Try(body, var, handler, span=a.span)
+    handler = context.body(items[2:], inner)
+    return Try(body, var, handler, span=context.span)
 
 
-def throw(a: Context, form: List, scope: Scope) -> Any:
-    (value,) = a.expect(form, 1, 1)
-    return Throw(a.node(value, scope), span=a.span)
+def throw(context: Context, form: List, scope: Scope) -> Any:
+    (value,) = context.expect(form, 1, 1)
+    return Throw(context.node(value, scope), span=context.span)
 
 
 FORMS: dict[str, Handler] = {

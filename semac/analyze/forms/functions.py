@@ -13,13 +13,13 @@ from semac.analyze.scope import Scope
 from semac.ir.nodes import Function, Lambda, Ref
 
 
-def lambda_(a: Context, form: List, scope: Scope) -> Any:
+def lambda_(context: Context, form: List, scope: Scope) -> Any:
     items = form.items
     if len(items) < 3:
         from sema_runtime.values.errors import ArityError
 
         error = ArityError("lambda", "2+", len(items) - 1)
-        error.span = a.span  # type: ignore[attr-defined]
+        error.span = context.span  # type: ignore[attr-defined]
         raise error
     params = items[1]
     if type(params) is not List and type(params) is not tuple:
@@ -27,18 +27,24 @@ def lambda_(a: Context, form: List, scope: Scope) -> Any:
         from sema_runtime.values.typenames import type_name
 
         raise SemaTypeError("list or vector", type_name(params))
-    function = make_function(a, "<lambda>", list(params), items[2:], scope, patterns=True)
+    function = make_function(context, "<lambda>", list(params), items[2:], scope, patterns=True)
     function.anonymous = True
-    return Lambda(function, span=a.span)
+    return Lambda(function, span=context.span)
 
 
 def make_function(
-    a: Context, name: str, params: list[Any], body: Any, scope: Scope, patterns: bool = False, what: str = "lambda"
+    context: Context,
+    name: str,
+    params: list[Any],
+    body: Any,
+    scope: Scope,
+    patterns: bool = False,
+    what: str = "lambda",
 ) -> Function:
     """The Function of a parameter list and body forms. patterns: whether parameters may destructure."""
-    function, inner = a.function(name, scope)
-    names, rest = split_rest(a, params, what)
-    note_marks(a, name, params, what)
+    function, inner = context.function(name, scope)
+    names, rest = split_rest(context, params, what)
+    note_marks(context, name, params, what)
     destructured: list[tuple[Any, Any]] = []
     for index, param in enumerate(names):
         if type(param) is Symbol:
@@ -47,7 +53,7 @@ def make_function(
             var = inner.declare(f"arg-{index + 1}")
             destructured.append((param, var))
         else:
-            raise a.error(f"{what}: expected a symbol")
+            raise context.error(f"{what}: expected a symbol")
         var.is_param = True
         function.params.append(var)
     if rest is not None:
@@ -56,37 +62,39 @@ def make_function(
     if len(body) > 1 and type(body[0]) is str:
         function.doc = body[0]
     if destructured:
-        function.body = nested_patterns(a, destructured, body, inner)
+        function.body = nested_patterns(context, destructured, body, inner)
     else:
-        function.body = a.body(body, inner)
+        function.body = context.body(body, inner)
     return function
 
 
-def note_marks(a: Context, name: str, params: list[Any], what: str) -> None:
+def note_marks(context: Context, name: str, params: list[Any], what: str) -> None:
     """Warns of `&` and its like among parameters."""
     if any(type(param) is Symbol and param.name.startswith("&") for param in params):
         from semac.analyze.suspects import marked_parameters
 
-        a.warn(marked_parameters(a.span, name, params, what))
+        context.warn(marked_parameters(context.span, name, params, what))
 
 
-def nested_patterns(a: Context, destructured: list[tuple[Any, Any]], body: Any, scope: Scope) -> Any:
+def nested_patterns(context: Context, destructured: list[tuple[Any, Any]], body: Any, scope: Scope) -> Any:
     """The body inside the bindings of all destructuring parameters."""
     if not destructured:
-        return a.body(body, scope.child())
+        return context.body(body, scope.child())
     (form, var), rest = destructured[0], destructured[1:]
-    return bind_pattern(a, pattern(a, form, scope), Ref(var), lambda: nested_patterns(a, rest, body, scope))
+    return bind_pattern(
+        context, pattern(context, form, scope), Ref(var), lambda: nested_patterns(context, rest, body, scope)
+    )
 
 
-def split_rest(a: Context, params: list[Any], what: str) -> tuple[list[Any], str | None]:
+def split_rest(context: Context, params: list[Any], what: str) -> tuple[list[Any], str | None]:
     """(parameters, name of the rest parameter or None) of `(a b . rest)`."""
     for index, param in enumerate(params):
         if type(param) is Symbol and param.name == ".":
             if index == len(params) - 2 and type(params[-1]) in (tuple, Map):
                 return [*params[:index], params[-1]], None
             if index != len(params) - 2:
-                raise a.error(f"{what}: expected exactly one parameter after `.`")
-            return params[:index], a.name_of(params[-1], what)
+                raise context.error(f"{what}: expected exactly one parameter after `.`")
+            return params[:index], context.name_of(params[-1], what)
     return params, None
 
 

@@ -10,58 +10,58 @@ from semac.analyze.scope import Scope
 from semac.ir.nodes import Call, CallBuiltin, Const, Let, Ref, Seq, Set, While
 
 
-def while_(a: Context, form: List, scope: Scope) -> Any:
-    test, *body = a.expect(form, 2)
-    condition = a.node(test, scope)
-    if type(a.reference("not", scope)) is Ref:  # the reference loops until `(not test)`, whatever `not` means
-        condition = CallBuiltin("not", [Call(a.reference("not", scope), [condition], False, None)], False)
-    return While(condition, a.body(body, scope.child()), span=a.span)
+def while_(context: Context, form: List, scope: Scope) -> Any:
+    test, *body = context.expect(form, 2)
+    condition = context.node(test, scope)
+    if type(context.reference("not", scope)) is Ref:  # the reference loops until `(not test)`, whatever `not` means
+        condition = CallBuiltin("not", [Call(context.reference("not", scope), [condition], False, None)], False)
+    return While(condition, context.body(body, scope.child()), span=context.span)
 
 
-def do(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2)
+def do(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2)
     if type(parts[0]) is not List or type(parts[1]) is not List:
-        raise a.error("do: expected a list")
+        raise context.error("do: expected a list")
     inner = scope.child()
     bindings: list[tuple[Any, Any]] = []
     steps: list[tuple[Any, Any]] = []
     values = []
     for spec in parts[0].items:
         if type(spec) is not List:
-            raise a.error("do: expected a list")
+            raise context.error("do: expected a list")
         if len(spec.items) not in (2, 3):
-            raise a.error("do: binding must be (var init) or (var init step)")
-        values.append(a.node(spec.items[1], scope))
+            raise context.error("do: binding must be (var init) or (var init step)")
+        values.append(context.node(spec.items[1], scope))
     for spec, value in zip(parts[0].items, values, strict=True):
-        var = inner.declare(a.name_of(spec.items[0], "do"))
+        var = inner.declare(context.name_of(spec.items[0], "do"))
         bindings.append((var, value))
         if len(spec.items) == 3:
             steps.append((var, spec.items[2]))
     if not parts[1].items:
-        raise a.error("do: test clause must not be empty")
-    test = a.node(parts[1].items[0], inner)
-    body = [a.body(parts[2:], inner.child())] if len(parts) > 2 else []
-    rounds = [*body, *parallel_sets(a, steps, inner)] or [Const(None)]
-    loop = While(CallBuiltin("not", [test], False), Seq(rounds), span=a.span)
-    result = a.body(parts[1].items[1:], inner.child()) if len(parts[1].items) > 1 else Const(None)
-    return Let(bindings, Seq([loop, result], span=a.span), span=a.span)
+        raise context.error("do: test clause must not be empty")
+    test = context.node(parts[1].items[0], inner)
+    body = [context.body(parts[2:], inner.child())] if len(parts) > 2 else []
+    rounds = [*body, *parallel_sets(context, steps, inner)] or [Const(None)]
+    loop = While(CallBuiltin("not", [test], False), Seq(rounds), span=context.span)
+    result = context.body(parts[1].items[1:], inner.child()) if len(parts[1].items) > 1 else Const(None)
+    return Let(bindings, Seq([loop, result], span=context.span), span=context.span)
 
 
-def parallel_sets(a: Context, steps: list[tuple[Any, Any]], scope: Scope) -> list[Any]:
+def parallel_sets(context: Context, steps: list[tuple[Any, Any]], scope: Scope) -> list[Any]:
     """Assignments that all read the old values."""
-    nodes = [(var, a.node(form, scope)) for var, form in steps]
+    nodes = [(var, context.node(form, scope)) for var, form in steps]
     for var, _ in nodes:
         var.assigned += 1
     if not nodes:
         return []
     if len(nodes) == 1:
-        return [Set(nodes[0][0], nodes[0][1], None, span=a.span)]
+        return [Set(nodes[0][0], nodes[0][1], None, span=context.span)]
     inner = scope.child()
     temporaries = [(inner.declare(f"next-{var.name}"), node) for var, node in nodes]
     for temporary, _ in temporaries:
         temporary.defined = 1
     sets = [Set(var, Ref(temporary), None) for (var, _), (temporary, _) in zip(nodes, temporaries, strict=True)]
-    return [Let(temporaries, Seq(sets), span=a.span)]
+    return [Let(temporaries, Seq(sets), span=context.span)]
 
 
 FORMS: dict[str, Handler] = {

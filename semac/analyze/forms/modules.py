@@ -13,16 +13,16 @@ from semac.analyze.scope import Scope
 from semac.ir.nodes import Const, Import, Runtime, Seq
 
 
-def module(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2)
-    a.unit.module_name = a.name_of(parts[0], "module")
+def module(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2)
+    context.unit.module_name = context.name_of(parts[0], "module")
     exports = parts[1]
     if type(exports) is not List:
-        raise a.error("module: expected a list")
+        raise context.error("module: expected a list")
     if not exports.items or not is_export(exports):
-        raise a.error("module: second argument must start with 'export'")
-    a.unit.exports = [a.name_of(name, "module export") for name in exports.items[1:]]
-    return Seq([a.node(part, scope) for part in parts[2:]] or [Const(None)], span=a.span)
+        raise context.error("module: second argument must start with 'export'")
+    context.unit.exports = [context.name_of(name, "module export") for name in exports.items[1:]]
+    return Seq([context.node(part, scope) for part in parts[2:]] or [Const(None)], span=context.span)
 
 
 def is_export(form: List) -> bool:
@@ -30,36 +30,39 @@ def is_export(form: List) -> bool:
     return type(head) is Symbol and head.name == "export"
 
 
-def import_(a: Context, form: List, scope: Scope) -> Any:
+def import_(context: Context, form: List, scope: Scope) -> Any:
     items = form.items
     if len(items) < 2:
         raise ArityError("import", "1+", 0)
-    path = a.node(items[1], scope)
+    path = context.node(items[1], scope)
     names = []
     for item in items[2:]:
         if type(item) is not Symbol:
-            raise a.error("import: expected a symbol")
+            raise context.error("import: expected a symbol")
         names.append(item.name)
-    imported = import_macros(a, items[1], names) if type(items[1]) is str else None
+    imported = import_macros(context, items[1], names) if type(items[1]) is str else None
     for name in names:
-        a.define_global(name).defined += 2
+        context.define_global(name).defined += 2
     if not names and imported is not None:
         for name in imported:
-            a.define_global(name).defined += 2
-    a.unit.is_open = True
-    return Import(path, names, None, span=a.span)
+            context.define_global(name).defined += 2
+    context.unit.is_open = True
+    return Import(path, names, None, span=context.span)
 
 
-def import_macros(a: Context, spec: str, names: list[str]) -> list[str] | None:
-    """Takes over the macros of a module known at compile time; gives the names it exports (None: not found)."""
-    interface = a.environment.interface(spec, a.unit.filename)
+def import_macros(context: Context, spec: str, names: list[str]) -> list[str] | None:
+    """Takes over the macros of a module known at compile time; the names it exports, None when it isn't found."""
+    interface = context.environment.interface(spec, context.unit.filename)
     if interface is None:
-        a.unit.macro_files.append(expected_file(spec, a.unit.filename))
+        context.unit.macro_files.append(expected_file(spec, context.unit.filename))
         return None
     for name, macro in interface.macros.items():
         if not names or name in names:
-            a.macros[name] = macro
-    a.unit.macro_files += [interface.path, *interface.macro_files]  # also without macros: there may be some tomorrow
+            context.macros[name] = macro
+    context.unit.macro_files += [
+        interface.path,
+        *interface.macro_files,
+    ]  # also without macros: there may be some tomorrow
     return [name for name in interface.exports if name not in interface.macros]
 
 
@@ -73,14 +76,14 @@ def expected_file(spec: str, importer: str) -> str:
         return os.path.join(packages_dir(), spec)
 
 
-def load(a: Context, form: List, scope: Scope) -> Any:
-    (path,) = a.expect(form, 1, 1)
-    a.unit.is_open = a.unit.lists_globals = True
+def load(context: Context, form: List, scope: Scope) -> Any:
+    (path,) = context.expect(form, 1, 1)
+    context.unit.is_open = context.unit.lists_globals = True
     if type(path) is str:
-        for name in import_macros(a, path, []) or []:
-            a.define_global(name).defined += 2
-    node = a.node(path, scope)
-    return Runtime("sema_runtime.compiler_bridge:load_file", [node, Runtime("builtins:globals", [])], span=a.span)
+        for name in import_macros(context, path, []) or []:
+            context.define_global(name).defined += 2
+    node = context.node(path, scope)
+    return Runtime("sema_runtime.compiler_bridge:load_file", [node, Runtime("builtins:globals", [])], span=context.span)
 
 
 FORMS: dict[str, Handler] = {

@@ -22,27 +22,27 @@ Pattern = tuple[Any, ...]
 KEYS = keyword("keys")
 
 
-def pattern(a: Context, form: Any, scope: Scope) -> Pattern:
+def pattern(context: Context, form: Any, scope: Scope) -> Pattern:
     """A destructuring pattern; its symbols are declared in scope."""
     if type(form) is Symbol:
         return ("any",) if form.name == "_" else ("var", scope.declare(form.name))
     if type(form) is tuple:
-        return sequence_pattern(a, list(form), scope, pattern)
+        return sequence_pattern(context, list(form), scope, pattern)
     if type(form) is Map:
-        return map_pattern(a, form, scope, pattern, required=False)
+        return map_pattern(context, form, scope, pattern, required=False)
     hint = "use [a b c] for sequential destructuring or {:keys [a b]} for map destructuring"
     expected = "destructure: invalid pattern, expected symbol, vector, or map"
     return ("malformed", f"{expected}, got {type_name(form)}", hint)
 
 
-def match_pattern(a: Context, form: Any, scope: Scope) -> Pattern:
+def match_pattern(context: Context, form: Any, scope: Scope) -> Pattern:
     """A pattern of `match`: like `pattern`, with literals, quoted data and required keys."""
     if type(form) is Symbol:
         return ("any",) if form.name == "_" else ("var", scope.declare(form.name))
     if type(form) is tuple:
-        return sequence_pattern(a, list(form), scope, match_pattern)
+        return sequence_pattern(context, list(form), scope, match_pattern)
     if type(form) is Map:
-        return map_pattern(a, form, scope, match_pattern, required=True)
+        return map_pattern(context, form, scope, match_pattern, required=True)
     if type(form) is List:
         items = form.items
         if len(items) == 2 and type(items[0]) is Symbol and items[0].name == "quote":
@@ -50,7 +50,7 @@ def match_pattern(a: Context, form: Any, scope: Scope) -> Pattern:
     return ("literal", form)
 
 
-def sequence_pattern(a: Context, items: list[Any], scope: Scope, sub: Callable[..., Pattern]) -> Pattern:
+def sequence_pattern(context: Context, items: list[Any], scope: Scope, sub: Callable[..., Pattern]) -> Pattern:
     rest = None
     for index, item in enumerate(items):
         if type(item) is Symbol and item.name == "&":
@@ -60,11 +60,11 @@ def sequence_pattern(a: Context, items: list[Any], scope: Scope, sub: Callable[.
             if index != len(items) - 2 and sub is pattern:
                 return ("sequence", [], ("malformed", f"{what}: only one pattern allowed after `&`", None))
             for extra in items[index + 2 :]:  # ignored, as in the reference: their names are nil
-                sub(a, extra, scope)
-            before = [sub(a, one, scope) for one in items[:index]]
-            rest = sub(a, items[index + 1], scope)
+                sub(context, extra, scope)
+            before = [sub(context, part, scope) for part in items[:index]]
+            rest = sub(context, items[index + 1], scope)
             return ("sequence", before, rest)
-    return ("sequence", [sub(a, one, scope) for one in items], rest)
+    return ("sequence", [sub(context, part, scope) for part in items], rest)
 
 
 def form_name(sub: Callable[..., Pattern]) -> str:
@@ -72,7 +72,7 @@ def form_name(sub: Callable[..., Pattern]) -> str:
     return "destructure" if sub is pattern else "match"
 
 
-def map_pattern(a: Context, form: Map, scope: Scope, sub: Callable[..., Pattern], required: bool) -> Pattern:
+def map_pattern(context: Context, form: Map, scope: Scope, sub: Callable[..., Pattern], required: bool) -> Pattern:
     entries: list[tuple[Any, Pattern, bool]] = []
     for key, value in form.pairs():
         if key is KEYS:
@@ -87,53 +87,53 @@ def map_pattern(a: Context, form: Map, scope: Scope, sub: Callable[..., Pattern]
                     break
                 entries.append((keyword(name.name), ("var", scope.declare(name.name)), False))
         else:
-            entries.append((key, sub(a, value, scope), required))
+            entries.append((key, sub(context, value, scope), required))
     return ("map", entries)
 
 
-def bind_pattern(a: Context, made: Pattern, value: Any, body: Callable[[], Any]) -> Any:
+def bind_pattern(context: Context, shape: Pattern, value: Any, body: Callable[[], Any]) -> Any:
     """Binds value to a pattern around the body, which is analyzed when called (its names are declared by then)."""
-    if made[0] == "var":
-        return Let([(made[1], value)], body(), span=a.span)
-    return Bind(made, value, body(), span=a.span)
+    if shape[0] == "var":
+        return Let([(shape[1], value)], body(), span=context.span)
+    return Bind(shape, value, body(), span=context.span)
 
 
-def match(a: Context, form: List, scope: Scope) -> Any:
-    subject, *clauses = a.expect(form, 2)
+def match(context: Context, form: List, scope: Scope) -> Any:
+    subject, *clauses = context.expect(form, 2)
     what = form.items[0].name
-    value = a.node(subject, scope)
-    made: list[tuple[Pattern, Any, Any]] = []
+    value = context.node(subject, scope)
+    branches: list[tuple[Pattern, Any, Any]] = []
     bare = None
     before, places = scope.function.place, []
     for clause in clauses:
         if type(clause) is not List and type(clause) is not tuple:
             hint = 'e.g. (match x (1 "one") (_ "other"))'
-            raise a.error("match: each clause must be a list or vector", hint=hint)
+            raise context.error("match: each clause must be a list or vector", hint=hint)
         parts = list(clause)
         if not parts:
-            raise a.error("match: clause must not be empty")
+            raise context.error("match: clause must not be empty")
         inner = scope.child()
-        shape = match_pattern(a, parts[0], inner)
+        shape = match_pattern(context, parts[0], inner)
         if type(parts[0]) in (List, tuple, Map):
             from semac.analyze.suspects import bare_pattern, mistaken_pattern
 
             bare = bare or bare_pattern(parts[0])
-            a.warn(mistaken_pattern(getattr(clause, "span", None) or a.span, parts))
+            context.warn(mistaken_pattern(getattr(clause, "span", None) or context.span, parts))
         guard = None
         body = parts[1:]
         if len(body) >= 2 and type(body[0]) is Symbol and body[0].name == "when":
-            guard = a.node(body[1], inner)
+            guard = context.node(body[1], inner)
             body = body[2:]
-        made.append((shape, guard, a.body(body, inner.child(), clause) if body else Const(None)))
+        branches.append((shape, guard, context.body(body, inner.child(), clause) if body else Const(None)))
         places.append(scope.function.place)
         scope.function.place = before
     # the reference compiles the clauses from the last to the first
     scope.function.place = next((place for place in places if place is not before), before)
-    node = Match(value, made, what == "match*", span=a.span)
+    node = Match(value, branches, what == "match*", span=context.span)
     if bare is not None:
         from semac.analyze.suspects import pattern_advice
 
-        a.unit.match_advice[node] = pattern_advice(bare)
+        context.unit.match_advice[node] = pattern_advice(bare)
     return node
 
 

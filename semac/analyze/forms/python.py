@@ -28,11 +28,11 @@ from semac.syntax.definitions import bound_module, bound_name
 def denied_in_sandbox(name: str, handler: Handler) -> Handler:
     """The handler of a special form that gives access to Python; in a sandbox that denies it, the form is an error."""
 
-    def checked(a: Context, form: List, scope: Scope) -> Any:
+    def checked(context: Context, form: List, scope: Scope) -> Any:
         if GROUP in denied:
-            return denial(a, name)
+            return denial(context, name)
         note_use()
-        return handler(a, form, scope)
+        return handler(context, form, scope)
 
     return checked
 
@@ -40,71 +40,71 @@ def denied_in_sandbox(name: str, handler: Handler) -> Handler:
 # Imports
 
 
-def py_import(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 1, 3)
-    module = module_name(a, parts[0], "py/import", '(py/import "json") or (py/import "numpy" :as np)')
+def py_import(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 1, 3)
+    module = module_name(context, parts[0], "py/import", '(py/import "json") or (py/import "numpy" :as np)')
     alias = bound_module(parts)
     if alias is None:
-        raise a.error("py/import: expected :as name", hint='(py/import "numpy" :as np)')
-    return PyImport(module, None, bind(a, alias), span=a.span)
+        raise context.error("py/import: expected :as name", hint='(py/import "numpy" :as np)')
+    return PyImport(module, None, bind(context, alias), span=context.span)
 
 
-def py_from(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2)
-    module = module_name(a, parts[0], "py/from", '(py/from "pathlib" Path)')
+def py_from(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2)
+    module = module_name(context, parts[0], "py/from", '(py/from "pathlib" Path)')
     names = []
     for part in parts[1:]:
         pair = bound_name(part)
         if pair is None:
-            raise a.error("py/from: expected a symbol", hint='(py/from "pathlib" Path (PurePath :as Pure))')
-        names.append((attribute_name(pair[0]), bind(a, pair[1])))
-    return PyImport(module, names, None, span=a.span)
+            raise context.error("py/from: expected a symbol", hint='(py/from "pathlib" Path (PurePath :as Pure))')
+        names.append((attribute_name(pair[0]), bind(context, pair[1])))
+    return PyImport(module, names, None, span=context.span)
 
 
-def module_name(a: Context, form: Any, who: str, hint: str) -> str:
+def module_name(context: Context, form: Any, who: str, hint: str) -> str:
     if type(form) is not str:
-        raise a.error(f"{who}: expected a string", hint=hint)
+        raise context.error(f"{who}: expected a string", hint=hint)
     if not all(part.isidentifier() for part in form.split(".")):
-        raise a.error(f"{who}: '{form}' is no name of a Python module", hint=hint)
+        raise context.error(f"{who}: '{form}' is no name of a Python module", hint=hint)
     return form
 
 
-def bind(a: Context, name: str) -> Any:
-    var = a.define_global(name)
+def bind(context: Context, name: str) -> Any:
+    var = context.define_global(name)
     var.defined += 2  # no function of the program, whatever it is
-    a.unit.python_names.add(name)
+    context.unit.python_names.add(name)
     return var
 
 
-def py_call(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 1)
-    args, keywords = python_arguments(a, parts[1:], scope)
-    return PyCall(a.node(parts[0], scope), args, keywords, span=a.span)
+def py_call(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 1)
+    args, keywords = python_arguments(context, parts[1:], scope)
+    return PyCall(context.node(parts[0], scope), args, keywords, span=context.span)
 
 
-def py_get(a: Context, form: List, scope: Scope) -> Any:
-    parts = a.expect(form, 2, 3)
-    nodes = [a.node(part, scope) for part in parts]
+def py_get(context: Context, form: List, scope: Scope) -> Any:
+    parts = context.expect(form, 2, 3)
+    nodes = [context.node(part, scope) for part in parts]
     if len(nodes) == 2:
-        return PyItem(*nodes, span=a.span)
-    made = CallBuiltin("py/get", nodes, False, span=a.span)
-    a.unit.fixed.add(made)
-    return made
+        return PyItem(*nodes, span=context.span)
+    call = CallBuiltin("py/get", nodes, False, span=context.span)
+    context.unit.fixed.add(call)
+    return call
 
 
-def py_with(a: Context, form: List, scope: Scope) -> Any:
-    binding, *body = a.expect(form, 2)
+def py_with(context: Context, form: List, scope: Scope) -> Any:
+    binding, *body = context.expect(form, 2)
     if type(binding) is not List or len(binding.items) != 2:
-        raise a.error("py/with: expected (name context)")
-    context = a.node(binding.items[1], scope)
+        raise context.error("py/with: expected (name context)")
+    manager = context.node(binding.items[1], scope)
     inner = scope.child()
-    var = inner.declare(a.name_of(binding.items[0], "py/with"))
-    return With(context, var, a.body(body, inner), span=a.span)
+    var = inner.declare(context.name_of(binding.items[0], "py/with"))
+    return With(manager, var, context.body(body, inner), span=context.span)
 
 
-def breakpoint_(a: Context, form: List, scope: Scope) -> Any:
-    a.expect(form, 0, 0)
-    return Runtime("builtins:breakpoint", [], span=a.span)
+def breakpoint_(context: Context, form: List, scope: Scope) -> Any:
+    context.expect(form, 0, 0)
+    return Runtime("builtins:breakpoint", [], span=context.span)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -12,18 +12,18 @@ from semac.ir.nodes import Call, Ref, Runtime
 SPAWN = "sema_runtime.lib.tasks.concurrency:async_spawn"
 
 
-def async_(a: Context, form: List, scope: Scope) -> Any:
-    body = a.expect(form, 1)
-    thunk = a.thunk(body, scope, "task")
-    head = a.reference("async/spawn", scope)
+def async_(context: Context, form: List, scope: Scope) -> Any:
+    body = context.expect(form, 1)
+    thunk = context.thunk(body, scope, "task")
+    head = context.reference("async/spawn", scope)
     if type(head) is Ref:
-        return Call(head, [thunk], False, None, span=a.span)
-    return Runtime(SPAWN, [thunk], span=a.span)
+        return Call(head, [thunk], False, None, span=context.span)
+    return Runtime(SPAWN, [thunk], span=context.span)
 
 
-def await_(a: Context, form: List, scope: Scope) -> Any:
-    (promise,) = a.expect(form, 1, 1)
-    return Runtime("sema_runtime.lib.tasks.concurrency:await_", [a.node(promise, scope)], span=a.span)
+def await_(context: Context, form: List, scope: Scope) -> Any:
+    (promise,) = context.expect(form, 1, 1)
+    return Runtime("sema_runtime.lib.tasks.concurrency:await_", [context.node(promise, scope)], span=context.span)
 
 
 FORMS: dict[str, Handler] = {

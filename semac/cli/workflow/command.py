@@ -9,7 +9,7 @@ import click
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("semac.cli.workflow.run", "main", "Run the workflow of a file, or resume a run."),
-    "check": ("semac.checks.workflows", "main", "Report what is wrong with the workflows of a file."),
+    "check": ("semac.cli.workflow.check", "main", "Report what is wrong with the workflows of a file."),
     "list": ("semac.cli.workflow.list", "list_main", "List runs with status, agents, tokens, cost."),
     "show": ("semac.cli.workflow.show", "main", "Show one run: phases, agents, checkpoints, result."),
     "diff": ("semac.cli.workflow.diff", "main", "Compare two runs: results that changed, tokens, cost."),

@@ -184,7 +184,7 @@ def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> N
 
 def _restrict(source: bytes, file: str) -> None:
     """Takes away from this process what the file's workflows forbid themselves."""
-    from sema_runtime import capabilities, telemetry
+    from sema_runtime import sandbox
     from sema_runtime.values.errors import SemaError
     from semac.cli.workflow.permissions import denied
     from semac.sources import decode
@@ -197,8 +197,7 @@ def _restrict(source: bytes, file: str) -> None:
     except ValueError as error:
         raise Refused(str(error)) from None
     if names:
-        capabilities.restrict(names)
-        telemetry.tracer()  # traces go where the environment says now, not where the program makes it say later
+        sandbox.enter(names)
 
 
 def _check_args(text: str) -> None:

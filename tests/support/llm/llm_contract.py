@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from llm_support import Answer, run, serving
 from llm_support import llm as llm
-from llm_support import run
 
 from sema_runtime.conditions.describe import condition_of
 from sema_runtime.values.printer import to_text
@@ -43,3 +43,17 @@ def table(**sections: list[tuple[str, str]]) -> list[Any]:
 
 
 NO_PROVIDER = "[llm] no LLM provider configured. Use (llm/configure :anthropic {:api-key ...}) first"
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No provider is registered by itself."""
+    monkeypatch.setenv("SEMA_NO_LLM", "1")
+
+
+# 3. Errors of providers, rendered and caught
+
+
+def answered(answer: Answer, program: str = '(llm/complete "x")') -> str:
+    with serving(answer) as server:
+        return outcome(f'(llm/configure :local {{:api-key "k" :base-url "{server.url}"}})' + program)

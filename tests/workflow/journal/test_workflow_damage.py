@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 import workflow_journals as journals
-from workflow_trouble import calls, events, finished, readable, resumed, run, said, sema
+from workflow_trouble import calls, events, readable, resumed, said, sema
+from workflow_trouble import finished as finished
+from workflow_trouble import run as run
 
 from sema_runtime.workflow.read.recorded_run import open_run
 from semac.cli.workflow import export as workflow_export
@@ -20,7 +22,6 @@ from semac.cli.workflow.run import main as run_main
 
 pytestmark = pytest.mark.journals_by_hand
 
-__all__ = ["finished", "run"]  # fixtures
 
 # Memos
 

@@ -24,7 +24,6 @@ from sema_runtime.workflow.approvals import files, keys
 from sema_runtime.workflow.journal import events
 from semac.cli.workflow.command import main
 
-__all__ = ["browser", "guarded", "mcp", "server_url"]
 pytestmark = pytest.mark.usefixtures("llm")
 
 MODEL = """

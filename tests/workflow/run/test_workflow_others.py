@@ -9,30 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from workflow_trouble import (
-    ENV,
-    FLOW,
-    PROVIDER,
-    SEMA,
-    calls,
-    events,
-    finished,
-    flow,
-    only_run,
-    readable,
-    resumed,
-    run,
-    said,
-    sema,
-)  # fmt: skip
+from workflow_trouble import ENV, FLOW, PROVIDER, SEMA, calls, events, flow, only_run, readable, resumed, said, sema
+from workflow_trouble import finished as finished
+from workflow_trouble import run as run
 
 from sema_runtime.workflow.read.recorded_run import open_run
 from semac.cli.workflow import diff as workflow_diff
 from semac.cli.workflow import export as workflow_export
 from semac.cli.workflow import show as workflow_show
 from semac.cli.workflow.run import main as run_main
-
-__all__ = ["finished", "run"]  # fixtures
 
 # Other programs, other places
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-from viewer_support import signing_key, viewer
+from viewer_support import signing_key as signing_key
+from viewer_support import viewer as viewer
 from workflow_journals import review, wide, written
 
 from sema_runtime.workflow.journal import segments
@@ -21,7 +22,6 @@ from sema_runtime.workflow.viewer.server import Viewer
 
 pytestmark = pytest.mark.journals_by_hand
 
-__all__ = ["signing_key", "viewer"]  # fixtures
 
 OURS = fold.records_of
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 from chromium_support import Page, browser
-from viewer_support import asked, signing_key, viewer
+from viewer_support import asked
+from viewer_support import signing_key as signing_key
+from viewer_support import viewer as viewer
 from workflow_journals import GOLDEN, Segment, review, wide, written
 
 from sema_runtime.workflow.viewer.server import Viewer
 
 pytestmark = pytest.mark.journals_by_hand
 
-__all__ = ["signing_key", "viewer"]  # fixtures
 
 NASTY = "<script>window.broken=1</script><img src=x onerror='window.broken=1'>\"' onmouseover='window.broken=1' x='"
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 from chromium_support import Page, browser
-from viewer_support import signing_key, viewer
+from viewer_support import signing_key as signing_key
+from viewer_support import viewer as viewer
 from workflow_journals import Segment, written
 
 from sema_runtime.workflow.viewer.server import Viewer
-
-__all__ = ["signing_key", "viewer"]  # fixtures
 
 
 @pytest.fixture(scope="module")

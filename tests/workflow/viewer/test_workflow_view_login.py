@@ -11,8 +11,8 @@ from mcp_logins import Guarded, store_file
 from mcp_logins import browser as browser
 from mcp_logins import guarded as guarded
 from mcp_logins import server_url as server_url
-from mcp_support import mcp
-from viewer_support import viewer
+from mcp_support import mcp as mcp
+from viewer_support import viewer as viewer
 from workflow_journals import Segment, written
 
 from sema_runtime.mcp.scoped import file_name
@@ -22,7 +22,6 @@ from sema_runtime.workflow.viewer.server import Viewer
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.usefixtures("mcp", "own_directory")
-__all__ = ["browser", "guarded", "mcp", "server_url", "viewer"]
 
 
 def ended(client: httpx.Client) -> dict[str, Any]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _new = List.__new__
 _items_of = List.items.__get__  # type: ignore[attr-defined, misc]
 SIZED = (str, tuple, list, Map, dict, bytes, bytearray, MutableArray)
+SEQUENCES = (List, tuple, list)  # asking how a builtin was called takes microseconds: not for these
 FIRST = "first: argument 1 must be a list or vector"
 REST = "rest: argument 1 must be a list or vector"
 APPEND = "append: every argument must be a list or vector"
@@ -62,7 +63,7 @@ def car(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
-    items = seq(collection, FIRST if used_as_value() else None)
+    items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
 
 
@@ -75,7 +76,7 @@ def first(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
-    items = seq(collection, FIRST if used_as_value() else None)
+    items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
 
 
@@ -88,7 +89,7 @@ def cdr(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.cdr
-    items = seq(collection, REST if used_as_value() else None)
+    items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
 
@@ -101,7 +102,7 @@ def rest(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.cdr
-    items = seq(collection, REST if used_as_value() else None)
+    items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
 
@@ -264,6 +265,8 @@ def nth(collection: Any, index: Any) -> Any:
                 return collection.items[index]
             if type(collection) is tuple:
                 return collection[index]
+            if type(collection) is MutableArray:
+                return collection.items[index]
         except IndexError:
             pass
     return _nth_checked(collection, index, used_as_value())
@@ -330,7 +333,8 @@ def append(*collections: Any) -> List:
         a, b = collections
         if type(a) is List and type(b) is List:
             return List([*a.items, *b.items])
-        hint = APPEND if used_as_value() else None
+        known = isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)
+        hint = APPEND if not known and used_as_value() else None
         return List([*seq(a, hint), *seq(b, hint)])
     joined: list[Any] = []
     for collection in collections:

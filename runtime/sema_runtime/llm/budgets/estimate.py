@@ -1,8 +1,8 @@
-"""What a call may use at most, for budgets that hold it back before it is sent.
+"""The most that a call may use, for budgets that reserve it before the call is sent.
 
-A token is at least one byte of text in every tokenizer in use, so the bytes of a request, with what servers add to
-each message, bound its prompt; `:max-tokens` bounds the reply. A provider that reported more than such a bound is
-trusted less from then on: the bounds of its model grow by the same factor.
+A token is at least one byte of text in every tokenizer in use, so the bytes of a request, plus what servers add to each
+message, bound its prompt; `:max-tokens` bounds the reply. If a provider reports more than such a bound, the bounds of
+its model grow by the same factor.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 PER_CALL = 64  # tokens that servers add around a prompt
 PER_MESSAGE = 16
 PER_TOOL = 64
-FOR_TOOLS = 600  # the instructions that come with any tool
-PER_IMAGE = 6000  # and for each page of a PDF
+FOR_TOOLS = 600  # the instructions that servers add for tools
+PER_IMAGE = 6000  # or page of a PDF
 PAGE_BYTES = 500  # of a PDF, at least
 MOST_INFLATED = 16 << 20  # bytes, of one part of a PDF
-MOST_EXCESS = 100.0  # a model shall not be out of use because a server has miscounted once
+MOST_EXCESS = 100.0  # one miscount of a server must not make its model unusable
 
 _excess: dict[str, float] = {}  # model → how much more than its bound was reported, 1.2 for a fifth
 
@@ -44,7 +44,7 @@ class Need(NamedTuple):
         return self.prompt_tokens + self.reply_tokens
 
     def tokens_for(self, usd: float) -> int:
-        """How many tokens, prompt and reply, that much money buys."""
+        """Returns how many tokens, prompt and reply, that much money buys."""
         price = pricing.price_of(self.model, self.provider)
         if price is None or not price.output:
             return 0
@@ -53,17 +53,17 @@ class Need(NamedTuple):
 
 
 def of_request(provider: Provider, request: Request, model: str) -> Need:
-    """For one attempt at a completion. A model that Ollama serves costs nothing, unless it was given a price."""
-    found = need(model, provider.name, prompt_bound(request), reply_bound(provider, request))
+    """Returns the need of one attempt at a completion. Ollama's models cost nothing unless the program set a price."""
+    bound = need(model, provider.name, prompt_bound(request), reply_bound(provider, request))
     if provider.wire != "sema" and request.max_tokens < 1:
-        found = found._replace(reply_tokens=-1)  # servers understand that as "no limit"
-    return found._replace(cost_usd=0.0) if found.cost_usd is None and provider.wire == "ollama" else found
+        bound = bound._replace(reply_tokens=-1)  # servers understand that as "no limit"
+    return bound._replace(cost_usd=0.0) if bound.cost_usd is None and provider.wire == "ollama" else bound
 
 
 def of_texts(provider: str, model: str, tokens: int) -> Need:
-    """For texts that are embedded or ranked. Models on this machine cost nothing, unless they were given a price."""
-    found = need(model, provider, tokens, 0)
-    return found._replace(cost_usd=0.0) if found.cost_usd is None and provider in ("local", "ollama") else found
+    """Returns the need of texts to embed or rank. Local models cost nothing unless the program set a price."""
+    bound = need(model, provider, tokens, 0)
+    return bound._replace(cost_usd=0.0) if bound.cost_usd is None and provider in ("local", "ollama") else bound
 
 
 def need(model: str, provider: str, prompt_tokens: int, reply_tokens: int) -> Need:
@@ -93,7 +93,7 @@ def _picture_bound(image: Image) -> int:
 
 
 def pages_of(pdf: bytes) -> int:
-    """The number of pages of a PDF file; as many as it may have, when none can be found."""
+    """Returns the number of pages of a PDF file; if none are found, the most that its size allows."""
     import re
     import zlib
 
@@ -104,12 +104,12 @@ def pages_of(pdf: bytes) -> int:
         except zlib.error:
             continue
     pages = sum(len(re.findall(rb"/Type\s*/Page\b", part)) for part in parts)
-    told = [int(number) for part in parts for number in re.findall(rb"/Count\s+(\d{1,6})\b", part)]
-    return max([pages, *told]) or len(pdf) // PAGE_BYTES + 1
+    page_counts = [int(number) for part in parts for number in re.findall(rb"/Count\s+(\d{1,6})\b", part)]
+    return max([pages, *page_counts]) or len(pdf) // PAGE_BYTES + 1
 
 
 def reply_bound(provider: Provider, request: Request) -> int:
-    """Thinking counts where it is asked for on top of `:max-tokens`."""
+    """Returns the most tokens of a reply, with thinking where that comes on top of `:max-tokens`."""
     if provider.wire == "anthropic":
         from sema_runtime.llm.wires.anthropic import THINKING_BUDGETS
 
@@ -118,15 +118,15 @@ def reply_bound(provider: Provider, request: Request) -> int:
 
 
 def learn(need: Need, used: Usage) -> None:
-    """Compares what was reported with what was expected at most."""
+    """Raises the bounds of a model that reported more than they allow."""
     excess = max(used.prompt / max(1, need.prompt_tokens), used.completion / max(1, need.reply_tokens))
     if excess > 1.0:
         _excess[need.model] = min(_excess.get(need.model, 1.0) * excess, MOST_EXCESS)
 
 
 def billed(need: Need, used: Usage, wire: str) -> Usage:
-    """The most that an answer may have cost: what was said of it, where nothing was said what was expected at most. A
-    provider that is a function of the program has said everything."""
+    """Returns the most usage that may be billed for an answer: what was reported, or the bound if nothing was.
+    Providers written in Sema report everything."""
     prompt, completion = used.prompt, used.completion
     if wire == "anthropic":
         prompt += used.cache_read + used.cache_creation
@@ -137,31 +137,31 @@ def billed(need: Need, used: Usage, wire: str) -> Usage:
 
 
 def likely_usage(request: Request, reply: Reply) -> Usage:
-    """A likely usage, of an answer for which the provider has said none."""
-    made = reply.content + "".join(call.name + json.dumps(call.arguments) for call in reply.tool_calls)
-    return Usage(likely_prompt(request), text_tokens(made))
+    """Returns a likely usage for an answer without one."""
+    text = reply.content + "".join(call.name + json.dumps(call.arguments) for call in reply.tool_calls)
+    return Usage(likely_prompt(request), text_tokens(text))
 
 
 def likely_prompt(request: Request) -> int:
-    """A likely number of tokens of a prompt: UTF-8 bytes / 4, rounded up."""
+    """Returns a likely number of tokens of a prompt: UTF-8 bytes / 4, rounded up."""
     return text_tokens((request.system or "") + "".join(message.content for message in request.messages))
 
 
 def text_tokens(text: str) -> int:
-    """A likely number of tokens, for what was received of a reply that broke off: UTF-8 bytes / 4, rounded up."""
+    """Returns a likely number of tokens of a text: UTF-8 bytes / 4, rounded up."""
     return -(-text_bytes(text) // 4)
 
 
 def text_bytes(text: str) -> int:
-    """In UTF-8."""
+    """Returns the size of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _schema_bytes(schema: dict[str, Any], held: bool) -> int:
-    """held: as providers get it that hold a model to it."""
+def _schema_bytes(schema: dict[str, Any], is_strict: bool) -> int:
+    """is_strict: also as strict modes get it."""
     from sema_runtime.llm.wires.native import strict
 
-    return max(_json_bytes(schema), _json_bytes(strict(schema)) if held else 0)
+    return max(_json_bytes(schema), _json_bytes(strict(schema)) if is_strict else 0)
 
 
 def _json_bytes(value: object) -> int:

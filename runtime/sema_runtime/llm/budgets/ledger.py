@@ -1,7 +1,7 @@
 """The usage ledger: one line for every call to a model, in SEMA_HOME/usage/YYYY-MM.jsonl; `sema usage` sums it up.
 
-Lines hold counts, never texts. SEMA_USAGE=off switches it off. Calls that a provider written in Sema answered and that
-cost nothing known are left out: they are tests more often than not.
+Lines hold counts, never texts. SEMA_USAGE=off switches the ledger off. Unpriced calls of a provider written in Sema are
+left out: most of them are tests.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ OFF = frozenset(("off", "0", "false", "no"))
 
 
 class Ledger:
-    """Observes calls and writes each that has ended. A ledger that can't be written is given up without a word: it must
-    not disturb a program. The file stays open; each line is one write at its end, so those of several processes don't
-    mix."""
+    """Observes calls and writes each one when it ends. If the ledger can't be written, it silently stops, because it
+    must not disturb a program. The file stays open; each line is one write at its end, so lines of several processes
+    don't mix."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -48,7 +48,7 @@ class Ledger:
             self.broken = True
 
     def _opened(self) -> int:
-        """This month's file, open for appending."""
+        """Returns this month's file, open for appending."""
         path = in_home("usage", strftime("%Y-%m.jsonl"))
         if path != self._path:
             make_folders(os.path.dirname(path))
@@ -61,7 +61,7 @@ class Ledger:
 
 def _counts(call: Call) -> bool:
     if not (call.attempts or call.cached or call.replayed):
-        return False  # was refused before anything happened
+        return False  # the call was refused before it began
     from sema_runtime.llm.providers import registry
 
     provider = registry().providers.get(call.provider)
@@ -69,7 +69,8 @@ def _counts(call: Call) -> bool:
 
 
 def line_of(call: Call) -> dict[str, Any]:
-    """What is written of a call. at: seconds since 1970. cost_usd: null when the price is unknown. error: its class."""
+    """Returns the line of a call. at: seconds since 1970. cost_usd: null when the price is unknown. error: its
+    class."""
     used = call.usage or Usage()
     return {
         "at": round(call.started / 1e9, 3),
@@ -93,5 +94,5 @@ def line_of(call: Call) -> dict[str, Any]:
 
 @cache
 def script(name: str) -> str:
-    """The program of that name in sys.argv: its path, or `sema` for the REPL and expressions."""
+    """Returns the path of a program named in sys.argv, or `sema` for the REPL and expressions."""
     return os.path.abspath(name) if os.path.exists(name) else os.path.basename(name) or "sema"

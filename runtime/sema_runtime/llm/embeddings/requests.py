@@ -1,7 +1,7 @@
 """Embeddings of texts: cassette, then one provider (no retries, no fallback), then recording, usage and budget.
 
-Long lists go out in requests of the size that the provider takes, a few of them at once. When one fails or the task is
-cancelled, the others are given up; what was answered by then is counted and charged.
+Long lists are split into requests of the size that the provider takes, a few of them concurrent. When one fails or the
+task is cancelled, the others are given up; what was answered by then is counted and charged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sema_runtime.llm.embeddings.vectors import packed, unpacked
 from sema_runtime.llm.messages import Reply, Usage
 from sema_runtime.llm.observers import observed
 from sema_runtime.llm.providers import registry
-from sema_runtime.llm.recordings import cassette
+from sema_runtime.llm.recordings import cassette as cassettes
+from sema_runtime.llm.recordings.cassette import Cassette
 from sema_runtime.values.errors import LlmError
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-AT_ONCE = 8  # requests of one call
+AT_ONCE = 8  # concurrent requests of one call
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,7 +42,7 @@ class EmbedRequest:
 
 @dataclass(slots=True)
 class Answers:
-    """What has come so far. embeddings: by the place of their text. model: as the provider calls it."""
+    """What has come so far. embeddings: by the index of their text. model: as the provider names it."""
 
     embeddings: list[bytes]
     reported: ReportedUsage = field(default_factory=ReportedUsage)
@@ -54,7 +55,7 @@ class Answers:
 
 
 def embed(request: EmbedRequest) -> list[bytes]:
-    """One embedding for each text, in order.
+    """Returns one embedding for each text, in order.
 
     Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent; PolicyDenied: for what a
     workflow's policy forbids."""
@@ -64,8 +65,8 @@ def embed(request: EmbedRequest) -> list[bytes]:
     if guard is not None:
         request = _allowed(guard, request)
     with observed(Call("embeddings", model=request.model, payload=request)) as call:
-        tape = cassette.current()
-        embeddings = _asked(call, request) if tape is None else _recorded(call, request, tape)
+        cassette = cassettes.current()
+        embeddings = _ask(call, request) if cassette is None else _recorded(call, request, cassette)
         usage.track(call)
     return embeddings
 
@@ -73,41 +74,42 @@ def embed(request: EmbedRequest) -> list[bytes]:
 def _allowed(guard: guards.Guard, request: EmbedRequest) -> EmbedRequest:
     try:
         embedder = registry().require_embedder()
-    except LlmError:  # a tape may have the answer
+    except LlmError:  # a cassette may have the answer
         return replace(request, texts=guard.texts("", request.model, request.texts))
     return replace(request, texts=guard.texts(embedder.provider, request.model or embedder.model, request.texts))
 
 
-def _recorded(call: Call, request: EmbedRequest, tape: cassette.Cassette) -> list[bytes]:
-    """From the tape, or asked and recorded. The key holds the model as the program gave it."""
-    key = cassette.embed_key(request.model, request.texts)
-    entry = tape.find(key)
+def _recorded(call: Call, request: EmbedRequest, cassette: Cassette) -> list[bytes]:
+    """Returns the embeddings on the cassette, else asks and records them. The key holds the model that the program
+    gave."""
+    key = cassettes.embed_key(request.model, request.texts)
+    entry = cassette.find(key)
     if entry is not None:
         call.replayed = True
-        usage.measure(call, cassette.reply_of(entry))
-        return _taped(entry, len(request.texts), key)
-    embeddings = _asked(call, request)
-    vectors = [list(unpacked(one)) for one in embeddings]
-    tape.record_embeddings(key, call.model, vectors, call.usage.prompt if call.usage else 0)
+        usage.measure(call, cassettes.reply_of(entry))
+        return _embeddings_in(entry, len(request.texts), key)
+    embeddings = _ask(call, request)
+    vectors = [list(unpacked(embedding)) for embedding in embeddings]
+    cassette.record_embeddings(key, call.model, vectors, call.usage.prompt if call.usage else 0)
     return embeddings
 
 
-def _taped(entry: dict[str, Any], texts: int, key: str) -> list[bytes]:
-    """What a tape holds. Raises LlmError when that isn't one embedding for each text."""
+def _embeddings_in(entry: dict[str, Any], texts: int, key: str) -> list[bytes]:
+    """Returns the embeddings of an entry. Raises LlmError when they aren't one for each text."""
     try:
-        found = [packed(numbers) for numbers in entry["embeddings"]]
+        embeddings = [packed(numbers) for numbers in entry["embeddings"]]
     except (KeyError, TypeError, OverflowError):
-        found = []
-    if len(found) != texts:
+        embeddings = []
+    if len(embeddings) != texts:
         raise LlmError(
-            f"cassette entry {key} holds {len(found)} embeddings for {texts} texts",
-            hint="the tape is damaged: record it anew",
+            f"cassette entry {key} holds {len(embeddings)} embeddings for {texts} texts",
+            hint="the cassette is damaged: record it again",
         )
-    return found
+    return embeddings
 
 
-def _asked(call: Call, request: EmbedRequest) -> list[bytes]:
-    """From the provider; the call is measured."""
+def _ask(call: Call, request: EmbedRequest) -> list[bytes]:
+    """Asks the provider and measures the call."""
     embedder = registry().require_embedder()
     model = request.model or embedder.model
     answers = Answers([b""] * len(request.texts))
@@ -120,7 +122,7 @@ def _asked(call: Call, request: EmbedRequest) -> list[bytes]:
 
 
 def _fill(embedder: Embedder, request: EmbedRequest, model: str, answers: Answers) -> None:
-    """Asks for all embeddings. Raises ProviderError; answers holds what came before that."""
+    """Fills answers with all embeddings. Raises ProviderError; answers then holds what came before."""
     if embedder.wire == "sema":
         from sema_runtime.llm.embeddings import sema_functions
 
@@ -142,20 +144,20 @@ async def _fill_from_server(embedder: Embedder, request: EmbedRequest, model: st
         async with turns:
             answers.add(start, *await transport.embed(embedder, texts, model, request.timeout_ms))
 
-    asked = [asyncio.ensure_future(ask(start, texts)) for start, texts in parts(embedder, request.texts)]
+    requests = [asyncio.ensure_future(ask(start, texts)) for start, texts in parts(embedder, request.texts)]
     try:
-        await asyncio.gather(*asked)
+        await asyncio.gather(*requests)
     finally:
-        for one in asked:
-            one.cancel()
-        for error in await asyncio.gather(*asked, return_exceptions=True):
+        for request_task in requests:
+            request_task.cancel()
+        for error in await asyncio.gather(*requests, return_exceptions=True):
             if error is not None:
                 answers.reported.failed(error)
     transport.check_lengths(answers.embeddings)
 
 
 def parts(embedder: Embedder, texts: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The texts in pieces that the provider takes in one request, each with the place of its first text."""
+    """Yields the texts in batches that the provider takes in one request, each with the index of its first text."""
     start, size = 0, 0
     for place, text in enumerate(texts):
         length = len(text.encode("utf-8", "replace"))

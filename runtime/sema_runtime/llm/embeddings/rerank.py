@@ -1,4 +1,4 @@
-"""Documents ordered by their relevance to a query: one request to one provider, no retries, no cassette."""
+"""Ranking documents by their relevance to a query: one request to one provider, no retries, no cassette."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ranked = list[tuple[int, float]]  # index of a document and its score, best firs
 @dataclass(slots=True)
 class RerankRequest:
     """model: "" for the provider's default. top: how many results, None for all. provider: None for the default one.
-    timeout_ms: None for 120 s. results: once there are some."""
+    timeout_ms: None for 120 s. results: set when they come."""
 
     query: str
     documents: list[str]
@@ -32,8 +32,8 @@ class RerankRequest:
 
 
 def rerank(request: RerankRequest) -> Ranked:
-    """The results in the order of the reply. Raises LlmError: from the provider, or when the budget is overspent (some
-    providers report tokens); PolicyDenied: for what a workflow's policy forbids."""
+    """Returns the results in the order of the reply. Raises LlmError: from the provider, or when the budget is
+    overspent (some providers report tokens); PolicyDenied: for what a workflow's policy forbids."""
     if not request.documents:
         return []
     guard = guards.current.get()
@@ -44,7 +44,7 @@ def rerank(request: RerankRequest) -> Ranked:
     with observed(Call("rerank", model=request.model, payload=request)) as call:
         ranker = registry().require_ranker(request.provider)
         model = request.model or ranker.model
-        queries = [request.query] * len(request.documents)  # each is read beside it
+        queries = [request.query] * len(request.documents)  # the model reads each document with the query
         reported = ReportedUsage()
         with EndpointAttempt(call, ranker, model, request.documents + queries, reported):
             try:

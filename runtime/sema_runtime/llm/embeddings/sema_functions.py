@@ -19,26 +19,27 @@ if TYPE_CHECKING:
 
 
 def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes], Usage, str]:
-    """(one embedding for each text, tokens, model). Raises ProviderError for what the function throws, and for what it
-    returns when that is neither a list of embeddings nor a map with :embeddings."""
+    """Returns one embedding for each text, the tokens, and the model. Raises ProviderError for what the function
+    throws, and for a result that is neither a list of embeddings nor a map with :embeddings."""
     value = called(embedder.function, Map({keyword("texts"): List(texts), keyword("model"): model}))
-    usage, name, found = Usage(), model, value
+    usage, name, embeddings = Usage(), model, value
     if is_map(value):
-        found, usage = value.get("embeddings"), usage_of(value.get("usage"))
+        embeddings, usage = value.get("embeddings"), usage_of(value.get("usage"))
         name = value.get("model") if isinstance(value.get("model"), str) else model
     elif len(texts) == 1 and _is_embedding(value):
-        found = [value]
-    if not is_sequence(found):
+        embeddings = [value]
+    if not is_sequence(embeddings):
         raise parse_error("lisp provider must return a list of embeddings or a map with :embeddings")
-    if len(found) != len(texts):
-        raise parse_error(f"{len(found)} embeddings came for {len(texts)} texts")
-    return [_packed(one) for one in found], usage, name
+    if len(embeddings) != len(texts):
+        raise parse_error(f"{len(embeddings)} embeddings came for {len(texts)} texts")
+    return [_packed(embedding) for embedding in embeddings], usage, name
 
 
 def rank(
     ranker: Ranker, query: str, documents: list[str], model: str, top: int | None
 ) -> tuple[list[tuple[int, float]], Usage]:
-    """(index and score of documents in the order of the reply, tokens). Raises ProviderError as `embed`."""
+    """Returns (index, score) of documents in the order of the reply, and the tokens. Raises ProviderError as
+    `embed`."""
     request: dict[Any, Any] = {
         keyword("query"): query,
         keyword("documents"): List(documents),
@@ -47,19 +48,19 @@ def rank(
     if top is not None:
         request[keyword("top-k")] = top
     value = called(ranker.function, Map(request))
-    usage, found = Usage(), value
+    usage, results = Usage(), value
     if is_map(value):
-        found, usage = value.get("results"), usage_of(value.get("usage"))
-    if not is_sequence(found):
+        results, usage = value.get("results"), usage_of(value.get("usage"))
+    if not is_sequence(results):
         raise parse_error("lisp provider must return a list of {:index :score} or a map with :results")
-    return [_ranked(one, len(documents)) for one in found], usage
+    return [_ranked(result, len(documents)) for result in results], usage
 
 
 def _is_embedding(value: Any) -> bool:
-    """Whether it is a single embedding, for a single text."""
+    """Whether a value is one embedding, not a list of them."""
     if isinstance(value, bytes | bytearray):
         return True
-    return is_sequence(value) and len(value) > 0 and all(isinstance(one, int | float) for one in value)
+    return is_sequence(value) and len(value) > 0 and all(isinstance(number, int | float) for number in value)
 
 
 def _packed(value: Any) -> bytes:

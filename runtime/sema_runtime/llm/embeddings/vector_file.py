@@ -1,8 +1,8 @@
 """The file of a vector store: JSON over several lines, `{"documents": [{"embedding": base64, "id", "metadata"}],
 "version": 1}`, the same as the reference's.
 
-Metadata is Sema data: a keyword is written as a string that begins with a colon, and every such string comes back as a
-keyword; keys of maps come back as keywords, vectors as lists; what JSON hasn't is written as it prints.
+Metadata is Sema data. A keyword is written as a string that begins with a colon, and every such string is read as a
+keyword; keys of maps are read as keywords, vectors as lists; values without JSON form are written as they print.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ Entry = tuple[Document, "Any"]  # with its metadata as JSON data
 
 
 def entries(documents: Iterable[Document]) -> list[Entry]:
-    """What is to be written. Raises RecursionError for metadata that is nested too deeply."""
-    return [(one, to_json(one.metadata, marked=True)) for one in documents]
+    """Returns the entries to write. Raises RecursionError for metadata that is nested too deeply."""
+    return [(document, to_json(document.metadata, marked=True)) for document in documents]
 
 
-def pieces(found: list[Entry]) -> Iterator[bytes]:
-    """The file's contents, a document at a time. Raises UnicodeEncodeError for a lone surrogate."""
+def pieces(file_entries: list[Entry]) -> Iterator[bytes]:
+    """Yields the file's contents, a document at a time. Raises UnicodeEncodeError for a lone surrogate."""
     separator = '{\n  "documents": ['
-    for document, metadata in found:
+    for document, metadata in file_entries:
         value = {"embedding": b64encode(document.embedding).decode(), "id": document.id, "metadata": metadata}
         text = json.dumps(value, ensure_ascii=False, indent=len(INDENT), sort_keys=True)
         yield f"{separator}\n{INDENT * 2}".encode() + text.replace("\n", f"\n{INDENT * 2}").encode()
         separator = ","
-    ending = f"\n{INDENT}]" if found else '{\n  "documents": []'
+    ending = f"\n{INDENT}]" if file_entries else '{\n  "documents": []'
     yield f'{ending},\n{INDENT}"version": {VERSION}\n}}'.encode()
 
 
 def read(data: bytes) -> list[Document]:
-    """Raises ValueError with what is wrong with the file."""
+    """Returns the documents of a file. Raises ValueError with what is wrong with it."""
     try:
         value = loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
@@ -58,13 +58,13 @@ def read(data: bytes) -> list[Document]:
         raise ValueError("invalid JSON: nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"invalid JSON: {error}") from None
-    found = value.get("documents") if isinstance(value, dict) else None
-    if not isinstance(found, list):
+    documents = value.get("documents") if isinstance(value, dict) else None
+    if not isinstance(documents, list):
         raise ValueError("missing 'documents' array")
     version = value.get("version", VERSION)
     if version != VERSION:
         raise ValueError(f"version {version!r} of the format, and only {VERSION} is known")
-    return [_document(place, one) for place, one in enumerate(found)]
+    return [_document(place, document) for place, document in enumerate(documents)]
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -88,7 +88,7 @@ def _document(place: int, value: Any) -> Document:
 
 
 def restored(value: Any) -> Any:
-    """JSON data as metadata."""
+    """Returns the metadata that JSON data stands for."""
     if isinstance(value, str):
         return keyword(value[1:]) if value.startswith(":") else value
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""Documents with embeddings, found by the cosine of the angle to a query.
+"""Documents with embeddings, ranked by the cosine of the angle to a query.
 
-A search first computes all scores fast: with NumPy, where it is loaded already or the store is large, else in the
-standard library. Those are right to about 1e-13; the documents that can be among the best are scored once more as
-`vectors.cosine` does, so the results are the same to the last bit, in the same order, whatever was installed.
+A search first computes all scores fast: with NumPy, if it is loaded already or the store is large, else with the
+standard library. These scores are right to about 1e-13. The documents that may be among the best are scored again as
+`vectors.cosine` does, so results are the same to the last bit, in the same order, with and without NumPy.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Sequence
 
-ROUNDING = 2.0**-50  # of a sum, for each number in it: some times what can be
-SMALLEST, LARGEST = 1e-140, 1e140  # magnitudes whose squares lose nothing
-NUMPY_FROM = 1 << 20  # numbers in a store for which loading NumPy pays
-FEW = 64  # documents that were added since the table was made, and are looked at one by one
+ROUNDING = 2.0**-50  # of a sum, for each number in it: a generous bound
+SMALLEST, LARGEST = 1e-140, 1e140  # magnitudes whose squares stay exact
+NUMPY_FROM = 1 << 20  # numbers in a store that make loading NumPy worthwhile
+FEW = 64  # documents added since the table was built; they are scored one by one
 
 
 class Document:
-    """One entry. embedding: of a length that is a multiple of SIZE. length: the magnitude of its vector, None until it
-    is needed."""
+    """One entry. embedding: its length is a multiple of SIZE. length: the magnitude of its vector, None until
+    computed."""
 
     __slots__ = ("id", "length", "metadata", "vector")
 
@@ -55,7 +55,7 @@ class Document:
         return self.length
 
 
-class Found(NamedTuple):
+class Match(NamedTuple):
     document: Document
     score: float
 
@@ -66,19 +66,19 @@ class Table:
     def __init__(self, numpy: Any, documents: list[Document]) -> None:
         self.numpy = numpy
         self.count = len(documents)
-        numbers = numpy.frombuffer(b"".join(one.embedding for one in documents), "<f8")
+        numbers = numpy.frombuffer(b"".join(document.embedding for document in documents), "<f8")
         self.rows = numbers.reshape(len(documents), -1)
         self.lengths = numpy.sqrt(numpy.einsum("ij,ij->i", self.rows, self.rows))
         self.tame = all(map(_is_tame, self.lengths.tolist()))
         self.lengths[self.lengths == 0.0] = inf
 
     def scores(self, query: Sequence[float], length: float) -> list[float]:
-        found = self.rows @ self.numpy.asarray(query) / (self.lengths * length)
-        return found.tolist()  # type: ignore[no-any-return]
+        scores = self.rows @ self.numpy.asarray(query) / (self.lengths * length)
+        return scores.tolist()  # type: ignore[no-any-return]
 
 
 class VectorStore:
-    """path: where the program keeps it, "" when it hasn't said. lane: saves it, one save at a time."""
+    """path: of its file, "" without one. lane: runs its saves, one at a time."""
 
     def __init__(self, path: str = "") -> None:
         self.path = path
@@ -88,13 +88,13 @@ class VectorStore:
         self._table: Table | None = None
 
     def add(self, document: Document) -> None:
-        """Adds a document behind the others; one with the same id goes."""
+        """Adds a document after the others; replaces one with the same id."""
         self.delete(document.id)
         self.documents[document.id] = document
         self._sizes[document.size] += 1
 
     def delete(self, id: str) -> bool:
-        """Whether it was there."""
+        """Deletes a document; returns whether it existed."""
         old = self.documents.pop(id, None)
         if old is None:
             return False
@@ -102,8 +102,8 @@ class VectorStore:
         self._table = None
         return True
 
-    def search(self, query: bytes, count: int) -> list[Found]:
-        """The documents most like the query, best first; equal ones in the order they were added.
+    def search(self, query: bytes, count: int) -> list[Match]:
+        """Returns the documents most similar to the query, best first; equal ones in the order of their addition.
 
         Raises SemaError when a document's embedding has another length than the query, or isn't one.
         """
@@ -114,16 +114,16 @@ class VectorStore:
         vector = unpacked(query)
         length = magnitude(vector)
         places = self._likely(documents, vector, length, count)
-        found = []
+        matches = []
         for place in places:
-            one = documents[place]
-            found.append(Found(one, cosine_of(dot(vector, one.vector), length, one.magnitude())))
-        found.sort(key=lambda one: one.score if one.score == one.score else -inf, reverse=True)
-        return found[:count]
+            document = documents[place]
+            matches.append(Match(document, cosine_of(dot(vector, document.vector), length, document.magnitude())))
+        matches.sort(key=lambda match: match.score if match.score == match.score else -inf, reverse=True)
+        return matches[:count]
 
     def _check(self, query: bytes, documents: list[Document]) -> None:
         if self._sizes[len(query)] != len(documents):
-            wrong = next(one for one in documents if one.size != len(query))
+            wrong = next(document for document in documents if document.size != len(query))
             raise _mismatch(wrong, query)
         if documents and (not query or len(query) % SIZE):
             raise SemaError(
@@ -132,8 +132,8 @@ class VectorStore:
             )
 
     def _likely(self, documents: list[Document], query: array[float], length: float, count: int) -> Sequence[int]:
-        """The places of the documents that can be among the best, in order: those whose score is within what rounding
-        can change of the last that is wanted. All, where scores can't be trusted that far."""
+        """Returns the indices of the documents that may be among the best, in order: their fast score is within the
+        rounding error of the last one requested. All documents, if fast scores aren't that reliable."""
         everything = range(len(documents))
         if len(documents) <= count or not _is_tame(length) or length == 0.0:
             return everything
@@ -146,22 +146,22 @@ class VectorStore:
         return [place for place in everything if scores[place] >= least]
 
     def _scores(self, documents: list[Document], query: array[float], length: float) -> list[float] | None:
-        """Every document's score but for rounding; None when it can't be had that way."""
-        table = self._made_table(documents)
+        """Returns the score of every document, up to rounding; None if vectors have extreme magnitudes."""
+        table = self._current_table(documents)
         if table is not None and not table.tame:
             return None
         rest = documents if table is None else documents[table.count :]
         scores = [] if table is None else table.scores(query, length)
         numbers = query.tolist()
-        lengths = [one.magnitude() for one in rest]
+        lengths = [document.magnitude() for document in rest]
         if not all(map(_is_tame, lengths)):
             return None
         dots = _dots(numbers, rest)
         scores += [product / (length * other) if other else 0.0 for product, other in zip(dots, lengths, strict=True)]
         return scores
 
-    def _made_table(self, documents: list[Document]) -> Table | None:
-        """The table, made anew when many documents came since; None without NumPy."""
+    def _current_table(self, documents: list[Document]) -> Table | None:
+        """Returns the table, rebuilt if many documents were added since; None without NumPy."""
         size = len(documents) * len(documents[0].vector)
         if "numpy" not in sys.modules and size < NUMPY_FROM:
             return None
@@ -176,11 +176,11 @@ class VectorStore:
 
 
 def _dots(query: list[float], documents: list[Document]) -> list[float]:
-    """Dot products with the query, as fast as this Python can."""
+    """Returns dot products with the query, as fast as this Python can."""
     product = getattr(math, "sumprod", None)  # from Python 3.12 on
     if product is None:
-        return [sum(map(mul, one.vector, query)) for one in documents]
-    return [product(one.vector, query) for one in documents]
+        return [sum(map(mul, document.vector, query)) for document in documents]
+    return [product(document.vector, query) for document in documents]
 
 
 def _is_tame(length: float) -> bool:

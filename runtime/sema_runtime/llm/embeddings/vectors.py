@@ -1,7 +1,7 @@
 """Vectors as bytes: little-endian doubles, packed.
 
-Sums are taken from left to right and rounded at each step, so that results are the same to the last bit everywhere,
-and as in the reference. A plain loop does that as fast as anything in the standard library.
+Sums run from left to right and are rounded at each step, so that results are the same to the last bit on every machine,
+and as in the reference. A plain loop is the fastest way to do that in the standard library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SWAPPED = sys.byteorder == "big"
 
 
 def unpacked(data: bytes | bytearray) -> array[float]:
-    """The numbers of an embedding, whose length is a multiple of SIZE."""
+    """Returns the numbers of an embedding, whose length is a multiple of SIZE."""
     numbers = array("d")
     numbers.frombytes(data)
     if _SWAPPED:
@@ -28,11 +28,11 @@ def unpacked(data: bytes | bytearray) -> array[float]:
 
 
 def packed(numbers: Iterable[float]) -> bytes:
-    """The embedding of numbers. Raises TypeError for what is no number, OverflowError for an int too large."""
-    made = array("d", numbers)
+    """Returns the embedding of numbers. Raises TypeError for other values, OverflowError for too large an int."""
+    doubles = array("d", numbers)
     if _SWAPPED:
-        made.byteswap()
-    return made.tobytes()
+        doubles.byteswap()
+    return doubles.tobytes()
 
 
 def dot(a: Iterable[float], b: Iterable[float]) -> float:
@@ -50,17 +50,17 @@ def magnitude(a: Iterable[float]) -> float:
 
 
 def cosine(a: Iterable[float], b: Iterable[float]) -> float:
-    """The cosine of the angle between vectors of one length, 0.0 when one of them is zero."""
+    """Returns the cosine of the angle between vectors of one length, 0.0 when one of them is zero."""
     return cosine_of(dot(a, b), magnitude(a), magnitude(b))
 
 
 def cosine_of(product: float, length: float, other: float) -> float:
-    """As `cosine`, of the dot product and both magnitudes."""
+    """As `cosine`, from the dot product and both magnitudes."""
     return 0.0 if length == 0.0 or other == 0.0 else product / (length * other)
 
 
 def distance(a: Iterable[float], b: Iterable[float]) -> float:
-    """The Euclidean distance."""
+    """Returns the Euclidean distance."""
     total = 0.0
     for x, y in zip(a, b, strict=True):
         total += (x - y) * (x - y)
@@ -68,7 +68,7 @@ def distance(a: Iterable[float], b: Iterable[float]) -> float:
 
 
 def normalized(a: Iterable[float]) -> bytes:
-    """The embedding of length 1 in the same direction; zeros stay zeros."""
+    """Returns the embedding of length 1 in the same direction; zeros stay zeros."""
     numbers = list(a)
     length = magnitude(numbers)
     return packed([x / length for x in numbers] if length else [0.0] * len(numbers))

@@ -1,4 +1,4 @@
-"""The tokenizer of BERT: words and punctuation apart, then the longest known pieces of each word."""
+"""The tokenizer of BERT: splits words from punctuation, then each word into the longest known pieces."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ IDEOGRAPHS = (
     (0x2B820, 0x2CEAF),
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
-)  # each is a word of its own
+)  # each character is a word
 NOT_PUNCTUATION = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
 
 class Tokenizer:
-    """vocabulary: the pieces in the order of their numbers. lower: also takes accents away."""
+    """vocabulary: the pieces in the order of their numbers. lower: lower case without accents."""
 
     def __init__(self, vocabulary: list[str], lower: bool = True) -> None:
         self.numbers = {piece: number for number, piece in enumerate(vocabulary)}
@@ -27,24 +27,24 @@ class Tokenizer:
         self.first, self.last, self.unknown = (self.numbers[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
 
     def encode(self, text: str, longest: int) -> list[int]:
-        """The numbers of the text's pieces between the marks of its beginning and end, at most longest of them."""
-        found = [self.first]
+        """Returns the numbers of a text's pieces between its start and end marks, at most longest of them."""
+        tokens = [self.first]
         for word in self._words(text):
-            found += self._pieces(word)
-            if len(found) >= longest:
+            tokens += self._pieces(word)
+            if len(tokens) >= longest:
                 break
-        return [*found[: longest - 1], self.last]
+        return [*tokens[: longest - 1], self.last]
 
     def _words(self, text: str) -> list[str]:
         if self.lower:
-            text = "".join(one for one in normalize("NFD", text.lower()) if category(one) != "Mn")
+            text = "".join(character for character in normalize("NFD", text.lower()) if category(character) != "Mn")
         return "".join(map(_spaced, text)).split()
 
     def _pieces(self, word: str) -> list[int]:
-        """Greedy, from the left; all pieces but the first begin with ##."""
+        """Returns the longest known pieces from the left; all but the first begin with ##."""
         if len(word) > LONGEST_WORD:
             return [self.unknown]
-        found, start = [], 0
+        pieces, start = [], 0
         while start < len(word):
             mark = "##" if start else ""
             for end in range(len(word), start, -1):
@@ -53,13 +53,13 @@ class Tokenizer:
                     break
             else:
                 return [self.unknown]
-            found.append(number)
+            pieces.append(number)
             start = end
-        return found
+        return pieces
 
 
 def _spaced(character: str) -> str:
-    """A character with spaces where words end."""
+    """Returns a character with spaces where words end."""
     if character in NOT_PUNCTUATION:
         return character
     if character.isspace():

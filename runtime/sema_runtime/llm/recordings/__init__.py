@@ -1,1 +1,1 @@
-"""Answers that are kept: the response cache and cassettes."""
+"""Recorded answers: the response cache and cassettes."""

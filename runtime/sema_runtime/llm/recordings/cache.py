@@ -1,7 +1,7 @@
 """The response cache of `llm/with-cache`, and the key it shares with cassettes.
 
-Replies are kept in memory and, one JSON file each, in the user's folder, where other processes find them. Files appear
-whole or not at all. What can't be written or read is only a call more.
+Replies are kept in memory and, one JSON file each, in the user's folder, which other processes read. Files are written
+atomically. A file that can't be written or read costs one more call, nothing else.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from sema_runtime.support.json_input import loads
 from sema_runtime.support.private_files import make_folders
 
 DEFAULT_TTL = 3600.0
-SKEW = 60  # seconds by which clocks may differ; what is dated later than that was kept by a clock that was wrong
+SKEW = 60  # seconds by which clocks may differ; later entries come from a wrong clock
 LARGEST_FILE = 64 << 20  # bytes
 LAST_MOMENT = 1 << 40  # seconds since 1970
 
 
 @dataclass(slots=True, frozen=True)
 class Settings:
-    """ttl: seconds for which an entry is good."""
+    """ttl: seconds for which an entry is valid."""
 
     ttl: float = DEFAULT_TTL
 
@@ -53,7 +53,7 @@ FIELDS = {"content": str, "model": str, "prompt_tokens": int, "completion_tokens
 
 
 class Store:
-    """Entries in memory and, one JSON file each, on disk. A sandboxed program's stay in memory."""
+    """Entries in memory and, one JSON file each, on disk. Those of a sandboxed program stay in memory."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
@@ -61,7 +61,7 @@ class Store:
         self.misses = 0
 
     def find(self, key: str, ttl: float) -> Entry | None:
-        """The entry if it is younger than ttl seconds."""
+        """Returns the entry if it is younger than ttl seconds."""
         entry = self.entries.get(key)
         if entry is None or not _fresh(entry, ttl):
             entry = None if capabilities.restricted() else _read(key)
@@ -73,8 +73,8 @@ class Store:
         return entry
 
     def keep(self, key: str, reply: Reply) -> None:
-        """A reply that calls tools isn't kept: an entry has no room for the calls. One with a secret in it stays in
-        memory."""
+        """Caches a reply. One that calls tools is not cached: entries have no place for calls. One that contains a
+        secret stays in memory."""
         if reply.tool_calls:
             return
         entry = Entry(reply.content, reply.model, reply.usage.prompt, reply.usage.completion, int(time.time()))
@@ -83,7 +83,7 @@ class Store:
             _write(key, entry)
 
     def clear(self) -> int:
-        """Empties memory and disk; the number of entries that were in memory."""
+        """Empties memory and disk; returns how many entries were in memory."""
         count = len(self.entries)
         self.entries.clear()
         self.hits = self.misses = 0
@@ -108,7 +108,7 @@ def _path(key: str) -> str:
 
 
 def _read(key: str) -> Entry | None:
-    """What another process, or this one in another life, has kept; None for what is no entry."""
+    """Returns the entry that a process wrote to disk; None for a missing or invalid file."""
     try:
         with open(opened(_path(key)), "rb") as file:
             value = loads(file.read(LARGEST_FILE) or b"")
@@ -149,18 +149,17 @@ def _clear_disk() -> None:
         try:
             os.remove(os.path.join(folder, name))
         except OSError:
-            continue  # another process was faster, or it isn't ours
+            continue  # another process removed it, or it belongs to another user
 
 
 def key_of(request: Request, model: str) -> str:
-    """SHA-256 over model, temperature, system and the role, text and pictures of each message."""
+    """Returns SHA-256 over model, temperature, system and the role, text and pictures of each message."""
     return key(model, request.temperature, request.system, request.messages)
 
 
 def key(model: str, temperature: float | None, system: str | None, messages: list[Message]) -> str:
-    """The reference's key, where no message has a picture. It leaves those out: two pictures would share an answer.
-
-    What is asked under a policy has keys of its own."""
+    """Returns the reference's key if no message has a picture. The reference ignores pictures, so two of them would
+    share an answer. Requests under a policy have keys of their own."""
     digest = hashlib.sha256(_bytes(model))
     digest.update(guard.key())
     if temperature is not None:

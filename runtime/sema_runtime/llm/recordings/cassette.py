@@ -1,10 +1,10 @@
 """Cassettes: calls recorded in a file and replayed from it, so programs run without key, network or cost.
 
 Modes: `auto` (replay what is there, call and record the rest), `replay` (never call), `record` (always call). The file
-and its format: tape.py.
+and its format: cassette_file.py.
 
-Secrets (API keys of the process) are never written: in an entry they become `[redacted]`. They do in the texts that a
-key is made of as well, so a run that replays such an entry asks for the same keys as the run that recorded it.
+Secrets (API keys of the process) are never written: entries hold `[redacted]` instead. So do the texts that a key is
+computed from, so a replaying run computes the same keys as the recording run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sema_runtime import capabilities
 from sema_runtime.llm import guard
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
 from sema_runtime.llm.recordings import cache
-from sema_runtime.llm.recordings.cassette_file import COUNTS, Tape, blank, count
+from sema_runtime.llm.recordings.cassette_file import COUNTS, CassetteFile, blank, count
 from sema_runtime.support import compact_json, secrets
 from sema_runtime.support.file_access import reason
 from sema_runtime.support.visible import tell
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from sema_runtime.llm.messages import Request
 
 MODES = ("auto", "replay", "record")
-BIG = 1 << 20  # bytes of a tape that is read in a thread, so that tasks go on meanwhile
+BIG = 1 << 20  # bytes; a larger cassette is read in a thread, so that other tasks proceed
 SHOWN_LINES = 5
 
 
 class Cassette:
-    """One tape and how it is used. Raises IoError when the file is no tape, can't be read or, to record, written."""
+    """A cassette and its mode. Raises IoError when the file is no cassette, or can't be read or, to record, written."""
 
     def __init__(self, path: str, mode: str = "auto") -> None:
         self.path = path
@@ -45,10 +45,10 @@ class Cassette:
         self._unwritten: dict[str, dict[str, Any]] = {}
         self._warned: set[str] = set()
         try:
-            self.tape = Tape(path)
-            self.tape.check()
+            self.file = CassetteFile(path)
+            self.file.check()
             if self.mode == "record":
-                _check_writable(self.tape.path)
+                _check_writable(self.file.path)
         except (OSError, ValueError, SemaError) as error:
             raise self._failed(error) from None
 
@@ -58,63 +58,63 @@ class Cassette:
     # Replaying
 
     def entry(self, key: str) -> dict[str, Any] | None:
-        """The entry to replay; None when there is none, and in record mode. Raises IoError."""
+        """Returns the entry to replay; None when there is none, and in record mode. Raises IoError."""
         if self.mode == "record":
             return None
         try:
-            found = self._look_up(key)
+            entry = self._look_up(key)
         except OSError as error:
             raise self._failed(error) from None
-        if found is None and self.mode == "auto" and self.tape.newer:
+        if entry is None and self.mode == "auto" and self.file.newer:
             self._warn("it holds entries of a later version, which are not replayed; update Sema to use them")
-        return found
+        return entry
 
     def _look_up(self, key: str) -> dict[str, Any] | None:
         from sema_runtime.tasks import background
 
         def work(_: Any) -> dict[str, Any] | None:
-            return self.tape.entry(key) or self._unwritten.get(key)
+            return self.file.entry(key) or self._unwritten.get(key)
 
-        return background.run(work) if self.tape.unread() > BIG else work(None)
+        return background.run(work) if self.file.unread() > BIG else work(None)
 
     def find(self, key: str, older: str | None = None) -> dict[str, Any] | None:
-        """The entry to replay; None when the call must be made. Raises LlmError on a miss in replay mode.
+        """Returns the entry to replay; None when the call must be made. Raises LlmError on a miss in replay mode.
 
-        older: another key of the call, of tapes that the reference has recorded. It counts in replay mode only, since
-        it may be another call's as well."""
-        found = self.entry(key)
-        if found is None and self.mode == "replay" and older is not None:
-            found = self.entry(older)
-        if found is None and self.mode == "replay":
+        older: another key of the call, from cassettes recorded by the reference. It counts in replay mode only, since
+        another call may have it too."""
+        entry = self.entry(key)
+        if entry is None and self.mode == "replay" and older is not None:
+            entry = self.entry(older)
+        if entry is None and self.mode == "replay":
             raise LlmError(
                 f"cassette miss in :replay mode (key {key}) — no recorded interaction for this request;"
                 " re-record the tape or use :auto mode",
                 hint=self.miss_hint(),
             )
-        return found
+        return entry
 
     def miss_hint(self) -> str:
-        """What is on the tape, and what of it can't be replayed."""
-        if not os.path.exists(self.tape.path):
+        """Returns what the cassette holds, and which of its lines can't be replayed."""
+        if not os.path.exists(self.file.path):
             return f"there is no file {self.path} yet: run once in :auto mode, which records"
         try:
-            found = self.tape.census()
+            census = self.file.census()
         except OSError as error:
             return self._failed(error).message
-        count = f"{found.entries} {'entry' if found.entries == 1 else 'entries'}"
-        said = [f"the tape is {self.path} with {count}; a key covers model, temperature, system and messages"]
-        if found.damaged:
-            said.append(f"{_numbered(found.damaged)} damaged and skipped ({found.damaged[0][1]})")
-        if found.newer:
-            said.append(f"{_numbered(found.newer)} of a later version of Sema and skipped: update to replay them")
-        if found.damaged or found.newer:
-            said.append(f"sema cassette verify {self.path} lists them")
-        return "; ".join(said)
+        count = f"{census.entries} {'entry' if census.entries == 1 else 'entries'}"
+        sentences = [f"the cassette is {self.path} with {count}; a key covers model, temperature, system and messages"]
+        if census.damaged:
+            sentences.append(f"{_numbered(census.damaged)} damaged and skipped ({census.damaged[0][1]})")
+        if census.newer:
+            sentences.append(f"{_numbered(census.newer)} of a later version of Sema and skipped: update to replay them")
+        if census.damaged or census.newer:
+            sentences.append(f"sema cassette verify {self.path} lists them")
+        return "; ".join(sentences)
 
     # Recording
 
     def record(self, kind: str, key: str, reply: Reply, chunks: list[str]) -> None:
-        """Keeps a successful call. kind: `complete`, or `stream` with the pieces of its text. Never raises."""
+        """Records a successful call. kind: `complete`, or `stream` with the pieces of its text. Never raises."""
         hidden = secrets.known()
         entry = blank(kind, key)
         entry.update(
@@ -132,28 +132,29 @@ class Cassette:
         self._keep(entry, hidden)
 
     def record_embeddings(self, key: str, model: str, vectors: list[list[float]], prompt_tokens: int) -> None:
-        """Keeps a request for embeddings. Never raises."""
-        made = {"model": model, "prompt_tokens": count(prompt_tokens), "embeddings": vectors}
-        self._keep({**blank("embed", key), **made}, ())
+        """Records a request for embeddings. Never raises."""
+        fields = {"model": model, "prompt_tokens": count(prompt_tokens), "embeddings": vectors}
+        self._keep({**blank("embed", key), **fields}, ())
 
     def record_mcp(self, kind: str, key: str, result: Any) -> None:
-        """Keeps what an MCP server answered, decoded JSON. kind: `mcp-call` and others of ours. Never raises."""
+        """Records an answer of an MCP server, decoded JSON. kind: `mcp-call`, `mcp-connect` or `mcp-tools`. Never
+        raises."""
         self._keep({**blank(kind, key), "mcp_result": result}, secrets.known())
 
     def _keep(self, entry: dict[str, Any], hidden: Any) -> None:
-        """Writes an entry. The call is paid for by now, so what goes wrong is a warning; this run still replays it."""
+        """Writes an entry. The call is paid for already, so errors are warnings; this run still replays the entry."""
         vectors = entry.pop("embeddings")
         entry = secrets.redacted_json(entry, hidden)
         result = {"mcp_result": entry.pop("mcp_result")} if "mcp_result" in entry else {}
         entry = {**entry, "embeddings": vectors, **result}
         try:
-            self.tape.append(entry, once=self.mode == "auto")  # only the first entry of a key is ever replayed
+            self.file.append(entry, once=self.mode == "auto")  # only the first entry of a key is ever replayed
         except (OSError, SemaError, RecursionError) as error:
             self._unwritten[entry["key"]] = entry
             self._warn(f"calls can't be recorded: {_reason(error)}; a later replay will miss them")
 
     def _warn(self, text: str) -> None:
-        """Once for each text."""
+        """Warns once for each text."""
         if text not in self._warned:
             self._warned.add(text)
             tell(f"Warning: cassette {self.path}: {text}")
@@ -165,15 +166,19 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or (reason(error) if isinstance(error, ValueError) else str(error))
 
 
-def _numbered(found: list[tuple[int, str]]) -> str:
-    """`line 3 is`, `lines 3, 7 and 12 more are`."""
-    shown = ", ".join(str(number) for number, _ in found[:SHOWN_LINES])
-    more = len(found) - SHOWN_LINES
-    return f"line {shown} is" if len(found) == 1 else f"lines {shown}{f' and {more} more' if more > 0 else ''} are"
+def _numbered(numbered_lines: list[tuple[int, str]]) -> str:
+    """Returns `line 3 is`, or `lines 3, 7 and 12 more are`."""
+    shown = ", ".join(str(number) for number, _ in numbered_lines[:SHOWN_LINES])
+    more = len(numbered_lines) - SHOWN_LINES
+    return (
+        f"line {shown} is"
+        if len(numbered_lines) == 1
+        else f"lines {shown}{f' and {more} more' if more > 0 else ''} are"
+    )
 
 
 def _check_writable(path: str) -> None:
-    """Raises OSError when nothing could be recorded there: better now than after the first call."""
+    """Raises OSError when nothing can be recorded there: better now than after the first call."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     if not os.access(path, os.W_OK):
@@ -181,14 +186,14 @@ def _check_writable(path: str) -> None:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    made = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    fields = {"id": call.id, "name": call.name, "arguments": call.arguments}
     if call.thought_signature is not None:
-        made["thought_signature"] = call.thought_signature
-    return made
+        fields["thought_signature"] = call.thought_signature
+    return fields
 
 
 def reply_of(entry: dict[str, Any]) -> Reply:
-    """The recorded reply, its usage included."""
+    """Returns the recorded reply, with its usage."""
     calls = [
         ToolCall(call["id"], call["name"], call["arguments"], call.get("thought_signature"))
         for call in entry.get("tool_calls", ())
@@ -206,7 +211,7 @@ def reply_of(entry: dict[str, Any]) -> Reply:
 
 
 def chunks_of(entry: dict[str, Any]) -> list[str]:
-    """The pieces of a recorded stream; a recorded completion is one piece."""
+    """Returns the pieces of a recorded stream; a recorded completion is one piece."""
     chunks: list[str] = entry.get("chunks") or []
     return chunks or ([entry["content"]] if entry["content"] else [])
 
@@ -215,7 +220,7 @@ def chunks_of(entry: dict[str, Any]) -> list[str]:
 
 
 def key_of(request: Request) -> str:
-    """The key of a completion or a stream: as the response cache's, with the model that the caller gave."""
+    """Returns the key of a completion or a stream: as the response cache's, with the model that the caller gave."""
     hidden = secrets.known()
     if any(secret in text for text in _texts(request) for secret in hidden):
         request = replace(
@@ -227,7 +232,7 @@ def key_of(request: Request) -> str:
 
 
 def key_without_pictures(request: Request) -> str | None:
-    """The reference's key of a request with pictures, which says nothing of them; None for one without."""
+    """Returns the reference's key of a request with pictures, which ignores them; None for a request without."""
     if not any(message.images for message in request.messages):
         return None
     return key_of(replace(request, messages=[replace(message, images=()) for message in request.messages]))
@@ -238,7 +243,7 @@ def _texts(request: Request) -> list[str]:
 
 
 def embed_key(model: str, texts: list[str]) -> str:
-    """The key of a request for embeddings. model: "" when the caller gave none."""
+    """Returns the key of a request for embeddings. model: "" when the caller gave none."""
     hidden = secrets.known()
     digest = sha256(b"embed" + model.encode("utf-8", "surrogatepass") + guard.key())
     for text in texts:
@@ -247,36 +252,37 @@ def embed_key(model: str, texts: list[str]) -> str:
 
 
 def mcp_key(kind: str, identity: str, tool: str = "", arguments: Any = None) -> str:
-    """The key of a request to an MCP server. kind: `mcp-call`, which has a tool and arguments (decoded JSON), or one of
-    our own, which has neither."""
+    """Returns the key of a request to an MCP server. kind: `mcp-call`, which has a tool and arguments (decoded JSON),
+    or `mcp-connect` or `mcp-tools`, which have neither."""
     parts = [kind, identity]
     if kind == "mcp-call":
         parts += [tool, compact_json.dumps(secrets.redacted_json(arguments, secrets.known()))]
     return "mcp-" + sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Which tape
+# The current cassette
 
 
-class _NoTape:
-    """In `scope`: the tape was ejected."""
+class _Ejected:
+    """In `scope`: the cassette was ejected."""
 
 
-NO_TAPE = _NoTape()
-scope: ContextVar[Cassette | _NoTape | None] = ContextVar("cassette", default=None)
+EJECTED = _Ejected()
+scope: ContextVar[Cassette | _Ejected | None] = ContextVar("cassette", default=None)
 _loaded: Cassette | None = None
 _environment_read = False
 
 
 def current() -> Cassette | None:
-    """The innermost `llm/with-cassette`, else the loaded tape, else that of SEMA_LLM_CASSETTE. Raises IoError."""
-    here = scope.get()
-    if here is None:
-        return _process_tape()
-    return here if isinstance(here, Cassette) else None
+    """Returns the cassette of the innermost `llm/with-cassette`, else the loaded one, else that of SEMA_LLM_CASSETTE.
+    Raises IoError."""
+    scoped = scope.get()
+    if scoped is None:
+        return _process_cassette()
+    return scoped if isinstance(scoped, Cassette) else None
 
 
-def _process_tape() -> Cassette | None:
+def _process_cassette() -> Cassette | None:
     global _loaded, _environment_read
     if not _environment_read:
         path = "" if capabilities.restricted() else os.environ.get("SEMA_LLM_CASSETTE", "")
@@ -287,31 +293,31 @@ def _process_tape() -> Cassette | None:
 
 
 def load(path: str, mode: str) -> None:
-    """From now on: inside `llm/with-cassette` for the rest of it, elsewhere in the whole process."""
+    """Makes a cassette current: inside `llm/with-cassette` for the rest of it, elsewhere in the whole process."""
     global _loaded
-    tape = Cassette(path, mode)
+    cassette = Cassette(path, mode)
     if scope.get() is None:
-        _loaded = tape
+        _loaded = cassette
     else:
-        scope.set(tape)
+        scope.set(cassette)
 
 
 def eject() -> bool:
-    """Takes the current tape out, inside `llm/with-cassette` for the rest of it; whether there was one.
+    """Ejects the current cassette, inside `llm/with-cassette` for the rest of it. Returns whether there was one.
 
-    (Entries are in the file from the moment they are recorded.)
+    (Entries are in the file as soon as they are recorded.)
     """
     global _loaded, _environment_read
-    had = scope.get() if scope.get() is not None else _process_tape()
+    ejected = scope.get() if scope.get() is not None else _process_cassette()
     if scope.get() is None:
         _loaded, _environment_read = None, True
     else:
-        scope.set(NO_TAPE)
-    return isinstance(had, Cassette)
+        scope.set(EJECTED)
+    return isinstance(ejected, Cassette)
 
 
 def reset() -> None:
-    """Back to the start of a process: SEMA_LLM_CASSETTE is read again."""
+    """Returns to the state at the start of the process: SEMA_LLM_CASSETTE is read again."""
     global _loaded, _environment_read
     _loaded = None
     _environment_read = False

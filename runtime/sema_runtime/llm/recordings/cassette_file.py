@@ -1,6 +1,6 @@
-"""The file of a cassette: NDJSON, one recorded call a line, only ever appended to, by several processes at once.
+"""The file of a cassette: NDJSON, one recorded call a line. It is only appended to, by several processes at once.
 
-A line that can't be read is skipped. Of entries with the same key the first one counts.
+Unreadable lines are skipped. Of entries with the same key, the first one counts.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LONGEST_LINE = 256 << 20  # bytes
 HEX_KEY = 64
 MOST_TOKENS = (1 << 32) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-OURS = rb'\{"v":1,"kind":"[a-z-]+","key":"((?:mcp-)?[0-9a-f]{64})","content":"'  # how a line of ours begins
+OURS = rb'\{"v":1,"kind":"[a-z-]+","key":"((?:mcp-)?[0-9a-f]{64})","content":"'  # how the lines written here begin
 
 COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 class Unreadable(ValueError):
-    """A line that is no entry. newer: it is one of a later version of the format."""
+    """A line that is no entry. newer: it has a later version of the format."""
 
     def __init__(self, reason: str, newer: bool = False) -> None:
         super().__init__(reason)
@@ -41,14 +41,14 @@ class Unreadable(ValueError):
 
 
 def blank(kind: str, key: str) -> dict[str, Any]:
-    """An entry with every field, empty. `mcp_result` may be added."""
+    """Returns an entry with every field, empty. `mcp_result` may be added."""
     counts = dict.fromkeys(COUNTS, 0)
     head = {"v": VERSION, "kind": kind, "key": key, "content": "", "role": "assistant", "model": ""}
     return {**head, "tool_calls": [], "stop_reason": None, **counts, "chunks": [], "embeddings": []}
 
 
 def line_of(entry: dict[str, Any]) -> bytes:
-    """The line of an entry, its end included."""
+    """Returns the line of an entry, with its newline."""
     fields = ",".join(f'"{name}":{_field(name, value)}' for name, value in entry.items())
     return f"{{{fields}}}\n".encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
 
@@ -60,12 +60,12 @@ def _field(name: str, value: Any) -> str:
 
 
 def _call_text(call: dict[str, Any]) -> str:
-    """A call, its fields in their own order."""
+    """Returns the JSON of a tool call, its fields in their own order."""
     return f"{{{','.join(f'{compact_json.string(name)}:{compact_json.dumps(call[name])}' for name in call)}}}"
 
 
 def read_line(data: bytes) -> dict[str, Any]:
-    """The entry of a line. Raises Unreadable with what is wrong with it."""
+    """Returns the entry of a line. Raises Unreadable with what is wrong with it."""
     try:
         value = loads(data.removeprefix(BYTE_ORDER_MARK).decode(), parse_constant=_no_constant)
     except UnicodeDecodeError:
@@ -97,7 +97,7 @@ def _no_constant(name: str) -> None:
 
 
 def _problem(entry: dict[str, Any]) -> str:
-    """What is wrong with the fields of an entry; "" when nothing is."""
+    """Returns what is wrong with the fields of an entry; "" when nothing is."""
     for name in ("v", "kind", "key", "content", "model"):
         if name not in entry:
             return f"no {name}"
@@ -121,7 +121,7 @@ def _problem(entry: dict[str, Any]) -> str:
 
 
 def _items(entry: dict[str, Any], name: str) -> list[Any]:
-    """A field that is a list when it is there; one item that is never right, when it is something else."""
+    """Returns the items of a list field that may be absent; one item that is never valid if it is no list."""
     value = entry.get(name, [])
     return value if isinstance(value, list) else [None]
 
@@ -131,7 +131,7 @@ def _is_count(value: Any) -> bool:
 
 
 def count(number: Any) -> int:
-    """A number of tokens as an entry can hold it."""
+    """Returns a number of tokens, limited to what an entry can hold."""
     return min(max(int(number), 0), MOST_TOKENS)
 
 
@@ -154,7 +154,7 @@ def _is_vector(value: Any) -> bool:
 
 @dataclass(slots=True)
 class Line:
-    """One line that isn't blank. number counts from 1; entry: None when it can't be read, then problem says why."""
+    """A line that isn't blank. number: from 1. entry: None when the line can't be read; then problem says why."""
 
     number: int
     data: bytes
@@ -164,14 +164,14 @@ class Line:
 
 
 def lines(file: BinaryIO) -> Iterator[Line]:
-    """The lines of an open tape from where it stands, with their entries."""
-    number, place, looked = 0, file.tell(), -1
+    """Yields the lines of an open cassette from its current position, with their entries."""
+    number, place, retried = 0, file.tell(), -1
     for length, data in _raw_lines(file):
         try:
             entry = None if data.isspace() else read_line(data)
         except Unreadable as error:
-            if not data.endswith(b"\n") and place != looked:  # somebody may be writing it: look once more
-                looked = place
+            if not data.endswith(b"\n") and place != retried:  # it may be half written: read it once more
+                retried = place
                 wait_for_writer(file.fileno())
                 file.seek(place)
                 continue
@@ -184,7 +184,8 @@ def lines(file: BinaryIO) -> Iterator[Line]:
 
 
 def _raw_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file from where it stands, with their lengths; of one that is too long only the beginning."""
+    """Yields the lines of a file from its current position, with their lengths; of too long a line only the
+    beginning."""
     while data := file.readline(LONGEST_LINE):
         length = len(data)
         piece = data
@@ -195,7 +196,7 @@ def _raw_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def opened_tape(path: str) -> BinaryIO:
-    """The file, for reading. Raises OSError."""
+    """Opens the file for reading. Raises OSError."""
     try:
         return open(opened_regular("cassette", path), "rb")
     except SemaError:
@@ -204,15 +205,15 @@ def opened_tape(path: str) -> BinaryIO:
 
 @dataclass(slots=True)
 class Census:
-    """What a tape holds: numbers of the lines that can't be read, by reason."""
+    """What a cassette holds: its number of entries, and (line number, reason) of unreadable lines."""
 
     entries: int = 0
     damaged: list[tuple[int, str]] = field(default_factory=list)
     newer: list[tuple[int, str]] = field(default_factory=list)
 
 
-class Tape:
-    """The entries of one file by key, read when they are asked for. Sees what other processes append meanwhile."""
+class CassetteFile:
+    """The entries of one file by key, read when requested. It sees what other processes append meanwhile."""
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
@@ -220,34 +221,34 @@ class Tape:
         self._forget()
 
     def _forget(self) -> None:
-        self.newer = False  # whether what was read so far holds entries of later versions
+        self.newer = False  # whether the lines read so far hold entries of later versions
         self._first: dict[bytes | str, int] = {}  # key → where the line of its first entry begins
         self._later: dict[bytes | str, list[int]] = {}
-        self._known: tuple[int, int] | None = None  # device and number of the file that was indexed
-        self._size = 0  # how much of it
+        self._known: tuple[int, int] | None = None  # device and inode of the indexed file
+        self._size = 0  # bytes of it that are indexed
 
     def __len__(self) -> int:
         return len(self._first)
 
     def unread(self) -> int:
-        """How many bytes of the file aren't indexed yet."""
+        """Returns how many bytes of the file aren't indexed yet."""
         try:
             return os.stat(self.path).st_size - self._size
         except OSError:
             return 0
 
     def check(self) -> None:
-        """Raises OSError when the file can't be read, SemaError when it is no tape. None yet is fine."""
+        """Raises OSError when the file can't be read, SemaError when it is no cassette. A missing file is fine."""
         try:
             with opened_tape(self.path) as file:
                 head = file.read(4096).lstrip()
         except FileNotFoundError:
             return
         if head and not head.startswith(b'{"') and not len(self.indexed()):
-            raise SemaError("this is no tape: none of its lines is an entry", hint="give the path of another file")
+            raise SemaError("this is no cassette: none of its lines is an entry", hint="give the path of another file")
 
-    def indexed(self) -> Tape:
-        """Itself, with everything that is in the file now indexed."""
+    def indexed(self) -> CassetteFile:
+        """Indexes everything in the file; returns itself."""
         try:
             with opened_tape(self.path) as file, self._lock:
                 self._index(file)
@@ -256,7 +257,7 @@ class Tape:
         return self
 
     def entry(self, key: str) -> dict[str, Any] | None:
-        """The first readable entry of a key. Raises OSError."""
+        """Returns the first readable entry of a key. Raises OSError."""
         try:
             with opened_tape(self.path) as file, self._lock:
                 self._index(file)
@@ -266,17 +267,17 @@ class Tape:
                 for place in (self._first[packed], *self._later.get(packed, ())):
                     file.seek(place)
                     try:
-                        found = read_line(file.readline(LONGEST_LINE))
+                        entry = read_line(file.readline(LONGEST_LINE))
                     except Unreadable:
                         continue
-                    if found["key"] == key:
-                        return found
+                    if entry["key"] == key:
+                        return entry
         except FileNotFoundError:
             self._forget()
         return None
 
     def _index(self, file: BinaryIO) -> None:
-        """Notes where entries begin in what has been added to the file, or in all of it when it is another one."""
+        """Indexes where entries begin in what was added to the file, or in all of it when the file was replaced."""
         status = os.fstat(file.fileno())
         if (status.st_dev, status.st_ino) != self._known or status.st_size < self._size:
             self._forget()
@@ -290,10 +291,10 @@ class Tape:
         file.seek(place)
         for length, data in _raw_lines(file):
             match = ours(data)
-            whole = data.endswith(b"}\n")
-            key = match[1].decode() if match and whole else self._key(data)
+            is_complete = data.endswith(b"}\n")
+            key = match[1].decode() if match and is_complete else self._key(data)
             if key is None and not data.endswith(b"\n") and len(data) < LONGEST_LINE:
-                break  # somebody is writing it
+                break  # it is still being written
             if key is not None:
                 packed = pack(key)
                 if self._first.setdefault(packed, place) != place:
@@ -302,7 +303,7 @@ class Tape:
         self._size = place
 
     def _key(self, data: bytes) -> str | None:
-        """The key of a line that isn't laid out as ours."""
+        """Returns the key of a line with another layout than OURS; None for an unreadable line."""
         try:
             key: str = read_line(data)["key"]
         except Unreadable as error:
@@ -311,28 +312,27 @@ class Tape:
         return key
 
     def census(self) -> Census:
-        """Everything that is in the file, read to its end. Raises OSError."""
-        found = Census()
+        """Reads the whole file and returns what it holds. Raises OSError."""
+        census = Census()
         try:
             with opened_tape(self.path) as file:
                 for line in lines(file):
                     if line.entry is not None:
-                        found.entries += 1
+                        census.entries += 1
                     else:
-                        (found.newer if line.newer else found.damaged).append((line.number, line.problem))
+                        (census.newer if line.newer else census.damaged).append((line.number, line.problem))
         except FileNotFoundError:
             pass
-        return found
+        return census
 
     def append(self, entry: dict[str, Any], once: bool = False) -> None:
-        """Adds an entry behind what is there, in one piece. once: unless there is one of that key. Raises OSError,
-        SemaError."""
+        """Appends an entry in one write. once: unless there is one of that key. Raises OSError, SemaError."""
         key = entry["key"]
         append_to(self.path, line_of(entry), (lambda: self.entry(key) is None) if once else None)
 
 
 def pack(key: str) -> bytes | str:
-    """A key as it is kept in memory: hashes take half the room as bytes."""
+    """Returns a key as it is kept in memory: a hash as bytes takes half the space."""
     try:
         return bytes.fromhex(key) if len(key) == HEX_KEY else key
     except ValueError:

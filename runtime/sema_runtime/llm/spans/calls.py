@@ -1,7 +1,7 @@
 """The spans and metrics of calls to models: `chat MODEL`, `embeddings MODEL`, `rerank`, with a child for each retry.
 
-A call's record (llm/calls.py) has everything; the span is begun with the call, so that what the program does meanwhile
-nests below it, and filled in when the call has ended.
+A call's record (llm/calls.py) has everything. The span begins with the call, so that spans that the program begins
+meanwhile nest below it, and gets its attributes when the call ends.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ KINDS = {"chat": "llm", "embeddings": "embedding", "rerank": "reranker"}
 
 
 def identity_of(request: Request | None) -> Identity:
-    """Whose call it is: by the request's own ids, else those around it, else a conversation of its own."""
-    around = identity.get()
+    """Returns whom a call belongs to: the request's own ids, else those in force, else a new conversation."""
+    current = identity.get()
     if request is None or not (request.conversation_id or request.session_id or request.user_id):
-        return around or _own(new_conversation())
+        return current or _own(new_conversation())
     own = request.conversation_id
-    conversation = own or (around.conversation if around else None) or new_conversation()
-    session = request.session_id or (around.session if around else None) or conversation
-    return Identity(conversation, session, request.user_id or (around.user if around else None))
+    conversation = own or (current.conversation if current else None) or new_conversation()
+    session = request.session_id or (current.session if current else None) or conversation
+    return Identity(conversation, session, request.user_id or (current.user if current else None))
 
 
 def _own(conversation: str) -> Identity:
@@ -42,19 +42,19 @@ def _own(conversation: str) -> Identity:
 
 
 def started(tracer: Tracer, call: Call) -> None:
-    """Begins the span; the call keeps it, and whose scope it was before."""
+    """Begins the span of a call, which keeps it and the previous identity."""
     before = identity.get()
     identity.set(identity_of(call.request))
     attributes: dict[str, Any] = {} if call.operation == "rerank" else {"gen_ai.operation.name": call.operation}
     attributes |= tracer.compat.span_kind(KINDS[call.operation])
     if call.request is not None:
-        attributes |= _asked(tracer, call.request)
+        attributes |= _settings(tracer, call.request)
     span = tracer.begin(call.operation, INTERNAL if call.operation == "rerank" else CLIENT, attributes)
     call.spans = (span, before)
 
 
-def _asked(tracer: Tracer, request: Request) -> dict[str, Any]:
-    """What the request asks for, besides its content."""
+def _settings(tracer: Tracer, request: Request) -> dict[str, Any]:
+    """Returns the request's settings as attributes."""
     parameters = {"temperature": request.temperature, "max_tokens": request.max_tokens}
     return {
         "gen_ai.request.temperature": request.temperature,
@@ -68,7 +68,7 @@ def _asked(tracer: Tracer, request: Request) -> dict[str, Any]:
 
 
 def ended(tracer: Tracer, call: Call) -> None:
-    """Fills in the span and ends it."""
+    """Adds what the call's record has to its span, and ends it."""
     span, before = call.spans
     call.spans = None
     identity.set(before)
@@ -124,7 +124,7 @@ def _fill_chat(tracer: Tracer, call: Call, span: Span, provider: str, model: str
 
 
 def _provider(call: Call) -> str:
-    """Who answered, as programs name it; "" for the response cache, which asks nobody."""
+    """Returns the provider that answered, as programs name it; "" for the response cache."""
     if call.cached:
         return ""
     return "cassette" if call.replayed else call.provider
@@ -139,7 +139,7 @@ def _model(call: Call) -> str:
 
 
 def _used(tracer: Tracer, call: Call, used: Usage) -> dict[str, Any]:
-    """Tokens and cost; what is unknown has no attribute."""
+    """Returns tokens and cost as attributes, except unknown ones."""
     attributes: dict[str, Any] = {"gen_ai.usage.input_tokens": used.prompt}
     if call.operation == "chat":
         attributes |= {
@@ -159,7 +159,7 @@ def _used(tracer: Tracer, call: Call, used: Usage) -> dict[str, Any]:
 
 
 def _split(call: Call, used: Usage) -> tuple[float, float] | None:
-    """(cost of the prompt, of the reply) in USD."""
+    """Returns the costs of prompt and reply in USD."""
     model = call.reply.model if call.reply is not None else call.model
     prompt = pricing.cost(model, call.provider, used.prompt, 0)
     completion = pricing.cost(model, call.provider, 0, used.completion)
@@ -167,7 +167,7 @@ def _split(call: Call, used: Usage) -> tuple[float, float] | None:
 
 
 def _retries(tracer: Tracer, call: Call, span: Span) -> None:
-    """A child span for each attempt that was repeated; an event where another provider was tried instead."""
+    """Adds a child span for each repeated attempt, and an event for each change to another provider."""
     number = 0
     for attempt, following in pairwise(call.attempts):
         if attempt.error is None:
@@ -193,18 +193,18 @@ def _retry(tracer: Tracer, parent: Span, attempt: Attempt, number: int) -> None:
 
 
 def _measure(tracer: Tracer, call: Call) -> None:
-    """The two histograms of the conventions. Nothing is counted for replies out of the cache."""
+    """Records the two metrics of the conventions: duration and tokens."""
     bridge = tracer.bridge
     assert bridge is not None
-    asked = {
+    attributes = {
         "gen_ai.operation.name": call.operation,
         "gen_ai.provider.name": provider_name(_provider(call)),
         "gen_ai.request.model": _model(call),
     }
     failed = {"error.type": error_type(call.error)} if call.error is not None else {}
-    bridge.measure_duration((call.ended - call.started) / 1e9, asked | failed)
+    bridge.measure_duration((call.ended - call.started) / 1e9, attributes | failed)
     if call.usage is not None and call.error is None:
-        answered = asked | {"gen_ai.response.model": call.reply.model if call.reply is not None else _model(call)}
+        answered = attributes | {"gen_ai.response.model": call.reply.model if call.reply is not None else _model(call)}
         bridge.measure_tokens(call.usage.prompt, answered | {"gen_ai.token.type": "input"})
         if call.operation == "chat":
             bridge.measure_tokens(call.usage.completion, answered | {"gen_ai.token.type": "output"})

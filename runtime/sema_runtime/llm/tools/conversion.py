@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def tools_in(value: Any) -> tuple[Tool, ...]:
-    """The tools of a list or vector, Python functions made into tools; none for any other value.
+    """Returns the tools of a list or vector, which may hold Python functions; none for any other value.
 
     Raises a type error for an item that is no tool.
     """
@@ -22,16 +22,16 @@ def tools_in(value: Any) -> tuple[Tool, ...]:
 
 
 def checked_tool(value: Any) -> Tool:
-    """A tool itself or the tool of a Python function. Raises a type error for anything else."""
-    found = tool_from(value)
-    if found is None:
+    """Returns a tool itself or the tool of a Python function. Raises a type error for anything else."""
+    tool = tool_from(value)
+    if tool is None:
         hint = ":tools holds the tools themselves: {:tools [read-file]}, without a quote"
         raise SemaTypeError("tool", type_name(value), hint=hint)
-    return found
+    return tool
 
 
 def tool_from(value: Any) -> Tool | None:
-    """A tool itself or the tool of a Python function; None for anything else."""
+    """Returns a tool itself or the tool of a Python function; None for anything else."""
     if isinstance(value, Tool):
         return value
     if not callable(value) or isinstance(value, Keyword):

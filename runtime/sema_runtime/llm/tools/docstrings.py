@@ -1,4 +1,4 @@
-"""What a docstring says about a function and its parameters, in the styles of Google, NumPy and Sphinx."""
+"""Descriptions of functions and parameters from docstrings in the styles of Google, NumPy and Sphinx."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NUMPY_ITEM = re.compile(r"\*{0,2}(\w+(?: *, *\*{0,2}\w+)*) *(?::.*)?$")
 
 
 def parsed(text: str | None) -> tuple[str, dict[str, str]]:
-    """(description, text by parameter). Sections on anything but parameters are left out."""
+    """Returns the description and the text by parameter. Other sections are left out."""
     description: list[str] = []
     parameters: dict[str, str] = {}
     for title, lines in _sections(cleandoc(text or "").splitlines()):
@@ -40,7 +40,7 @@ def parsed(text: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """(title, lines) of each: "" for what comes first, `fields` for all from the first Sphinx field on."""
+    """Yields (title, lines) of each section: "" for the first one, `fields` from the first Sphinx field on."""
     title, held = "", list[str]()
     position = 0
     while position < len(lines):
@@ -63,26 +63,26 @@ def _sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _fields(lines: list[str]) -> dict[str, str]:
-    """`:param int name: text` of Sphinx."""
-    found: dict[str, str] = {}
+    """Returns the texts of Sphinx fields, `:param int name: text`."""
+    texts: dict[str, str] = {}
     name = ""
     for line in lines:
         match = FIELD.match(line)
         if match is None:
-            found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+            texts[name] = f"{texts.get(name, '')} {line.strip()}".strip()
             continue
         words = (match[2] or "").split()
         name = words[-1] if words and match[1] in FIELD_PARAMETERS else ""
-        found[name] = match[3].strip()
-    found.pop("", None)
-    return found
+        texts[name] = match[3].strip()
+    texts.pop("", None)
+    return texts
 
 
 def _items(lines: list[str]) -> dict[str, str]:
-    """`name (type): text` of Google, `name : type` with an indented text of NumPy."""
+    """Returns the texts of items: `name (type): text` of Google, `name : type` with an indented text of NumPy."""
     filled = [line for line in lines if line.strip()]
     margin = min((_indent(line) for line in filled), default=0)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     names: list[str] = []
     for line in filled:
         text = line.strip()
@@ -91,8 +91,8 @@ def _items(lines: list[str]) -> dict[str, str]:
             names = [name.strip(" *") for name in match[1].split(",")]
             text = match[2] if margin else ""
         for name in names:
-            found[name] = f"{found.get(name, '')} {text}".strip()
-    return found
+            texts[name] = f"{texts.get(name, '')} {text}".strip()
+    return texts
 
 
 def _indent(line: str) -> int:
@@ -100,6 +100,6 @@ def _indent(line: str) -> int:
 
 
 def _paragraphs(lines: list[str]) -> str:
-    """The text with its lines joined, an empty line between paragraphs."""
+    """Returns the text with its lines joined, an empty line between paragraphs."""
     blocks = "\n".join(lines).strip().split("\n\n")
     return "\n\n".join(" ".join(line.strip() for line in block.splitlines()) for block in blocks)

@@ -1,5 +1,5 @@
 """Names of tools as providers accept them: letters, digits, `_` and `-`, the first no digit, at most 64 characters.
-`db/get-user!` is sent as `db_get-user_`, and what the model calls by that name is `db/get-user!` again."""
+`db/get-user!` is sent as `db_get-user_`; a call of that name is a call of `db/get-user!` again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Names = dict[str, str]
 
 
 def sendable(request: Request) -> tuple[Request, Names]:
-    """The request with names that can be sent, and what they stand for; itself and nothing when all can be."""
+    """Returns the request with names that can be sent, and the original of each changed name."""
     if all(map(_is_sendable, _names(request))):
         return request, {}
     sent: Names = {}
@@ -37,20 +37,20 @@ def sendable(request: Request) -> tuple[Request, Names]:
 
 
 def restored(reply: Reply, names: Names) -> Reply:
-    """The reply with the names that the program gave its tools."""
+    """Returns the reply with the names that the program gave its tools."""
     if names:
         reply.tool_calls = [replace(call, name=names.get(call.name, call.name)) for call in reply.tool_calls]
     return reply
 
 
 def _names(request: Request) -> Iterator[str]:
-    """Those that can be sent as they are come first, so that they stay."""
-    found = [tool.name for tool in request.tools]
+    """Yields all names of tools; unchanged ones come first, so that they keep their name."""
+    names = [tool.name for tool in request.tools]
     for message in request.messages:
-        found += [call.name for call in message.tool_calls]
+        names += [call.name for call in message.tool_calls]
         if message.tool_name:
-            found.append(message.tool_name)
-    return iter(sorted(found, key=lambda name: not _is_sendable(name)))
+            names.append(message.tool_name)
+    return iter(sorted(names, key=lambda name: not _is_sendable(name)))
 
 
 def _renamed(message: Message, sent: Names) -> Message:
@@ -66,7 +66,7 @@ def _is_sendable(name: str) -> bool:
 
 
 def _free(name: str, sent: Names) -> str:
-    """A name that can be sent and that no other one is sent as."""
+    """Returns a name that can be sent, unlike all others sent."""
     if _is_sendable(name):
         return name
     plain = "".join(letter if letter in OTHERS else "_" for letter in name)
@@ -74,8 +74,8 @@ def _free(name: str, sent: Names) -> str:
         plain = "_" + plain
     taken = set(sent.values())
     number = 1
-    made = plain[:LONGEST]
-    while made in taken:
+    candidate = plain[:LONGEST]
+    while candidate in taken:
         number += 1
-        made = f"{plain[: LONGEST - 4]}_{number}"
-    return made
+        candidate = f"{plain[: LONGEST - 4]}_{number}"
+    return candidate

@@ -1,4 +1,4 @@
-"""Tools made of Python functions: the signature and the docstring are the schema."""
+"""Tools from Python functions: the signature and the docstring are the schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 from sema_runtime.llm.jsonable import is_map, to_json, to_sema
 from sema_runtime.llm.messages import ToolSchema
 from sema_runtime.llm.tools.docstrings import parsed
-from sema_runtime.llm.tools.tool import Tool, finished
+from sema_runtime.llm.tools.tool import Tool, awaited
 from sema_runtime.values.atoms import Keyword, Symbol, keyword
 from sema_runtime.values.errors import LlmError, SemaError, type_error
 
@@ -30,9 +30,9 @@ class Parameter(NamedTuple):
 
 
 class PythonTool(Tool):
-    """A tool whose handler is a Python function, plain or async. It can be called as the function can.
+    """A tool whose handler is a Python function, plain or async. It can be called like the function.
 
-    thread: whether the function is called in a thread, because it blocks.
+    thread: whether to call the function in a thread, because it blocks.
     """
 
     def __init__(
@@ -45,27 +45,27 @@ class PythonTool(Tool):
         if not callable(function) or isinstance(function, type):
             type_error("function", function)
         inner = _inner_function(function)
-        found = name or str(getattr(inner, "__name__", ""))
-        if found in NAMELESS:
+        tool_name = name or str(getattr(inner, "__name__", ""))
+        if tool_name in NAMELESS:
             raise SemaError(
                 "a tool needs a name, which this function doesn't have",
                 hint="give it one with name; for a function of Sema use deftool",
             )
         text, self.texts = parsed(_docstring(inner))
-        self.name = found
+        self.name = tool_name
         self.description = text if description is None else description
         self.handler = function
         self.policy_subjects = ()
         self.thread = thread
         self.unbound = _is_unbound_method(inner)
         if not self.unbound:
-            self.signature = signature_of(function, found)
+            self.signature = signature_of(function, tool_name)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.handler(*args, **named)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """A decorated method, of an instance."""
+        """Binds a decorated method to its instance."""
         if instance is None or not self.unbound:
             return self
         method = self.handler.__get__(instance, owner)
@@ -77,7 +77,7 @@ class PythonTool(Tool):
 
     @cached_property
     def _model(self) -> Any:
-        """The pydantic model of the arguments. Its own names for them don't matter: `a0`, `a1`; the aliases do."""
+        """The pydantic model of the arguments. Its fields are `a0`, `a1`, ...; their aliases are the names."""
         from pydantic import Field, create_model
         from pydantic.errors import PydanticUserError
 
@@ -88,8 +88,8 @@ class PythonTool(Tool):
             kind, text = _without_text(annotation)
             text = text or self.texts.get(name)
             settings: dict[str, Any] = {"alias": name} | ({"description": text} if text else {})
-            given = ... if default is inspect.Parameter.empty else default
-            fields[f"a{position}"] = (modern(kind), Field(given, **settings))
+            field_default = ... if default is inspect.Parameter.empty else default
+            fields[f"a{position}"] = (modern(kind), Field(field_default, **settings))
         try:
             return create_model(self.name, **fields)
         except (PydanticUserError, NameError) as error:
@@ -103,18 +103,23 @@ class PythonTool(Tool):
 
         schema = json_schema(adapter_of(self._model), f"the parameters of tool '{self.name}'")
         schema.pop("description", None)
-        optional = {one.name for one in self._fields if one.default is None}
-        for name, one in schema.setdefault("properties", {}).items():
+        optional = {part.name for part in self._fields if part.default is None}
+        for name, part in schema.setdefault("properties", {}).items():
             if name in optional:
-                schema["properties"][name] = _without_null(one)
+                schema["properties"][name] = _without_null(part)
         schema.setdefault("required", [])
         return schema
 
     @property
     def parameters(self) -> Any:
-        """The parameters as a map of specs, as those of `deftool`."""
+        """The parameters as a map of specs, as in `deftool`."""
         schema = self._json_schema
-        return to_sema({name: _spec(one, name in schema["required"]) for name, one in schema["properties"].items()})
+        return to_sema(
+            {
+                name: _spec(property_schema, name in schema["required"])
+                for name, property_schema in schema["properties"].items()
+            }
+        )
 
     def schema(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, self._json_schema)
@@ -124,9 +129,9 @@ class PythonTool(Tool):
 
         from sema_runtime.llm.tools.python_types import problems_of
 
-        given = to_json(arguments) if is_map(arguments) else {}
+        values = to_json(arguments) if is_map(arguments) else {}
         try:
-            checked = self._model.model_validate(given)
+            checked = self._model.model_validate(values)
         except ValidationError as error:
             raise LlmError(f"invalid arguments for tool '{self.name}': {'; '.join(problems_of(error))}") from None
         named = {field.name: getattr(checked, f"a{position}") for position, field in enumerate(self._fields)}
@@ -134,10 +139,10 @@ class PythonTool(Tool):
             from sema_runtime.tasks.threads import in_background
 
             return in_background(lambda: self.handler(**named))
-        return finished(self.handler(**named))
+        return awaited(self.handler(**named))
 
     def text_of(self, result: Any) -> str:
-        """Strings as they are, anything else as JSON; what JSON has no word for as `str` shows it."""
+        """Returns strings unchanged, other values as JSON; values without JSON form as `str` shows them."""
         if isinstance(result, str):
             return result
         from pydantic_core import to_json as json_of
@@ -149,7 +154,8 @@ class PythonTool(Tool):
 
 
 def python_tool(function: Any, name: str | None = None, description: str | None = None, thread: bool = False) -> Tool:
-    """The tool of a Python function; a tool is given back. Raises SemaError for signatures that can't be one."""
+    """Returns the tool of a Python function; a tool is returned unchanged. Raises SemaError for unsuitable
+    signatures."""
     return function if isinstance(function, Tool) else PythonTool(function, name, description, thread)
 
 
@@ -157,21 +163,21 @@ def python_tool(function: Any, name: str | None = None, description: str | None 
 
 
 def _inner_function(function: Any) -> Any:
-    """The function of a partial; anything else as it is."""
+    """Returns the function of a partial; anything else unchanged."""
     while isinstance(function, partial):
         function = function.func
     return function
 
 
 def _docstring(function: Any) -> str | None:
-    """That of a function or, for an object that can be called, of its `__call__`, else of its class."""
+    """Returns the docstring of a function or, for a callable object, of its `__call__` or class."""
     if inspect.isroutine(function):
         return inspect.getdoc(function)
     return inspect.getdoc(type(function).__call__) or inspect.getdoc(function)
 
 
 def _bound_names(function: Any) -> set[str]:
-    """The parameters that partials give values to: they are not the model's, and must not be shown to it."""
+    """Returns the parameters that partials set; the model must not see them."""
     names: set[str] = set()
     while isinstance(function, partial):
         names |= function.keywords.keys()
@@ -190,7 +196,7 @@ def _is_unbound_method(function: Any) -> bool:
 
 
 def signature_of(function: Any, name: str) -> inspect.Signature:
-    """The signature, checked to be one that a model can fill. Raises SemaError."""
+    """Returns the signature. Raises SemaError unless a model can fill it."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -198,7 +204,7 @@ def signature_of(function: Any, name: str) -> inspect.Signature:
             f"tool '{name}': its signature isn't known", hint="wrap it in a function with annotations"
         ) from None
     bound = _bound_names(function)
-    free = [one for one in signature.parameters.values() if one.name not in bound]
+    free = [parameter for parameter in signature.parameters.values() if parameter.name not in bound]
     for parameter in free:
         _check_parameter(parameter, name)
     return signature.replace(parameters=free)
@@ -224,7 +230,7 @@ def _check_parameter(parameter: inspect.Parameter, name: str) -> None:
 
 
 def _resolved(function: Any, signature: inspect.Signature, name: str) -> list[Parameter]:
-    """The parameters with the annotations that are texts evaluated."""
+    """Returns the parameters; annotations that are texts are evaluated."""
     target = _inner_function(function)
     if not inspect.isroutine(target):
         target = type(target).__call__
@@ -233,23 +239,24 @@ def _resolved(function: Any, signature: inspect.Signature, name: str) -> list[Pa
     except (NameError, TypeError, AttributeError) as error:
         raise SemaError(f"tool '{name}': a type in its signature isn't known: {error}") from error
     return [
-        Parameter(one.name, hints.get(one.name, one.annotation), one.default) for one in signature.parameters.values()
+        Parameter(parameter.name, hints.get(parameter.name, parameter.annotation), parameter.default)
+        for parameter in signature.parameters.values()
     ]
 
 
 def _without_text(annotation: Any) -> tuple[Any, str | None]:
-    """(type, description) of `Annotated[type, "description"]`; other metadata stay."""
+    """Returns type and description of `Annotated[type, "description"]`; other metadata stay in the type."""
     if get_origin(annotation) is not Annotated:
         return annotation, None
     kind, *metadata = get_args(annotation)
-    texts = [one if isinstance(one, str) else getattr(one, "documentation", None) for one in metadata]
-    kept = [one for one, text in zip(metadata, texts, strict=True) if text is None]
+    texts = [item if isinstance(item, str) else getattr(item, "documentation", None) for item in metadata]
+    kept = [item for item, text in zip(metadata, texts, strict=True) if text is None]
     rebuilt = Annotated[(kind, *kept)] if kept else kind
     return rebuilt, next((text for text in texts if text is not None), None)
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for: values of Sema as they are sent to models, anything else as `str` shows it."""
+    """Returns a value without JSON form as text: Sema values as models get them, others as `str` shows them."""
     plain = to_json(value)
     return str(value) if isinstance(plain, str) and not isinstance(value, Keyword | Symbol) else plain
 
@@ -258,8 +265,8 @@ def _plain(value: Any) -> Any:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """An argument that is None when it is left out needs no null in its type."""
-    choices = [one for one in schema.get("anyOf", []) if one != {"type": "null"}]
+    """Returns the schema of an argument whose default is None, without null in its type."""
+    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
     rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
     if "anyOf" not in schema:
         return rest
@@ -267,10 +274,10 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spec(schema: dict[str, Any], required: bool) -> dict[str, Any]:
-    """A property as the spec of a parameter: {:type :description :enum :default :optional}."""
-    made: dict[str, Any] = {key: schema[key] for key in ("description", "enum", "default") if key in schema}
+    """Returns the spec of a parameter from its property: {:type :description :enum :default :optional}."""
+    spec: dict[str, Any] = {key: schema[key] for key in ("description", "enum", "default") if key in schema}
     if isinstance(schema.get("type"), str):
-        made["type"] = keyword(schema["type"])
+        spec["type"] = keyword(schema["type"])
     if not required:
-        made["optional"] = True
-    return made
+        spec["optional"] = True
+    return spec

@@ -1,4 +1,4 @@
-"""Python types as schemas: what models are told of them, and values made of what they send. The work is pydantic's."""
+"""Python types as schemas for models, and instances from their answers; pydantic does the work."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class TypeSchema:
         return json_schema(self.adapter, shown(self.kind))
 
     def described(self) -> str:
-        """The text that models are shown."""
+        """Returns the schema as text for models."""
         return "JSON Schema: " + compact(self.json_schema())
 
     def problems(self, value: Any) -> list[str]:
-        """What is wrong with an answer, as data of Sema; nothing when `made` will work."""
+        """Returns what is wrong with an answer, which is Sema data; nothing if `made` accepts it."""
         from pydantic import ValidationError
 
         try:
@@ -38,12 +38,12 @@ class TypeSchema:
         return []
 
     def made(self, value: Any) -> Any:
-        """An instance of the type. Raises pydantic's ValidationError."""
+        """Returns an instance of the type. Raises pydantic's ValidationError."""
         return self.adapter.validate_python(to_json(value))
 
 
 def adapter_of(kind: Any) -> Any:
-    """pydantic's TypeAdapter. Raises SemaError for types that it can't handle."""
+    """Returns pydantic's TypeAdapter. Raises SemaError for types that it can't handle."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
@@ -54,7 +54,7 @@ def adapter_of(kind: Any) -> Any:
 
 
 def shown(kind: Any) -> str:
-    """A type as users write it."""
+    """Returns a type as users write it."""
     return kind.__name__ if isinstance(kind, type) and get_origin(kind) is None else str(kind)
 
 
@@ -63,19 +63,19 @@ def first_sentence(error: Exception) -> str:
 
 
 def problems_of(error: Any) -> list[str]:
-    """The texts of a ValidationError: `address.zip: Field required`. At most MAX_PROBLEMS."""
-    found = []
-    for one in error.errors(include_url=False, include_input=False, include_context=False)[:MAX_PROBLEMS]:
-        place = ".".join(map(str, one["loc"]))
-        found.append(f"{place}: {one['msg']}" if place else one["msg"])
-    return found
+    """Returns the texts of a ValidationError, such as `address.zip: Field required`; at most MAX_PROBLEMS."""
+    problems = []
+    for problem in error.errors(include_url=False, include_input=False, include_context=False)[:MAX_PROBLEMS]:
+        place = ".".join(map(str, problem["loc"]))
+        problems.append(f"{place}: {problem['msg']}" if place else problem["msg"])
+    return problems
 
 
 # Types of older Pythons
 
 
 def modern(kind: Any) -> Any:
-    """The type with `TypedDict` as typing_extensions has it, which is what pydantic wants before Python 3.12."""
+    """Returns the type with typing_extensions' `TypedDict`, which pydantic requires before Python 3.12."""
     if sys.version_info >= (3, 12):
         return kind
     if is_typeddict(kind):
@@ -83,7 +83,9 @@ def modern(kind: Any) -> Any:
     arguments = get_args(kind)
     if not arguments or (get_origin(kind) is Annotated and not is_typeddict(arguments[0])):
         return kind
-    replaced = tuple(modern(one) if isinstance(one, type) or get_args(one) else one for one in arguments)
+    replaced = tuple(
+        modern(argument) if isinstance(argument, type) or get_args(argument) else argument for argument in arguments
+    )
     return kind if replaced == arguments else _with_arguments(kind, replaced)
 
 
@@ -95,9 +97,9 @@ def _modern_dict(kind: Any) -> Any:
     make: Any = TypedDict
     optional: Any = NotRequired
     hints = {name: modern(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
-    made = make(kind.__name__, {**hints, **{name: optional[hints[name]] for name in kind.__optional_keys__}})
-    made.__doc__, made.__module__ = kind.__doc__, kind.__module__
-    return made
+    typed_dict = make(kind.__name__, {**hints, **{name: optional[hints[name]] for name in kind.__optional_keys__}})
+    typed_dict.__doc__, typed_dict.__module__ = kind.__doc__, kind.__module__
+    return typed_dict
 
 
 def _with_arguments(kind: Any, arguments: tuple[Any, ...]) -> Any:
@@ -110,47 +112,47 @@ def _with_arguments(kind: Any, arguments: tuple[Any, ...]) -> Any:
     return kind.copy_with(arguments) if hasattr(kind, "copy_with") else get_origin(kind)[arguments]
 
 
-# JSON Schema as providers like it
+# JSON Schema for providers
 
 
 def simplified(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without titles; references are replaced by what they name, except where a type contains itself."""
+    """Returns the schema without titles; references are resolved, except in recursive types."""
     definitions = schema.get("$defs", {})
-    made: dict[str, Any] = _simplified(schema, definitions, ())
-    kept = {name: one for name, one in definitions.items() if f'"#/$defs/{name}"' in compact(made)}
+    simple: dict[str, Any] = _simplified(schema, definitions, ())
+    kept = {name: definition for name, definition in definitions.items() if f'"#/$defs/{name}"' in compact(simple)}
     while kept:
-        made["$defs"] = {name: _simplified(one, definitions, (name,)) for name, one in kept.items()}
-        more = {name: one for name, one in definitions.items() if f'"#/$defs/{name}"' in compact(made)}
+        simple["$defs"] = {name: _simplified(definition, definitions, (name,)) for name, definition in kept.items()}
+        more = {name: definition for name, definition in definitions.items() if f'"#/$defs/{name}"' in compact(simple)}
         if more.keys() <= kept.keys():
             break
         kept = more
-    return made
+    return simple
 
 
 def _simplified(value: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:
     if isinstance(value, list):
-        return [_simplified(one, definitions, inside) for one in value]
+        return [_simplified(part, definitions, inside) for part in value]
     if not isinstance(value, dict):
         return value
     name = str(value.get("$ref", "")).removeprefix("#/$defs/")
     if name in definitions and name not in inside:
-        rest = {key: one for key, one in value.items() if key != "$ref"}
+        rest = {key: part for key, part in value.items() if key != "$ref"}
         return _simplified({**definitions[name], **rest}, definitions, (*inside, name))
-    made = {}
-    for key, one in value.items():
+    simple = {}
+    for key, part in value.items():
         if key == "properties":
-            made[key] = {field: _simplified(inner, definitions, inside) for field, inner in one.items()}
+            simple[key] = {field: _simplified(inner, definitions, inside) for field, inner in part.items()}
         elif key in ("enum", "const", "default", "examples", "required"):
-            made[key] = one
+            simple[key] = part
         elif key not in DROPPED:
-            made[key] = _simplified(one, definitions, inside)
-    return made
+            simple[key] = _simplified(part, definitions, inside)
+    return simple
 
 
 def json_schema(adapter: Any, what: str) -> dict[str, Any]:
-    """The JSON Schema of a TypeAdapter. Defaults that JSON can't hold are left out without a warning.
+    """Returns the JSON Schema of a TypeAdapter. Defaults without JSON form are silently left out.
 
-    what: its name in the SemaError that is raised for types that JSON Schema can't express.
+    what: its name in the SemaError for types that JSON Schema can't express.
     """
     from pydantic.errors import PydanticInvalidForJsonSchema
 

@@ -2,8 +2,8 @@
 
 A schema maps keys to specs; a spec is a type (`:string`), `[:T]` for an array, or a map with `:type`, `:optional`,
 `:validate`, `:message`, `:description`, `:enum`, `:default`. Beyond the reference: `:fields` of an object (a schema)
-and `:items` of an array (a spec). An object with methods described(), problems(value) and json_schema(), as made from
-Python types, is a schema too.
+and `:items` of an array (a spec). An object with methods described(), problems(value) and json_schema(), such as a
+TypeSchema, is a schema too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ JSON_TYPES = {
 
 
 def described(schema: Any) -> str:
-    """The schema as models are told it; what is no map in its printed form."""
+    """Returns the schema as text for models; the printed form of a schema that is no map."""
     if hasattr(schema, "described"):
         return schema.described()  # type: ignore[no-any-return]
     return _object_words(schema, "") if is_map(schema) else to_text(schema)
@@ -50,7 +50,7 @@ def _sorted(schema: Any) -> list[tuple[str, Any]]:
 
 
 def _type_words(spec: Any, indent: str) -> str:
-    """`<number>`, `<array of string>`; what holds objects shows them in braces."""
+    """Returns `<number>`, `<array of string>`, ...; objects are shown in braces."""
     fields, item = _fields(spec), _item(spec)
     if fields is not None:
         return _object_words(fields, indent)
@@ -61,7 +61,7 @@ def _type_words(spec: Any, indent: str) -> str:
 
 
 def _type_of(spec: Any) -> str:
-    """The type a spec names, "" without one."""
+    """Returns the type that a spec names, "" without one."""
     if is_map(spec):
         spec = spec.get("type")
     if isinstance(spec, Keyword):
@@ -70,7 +70,7 @@ def _type_of(spec: Any) -> str:
 
 
 def _item(spec: Any) -> Any:
-    """The spec of an array's items: T of `[:T]`, also as the `:type` of a map, or `:items`; else None."""
+    """Returns the spec of an array's items: T of `[:T]`, also as the `:type` of a map, or `:items`; else None."""
     if is_map(spec):
         if spec.get("items") is not None:
             return spec.get("items")
@@ -81,7 +81,7 @@ def _item(spec: Any) -> Any:
 
 
 def _fields(spec: Any) -> Any:
-    """The schema of an object's keys, None where there is none."""
+    """Returns the schema of an object's keys; None without one."""
     fields = spec.get("fields") if is_map(spec) else None
     return fields if is_map(fields) else None
 
@@ -99,7 +99,7 @@ def _is_true(value: Any) -> bool:
 
 
 def problems(schema: Any, value: Any) -> list[str]:
-    """What is wrong with a value, in key order; nothing for a schema that is no map."""
+    """Returns what is wrong with a value, in key order; nothing for a schema that is no map."""
     if hasattr(schema, "problems"):
         return schema.problems(value)  # type: ignore[no-any-return]
     if not is_map(schema):
@@ -110,14 +110,14 @@ def problems(schema: Any, value: Any) -> list[str]:
 
 
 def _key_problems(place: str, schema: Any, value: Any) -> list[str]:
-    """place: of the map in the whole value, as `address.` or `items[2].`; "" at the top."""
-    found = []
+    """Returns what is wrong with a map. place: its path in the whole value, such as `address.` or `items[2].`."""
+    problems = []
     for name, spec in _sorted(schema):
         if name in value:
-            found += _problems_of(place + name, spec, value[name])
+            problems += _problems_of(place + name, spec, value[name])
         elif not is_optional(spec):
-            found.append(f"missing key: {place}{name}")
-    return found
+            problems.append(f"missing key: {place}{name}")
+    return problems
 
 
 def _problems_of(name: str, spec: Any, value: Any) -> list[str]:
@@ -136,13 +136,18 @@ def _problems_of(name: str, spec: Any, value: Any) -> list[str]:
 
 
 def _item_problems(name: str, item: Any, values: Any) -> list[str]:
-    """What is wrong with the first bad item."""
+    """Returns what is wrong with the first bad item."""
     if is_map(item) or is_sequence(item):
         return next(
-            (bad for place, one in enumerate(values) if (bad := _problems_of(f"{name}[{place}]", item, one))), []
+            (
+                bad
+                for place, item_value in enumerate(values)
+                if (bad := _problems_of(f"{name}[{place}]", item, item_value))
+            ),
+            [],
         )
     kind = _type_of(item)
-    wrong = next((one for one in values if not _fits(kind, one)), values)
+    wrong = next((item_value for item_value in values if not _fits(kind, item_value)), values)
     return [] if wrong is values else [f"key {name}: expected list of {kind}, got {type_name(wrong)} in it"]
 
 
@@ -180,7 +185,7 @@ def _fits(wanted: str, value: Any) -> bool:
 
 
 def json_schema(parameters: Any) -> dict[str, Any]:
-    """The JSON Schema object of a tool's parameters map."""
+    """Returns the JSON Schema object of a tool's parameters map."""
     if not is_map(parameters):
         return {"type": "object", "properties": {}, "required": []}
     entries = _sorted(parameters)
@@ -194,20 +199,20 @@ def json_schema(parameters: Any) -> dict[str, Any]:
 def _property(spec: Any) -> dict[str, Any]:
     if not is_map(spec):
         return {"type": "string"}
-    made = _shape(spec)
+    property_schema = _shape(spec)
     description = spec.get("description")
     if isinstance(description, str):
-        made["description"] = description
+        property_schema["description"] = description
     choices = spec.get("enum")
     if is_sequence(choices):
-        made["enum"] = [key_text(choice) for choice in choices if isinstance(choice, Keyword | str)]
+        property_schema["enum"] = [key_text(choice) for choice in choices if isinstance(choice, Keyword | str)]
     if "default" in spec:
-        made["default"] = to_json(spec.get("default"))
-    return made
+        property_schema["default"] = to_json(spec.get("default"))
+    return property_schema
 
 
 def _shape(spec: Any) -> dict[str, Any]:
-    """The type of a spec, with what is in it; {} without a type."""
+    """Returns the schema of a spec's type, with its items or fields; {} without a type."""
     item, fields = _item(spec), _fields(spec)
     if fields is not None:
         return json_schema(fields)
@@ -221,45 +226,45 @@ def _shape(spec: Any) -> dict[str, Any]:
 
 
 def answer_schema(function: str, schema: Any) -> dict[str, Any]:
-    """The JSON Schema of an answer. Raises SemaError, naming the function, for what can't be one."""
+    """Returns the JSON Schema of an answer. Raises SemaError, which names the function, for an unusable schema."""
     if hasattr(schema, "json_schema"):
         return schema.json_schema()  # type: ignore[no-any-return]
     if is_map(schema):
         entries = _sorted(schema)
         properties = {name: _answer_property(function, name, spec) for name, spec in entries}
         return {**json_schema(schema), "properties": properties}
-    made = _shape(schema) if is_sequence(schema) else {}
-    if not made:
+    item_schema = _shape(schema) if is_sequence(schema) else {}
+    if not item_schema:
         raise SemaError(
             f"{function}: :mode :native needs a schema map, got {to_text(schema)}",
             "as {:name :string :age {:type :int :optional #t}}",
         )
-    return made
+    return item_schema
 
 
 def _answer_property(function: str, name: str, spec: Any) -> dict[str, Any]:
     fields, item = _fields(spec), _item(spec)
-    made = _property(spec) if is_map(spec) else _shape(spec)
+    property_schema = _property(spec) if is_map(spec) else _shape(spec)
     if fields is not None:
-        return {**made, **answer_schema(function, fields)}
+        return {**property_schema, **answer_schema(function, fields)}
     if item is not None:
-        return {**made, "items": _answer_property(function, name, item)}
-    kind = made.get("type")
+        return {**property_schema, "items": _answer_property(function, name, item)}
+    kind = property_schema.get("type")
     if kind == "object":
         raise SemaError(
             f"{function}: key {name}: a model can only be held to an object whose keys are given",
             f"as {{:{name} {{:type :object :fields {{:street :string :city :string}}}}}}; or leave :mode :native out",
         )
-    if not made and not (is_map(spec) and not len(spec)) and not isinstance(spec, Keyword):
+    if not property_schema and not (is_map(spec) and not len(spec)) and not isinstance(spec, Keyword):
         raise SemaError(
             f"{function}: key {name}: {to_text(spec)} is no type",
             "types are :string :number :int :boolean :list [:string] and {:type T ...}; nested objects {:fields {...}}",
         )
-    return made
+    return property_schema
 
 
 def with_defaults(parameters: Any, arguments: dict[Any, Any]) -> dict[Any, Any]:
-    """The arguments (by keyword) with the defaults of absent ones filled in."""
+    """Returns the arguments (by keyword), with defaults for absent ones."""
     if not is_map(parameters):
         return arguments
     filled = {
@@ -271,5 +276,5 @@ def with_defaults(parameters: Any, arguments: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def keys(parameters: Any) -> list[str]:
-    """The parameter names in sorted order."""
+    """Returns the parameter names in sorted order."""
     return [name for name, _ in _sorted(parameters)] if is_map(parameters) else []

@@ -21,8 +21,7 @@ VARARGS = 0x04  # of code.co_flags
 
 @dataclass(eq=False)
 class Tool:
-    """Not changed once it is made. parameters: the schema map (see schema.py). policy_subjects: what the tool touches,
-    for policies."""
+    """Immutable. parameters: the schema map (see schema.py). policy_subjects: what the tool touches, for policies."""
 
     name: str
     description: str
@@ -36,29 +35,31 @@ class Tool:
         return f"<tool {self.name}>"
 
     def schema(self) -> ToolSchema:
-        """What models are told."""
+        """Returns the tool as models see it."""
         return ToolSchema(self.name, self.description, schema.json_schema(self.parameters))
 
     def call(self, call: ToolCall) -> str:
-        """The result text for a model's call. Raises LlmError for bad arguments, and what the handler raises."""
+        """Returns the result text for a model's call. Raises LlmError for bad arguments, and what the handler
+        raises."""
         return self.text_of(self.invoke(to_sema(call.arguments)))
 
     def invoke(self, arguments: Any) -> Any:
-        """The handler's result for a map of arguments. Raises LlmError for bad ones, and what the handler raises."""
+        """Returns the handler's result for a map of arguments. Raises LlmError for bad ones, and what the handler
+        raises."""
         wrong = schema.problems(self.parameters, arguments) if is_map(self.parameters) else []
         if wrong:
             raise LlmError(f"invalid arguments for tool '{self.name}': {'; '.join(wrong)}")
         by_name = {keyword(name) if isinstance(name, str) else name: value for name, value in _entries(arguments)}
         positional, named = bind(self.handler, self.parameters, schema.with_defaults(self.parameters, by_name))
-        return finished(self.handler(*positional, **named))
+        return awaited(self.handler(*positional, **named))
 
     def text_of(self, result: Any) -> str:
-        """A handler's result as a model reads it."""
+        """Returns a handler's result as a model reads it."""
         return result_text(result)
 
 
-def finished(result: Any) -> Any:
-    """What a handler gave; what an async Python function gave is awaited, in the current task only."""
+def awaited(result: Any) -> Any:
+    """Returns a handler's result; the coroutine of an async Python function is awaited by the current task."""
     if not hasattr(result, "__await__"):
         return result
     from sema_runtime import tasks
@@ -71,8 +72,8 @@ def _entries(arguments: Any) -> list[tuple[Any, Any]]:
 
 
 def bind(handler: Any, parameters: Any, arguments: dict[Any, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """(positional, by name) arguments for a handler: by the names of its parameters, absent ones nil (or left to their
-    Python default); by the sorted keys of the parameters map where the handler's names aren't known."""
+    """Returns positional and keyword arguments for a handler: by the names of its parameters, nil (or the Python
+    default) for absent ones; by the sorted keys of the parameters map if the handler's names are unknown."""
     names = parameter_names(handler)
     if names is None:
         return [arguments.get(keyword(name)) for name in schema.keys(parameters)], {}
@@ -87,15 +88,16 @@ def bind(handler: Any, parameters: Any, arguments: dict[Any, Any]) -> tuple[list
 
 
 def _argument(python: str, sema: str, arguments: dict[Any, Any]) -> Any:
-    found = arguments.get(keyword(sema))
-    return arguments.get(keyword(python)) if found is None else found
+    argument = arguments.get(keyword(sema))
+    return arguments.get(keyword(python)) if argument is None else argument
 
 
 Names = list[tuple[str, str]]
 
 
 def parameter_names(handler: Any) -> tuple[Names, Names] | None:
-    """(required, optional) parameters as (Python name, Sema name); None for builtins and callables without names."""
+    """Returns required and optional parameters as (Python name, Sema name); None for builtins and callables without
+    names."""
     code = getattr(handler, "__code__", None)
     if code is None or str(getattr(handler, "__module__", "")).startswith("sema_runtime."):
         return None
@@ -112,7 +114,7 @@ def parameter_names(handler: Any) -> tuple[Names, Names] | None:
 
 
 def result_text(value: Any) -> str:
-    """A handler's result as a model reads it: strings raw, data as compact JSON, anything else as printed."""
+    """Returns a handler's result as a model reads it: strings raw, data as compact JSON, anything else as printed."""
     if isinstance(value, str):
         return value
     if is_map(value) or is_sequence(value):
@@ -123,6 +125,6 @@ def result_text(value: Any) -> str:
 
 
 def arguments_map(call: ToolCall) -> Any:
-    """A call's arguments as programs see them: a map, empty when the model sent something else."""
+    """Returns a call's arguments as programs see them: a map, empty if the model sent something else."""
     value = to_sema(call.arguments)
     return value if is_map(value) else Map()

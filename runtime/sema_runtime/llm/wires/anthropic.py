@@ -43,7 +43,7 @@ def headers(provider: Provider) -> dict[str, str]:
 
 def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     """The JSON body of a request whose model is resolved."""
-    made: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request.messages),
         "max_tokens": request.max_tokens,
@@ -51,53 +51,53 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     effort = (request.reasoning_effort or "").lower()
     output: dict[str, Any] = {}
     if effort in THINKING_BUDGETS:
-        made["max_tokens"] += THINKING_BUDGETS[effort]
+        fields["max_tokens"] += THINKING_BUDGETS[effort]
         if request.model in _adaptive:
-            made["thinking"] = {"type": "adaptive"}
+            fields["thinking"] = {"type": "adaptive"}
             output["effort"] = effort
         else:
-            made["thinking"] = {"type": "enabled", "budget_tokens": THINKING_BUDGETS[effort]}
+            fields["thinking"] = {"type": "enabled", "budget_tokens": THINKING_BUDGETS[effort]}
     elif request.temperature is not None and request.model not in _no_temperature:
-        made["temperature"] = request.temperature
+        fields["temperature"] = request.temperature
     system = request.system_text()
     if system:
-        made["system"] = system
+        fields["system"] = system
     if request.tools:
-        made["tools"] = [_tool(tool, request.strict_tools) for tool in request.tools]
+        fields["tools"] = [_tool(tool, request.strict_tools) for tool in request.tools]
     if request.answer_schema is not None:
         output["format"] = {"type": "json_schema", "schema": strict(request.answer_schema)}
     if output:
-        made["output_config"] = output
+        fields["output_config"] = output
     if stream:
-        made["stream"] = True
-    return made
+        fields["stream"] = True
+    return fields
 
 
-def _tool(tool: ToolSchema, held: bool) -> dict[str, Any]:
+def _tool(tool: ToolSchema, strict_arguments: bool) -> dict[str, Any]:
     """held: the model's arguments must follow the schema, if it is one that strict tools can have."""
-    made: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-    if held and not is_open(tool.parameters):
-        made["input_schema"] = strict(tool.parameters)
-        made["strict"] = True
-    return made
+    fields: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+    if strict_arguments and not is_open(tool.parameters):
+        fields["input_schema"] = strict(tool.parameters)
+        fields["strict"] = True
+    return fields
 
 
 def _messages(messages: list[Message]) -> list[dict[str, Any]]:
     """Results of the calls of one turn go into one user message: the API wants them all right behind the calls."""
-    made: list[dict[str, Any]] = []
+    turns: list[dict[str, Any]] = []
     results: list[dict[str, Any]] | None = None
     for message in without_system(messages):
         if message.role == "tool":
             if results is None:
                 results = []
-                made.append({"role": "user", "content": results})
+                turns.append({"role": "user", "content": results})
             results.append(
                 {"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.content}
             )
         else:
             results = None
-            made.append(_message(message))
-    return made
+            turns.append(_message(message))
+    return turns
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -53,37 +53,37 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     if request.answer_schema is not None:
         settings["responseMimeType"] = "application/json"
         settings["responseJsonSchema"] = strict(request.answer_schema)
-    made: dict[str, Any] = {"contents": _contents(request.messages), "generationConfig": settings}
+    fields: dict[str, Any] = {"contents": _contents(request.messages), "generationConfig": settings}
     system = request.system_text()
     if system:
-        made["systemInstruction"] = {"parts": [{"text": system}]}
+        fields["systemInstruction"] = {"parts": [{"text": system}]}
     if request.tools:
         declarations = [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in request.tools
         ]
-        made["tools"] = [{"function_declarations": declarations}]
+        fields["tools"] = [{"function_declarations": declarations}]
         if request.strict_tools:
-            made["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
-    return made
+            fields["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
+    return fields
 
 
 def _contents(messages: list[Message]) -> list[dict[str, Any]]:
     """Results of the calls of one turn go into one user turn, as the API wants them."""
-    made: list[dict[str, Any]] = []
+    turns: list[dict[str, Any]] = []
     results: list[dict[str, Any]] | None = None
     for message in without_system(messages):
         if message.role == "tool":
             if results is None:
                 results = []
-                made.append({"role": "user", "parts": results})
+                turns.append({"role": "user", "parts": results})
             response = {"name": message.tool_name or "", "response": {"result": message.content}}
             results.append({"functionResponse": response})
         else:
             results = None
             role = "model" if message.role == "assistant" else "user"
-            made.append({"role": role, "parts": _parts(message)})
-    return made
+            turns.append({"role": role, "parts": _parts(message)})
+    return turns
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:
@@ -165,10 +165,10 @@ def usage_in(value: dict[str, Any]) -> Usage:
     """What a reply says it used. Thinking is counted apart from the answer here, and paid for like it."""
     used = value.get("usageMetadata")
     prompt = count(used, "promptTokenCount")
-    made = count(used, "candidatesTokenCount") + count(used, "thoughtsTokenCount")
+    completion = count(used, "candidatesTokenCount") + count(used, "thoughtsTokenCount")
     return Usage(
         prompt,
-        max(made, count(used, "totalTokenCount") - prompt),
+        max(completion, count(used, "totalTokenCount") - prompt),
         count(used, "cachedContentTokenCount"),
     )
 

@@ -37,11 +37,11 @@ def answer_format(request: Request, provider: str) -> dict[str, Any] | None:
 
 def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, Any]:
     """The `function` of a tool. wanted: strict, where the provider and the schema allow it."""
-    made: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     if wanted and provider not in LOOSE_TOOLS and not is_open(tool.parameters):
-        made["parameters"] = strict(tool.parameters)
-        made["strict"] = True
-    return made
+        function["parameters"] = strict(tool.parameters)
+        function["strict"] = True
+    return function
 
 
 # Schemas
@@ -50,26 +50,30 @@ def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, 
 def strict(schema: dict[str, Any]) -> dict[str, Any]:
     """A JSON Schema as strict modes want it. What has no type may be any scalar, also as an array's item."""
     kind = schema.get("type")
-    made: dict[str, Any] = {key: schema[key] for key in KEPT if key in schema}
+    strict_schema: dict[str, Any] = {key: schema[key] for key in KEPT if key in schema}
     choices = schema.get("anyOf") or schema.get("oneOf") or ()
     if isinstance(kind, list):
-        choices = [{**schema, "type": one} for one in kind]
-        made.pop("enum", None)
+        choices = [{**schema, "type": single_kind} for single_kind in kind]
+        strict_schema.pop("enum", None)
     if choices:
-        return {**made, "anyOf": [strict(choice) for choice in choices]}
+        return {**strict_schema, "anyOf": [strict(choice) for choice in choices]}
     if kind not in TYPES:
-        return {**SCALARS, **made} if kind is None and not {"enum", "const"} & set(made) else {"type": "string", **made}
+        return (
+            {**SCALARS, **strict_schema}
+            if kind is None and not {"enum", "const"} & set(strict_schema)
+            else {"type": "string", **strict_schema}
+        )
     if kind == "object":
         fields = schema.get("properties") or {}
         required = schema.get("required") or ()
-        made["properties"] = {
+        strict_schema["properties"] = {
             key: strict(inner) if key in required else nullable(strict(inner)) for key, inner in fields.items()
         }
-        made["required"] = list(fields)
-        made["additionalProperties"] = False
+        strict_schema["required"] = list(fields)
+        strict_schema["additionalProperties"] = False
     elif kind == "array":
-        made["items"] = strict(schema.get("items") or {})
-    return {"type": kind, **made}
+        strict_schema["items"] = strict(schema.get("items") or {})
+    return {"type": kind, **strict_schema}
 
 
 def is_open(schema: Any) -> bool:
@@ -91,10 +95,10 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
         return schema if null in schema["anyOf"] else {**schema, "anyOf": [*schema["anyOf"], null]}
     if "const" in schema:
         return {"anyOf": [schema, {"type": "null"}]}
-    made = {**schema, "type": [schema["type"], "null"]}
+    nullable_schema = {**schema, "type": [schema["type"], "null"]}
     if "enum" in schema:
-        made["enum"] = [*schema["enum"], None]
-    return made
+        nullable_schema["enum"] = [*schema["enum"], None]
+    return nullable_schema
 
 
 def drop_nulls(request: Request, reply: Reply) -> None:

@@ -45,31 +45,31 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     options: dict[str, Any] = {"num_predict": request.max_tokens}
     if request.temperature is not None:
         options["temperature"] = request.temperature
-    made = {"model": request.model, "messages": messages, "stream": stream, "options": options}
+    fields = {"model": request.model, "messages": messages, "stream": stream, "options": options}
     if request.answer_schema is not None:
-        made["format"] = strict(request.answer_schema)
+        fields["format"] = strict(request.answer_schema)
     if request.tools:
-        made["tools"] = [
+        fields["tools"] = [
             {
                 "type": "function",
                 "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
             }
             for tool in request.tools
         ]
-    return made
+    return fields
 
 
 def _message(message: Message) -> dict[str, Any]:
-    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    fields: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.images:
-        made["images"] = [_picture(image) for image in message.images]
+        fields["images"] = [_picture(image) for image in message.images]
     if message.tool_calls:
-        made["tool_calls"] = [
+        fields["tool_calls"] = [
             {"function": {"name": call.name, "arguments": call.arguments}} for call in message.tool_calls
         ]
     if message.role == "tool" and message.tool_name:
-        made["tool_name"] = message.tool_name
-    return made
+        fields["tool_name"] = message.tool_name
+    return fields
 
 
 def _picture(image: Image) -> str:

@@ -58,41 +58,41 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     """The JSON body of a request whose model is resolved."""
     official = _official(provider)
     quirks = _quirks.get(request.model) if official else None
-    made: dict[str, Any] = {"model": request.model, "messages": _messages(request, provider.name == "mistral")}
-    made["max_completion_tokens" if official else "max_tokens"] = request.max_tokens
+    fields: dict[str, Any] = {"model": request.model, "messages": _messages(request, provider.name == "mistral")}
+    fields["max_completion_tokens" if official else "max_tokens"] = request.max_tokens
     effort = _effort(request, quirks)
     if effort is not None:
-        made["reasoning_effort"] = effort
+        fields["reasoning_effort"] = effort
     if request.temperature is not None and not (official and _refuses_temperature(request.model, quirks)):
-        made["temperature"] = request.temperature
+        fields["temperature"] = request.temperature
     if request.tools:
-        made["tools"] = [
+        fields["tools"] = [
             {"type": "function", "function": function_schema(tool, provider.name, request.strict_tools)}
             for tool in request.tools
         ]
     if stream:
-        made["stream"] = True
+        fields["stream"] = True
         if provider.stream_usage:
-            made["stream_options"] = {"include_usage": True}
+            fields["stream_options"] = {"include_usage": True}
     response_format = answer_format(request, provider.name)
     if response_format is not None:
-        made["response_format"] = response_format
-    return made
+        fields["response_format"] = response_format
+    return fields
 
 
 def _messages(request: Request, named_results: bool) -> list[dict[str, Any]]:
-    made = [_message(message, named_results) for message in request.messages]
+    messages = [_message(message, named_results) for message in request.messages]
     if request.system is not None:
-        made.insert(0, {"role": "system", "content": request.system})
-    return made
+        messages.insert(0, {"role": "system", "content": request.system})
+    return messages
 
 
 def _message(message: Message, named_results: bool) -> dict[str, Any]:
     if message.role == "tool" and message.tool_call_id is not None:
-        made: dict[str, Any] = {"role": "tool", "content": message.content, "tool_call_id": message.tool_call_id}
+        result: dict[str, Any] = {"role": "tool", "content": message.content, "tool_call_id": message.tool_call_id}
         if named_results and message.tool_name:
-            made["name"] = message.tool_name
-        return made
+            result["name"] = message.tool_name
+        return result
     if message.tool_calls:
         calls = [
             {

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError)
 
 
-def read(parse: Callable[..., Any], *given: Any) -> Any:
+def read(parse: Callable[..., Any], *arguments: Any) -> Any:
     """What parse makes of a reply; one of a shape that nobody expects is a parse error."""
     try:
-        return parse(*given)
+        return parse(*arguments)
     except ProviderError:
         raise
     except MALFORMED as error:

@@ -15,6 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+__all__ = [
+    "AgentPresumed", "AgentResult", "AgentStarted", "AgentToolCall", "AgentToolResult", "ApprovalApplied",
+    "ApprovalGranted", "ApprovalRejected", "ApprovalRequested", "AuthFailed", "AuthGranted", "AuthRequired", "Budget",
+    "Checkpoint", "Event", "JournalOverflow", "Memory", "PhaseEnded", "PhaseStarted", "PolicyBypassed",
+    "PolicyChecked", "PolicyFlagged", "PolicyRedacted", "PolicyViolation", "RunEnded", "RunStarted",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

@@ -24,7 +24,7 @@ FAILED = PAGE.format("The login failed", "The terminal says why.")
 Show = Callable[[str], None]  # writes a line for whoever sits at the terminal
 
 
-class Loopback:
+class RedirectServer:
     """An async context: the server that waits for the browser. issuer: who must have sent it, where that is told."""
 
     def __init__(self, state: str, issuer: str, port: int = 0) -> None:
@@ -33,7 +33,7 @@ class Loopback:
         self.port = port
         self.code: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    async def __aenter__(self) -> Loopback:
+    async def __aenter__(self) -> RedirectServer:
         try:
             self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=MAX_HEAD)
         except OSError as error:

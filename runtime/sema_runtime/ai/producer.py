@@ -14,10 +14,10 @@ from sema_runtime.tasks.waiting import Task, Waiter
 AHEAD = 64  # pieces that wait for their reader; then the task waits
 
 
-class Relay:
+class Producer:
     """work(push) runs as a task of the scheduler, from the first read on; push takes a piece.
 
-    The task has the context variables of where the relay was made. on_news: called, once, when there is something to
+    The task has the context variables of where the producer was made. on_news: called, once, when there is something to
     read or the work has ended.
     """
 
@@ -107,4 +107,4 @@ class Relay:
 
 
 def _nothing(_: Any) -> None:
-    """The work of a relay that was closed before it began."""
+    """The work of a producer that was closed before it began."""

@@ -78,7 +78,7 @@ def _parsed(text: str) -> Any:
         return MISSING
 
 
-class LateJson(dict[object, object]):
+class LazyJson(dict[object, object]):
     """The dict of a request map that gets its :json when it matters."""
 
     __slots__ = ("_parsing",)
@@ -87,7 +87,7 @@ class LateJson(dict[object, object]):
         super().__init__(entries)
         self._parsing = parsing
 
-    def _settled(self) -> LateJson:
+    def _settled(self) -> LazyJson:
         parsing = self._parsing
         if parsing is not None:
             value = parsing.value()
@@ -122,11 +122,11 @@ class LateJson(dict[object, object]):
             self._settled()
         return super().pop(key, *default)
 
-    def copy(self) -> LateJson:
-        made = LateJson({}, self._parsing)
+    def copy(self) -> LazyJson:
+        duplicate = LazyJson({}, self._parsing)
         for key in dict.__iter__(self):
-            dict.__setitem__(made, key, dict.__getitem__(self, key))
-        return made
+            dict.__setitem__(duplicate, key, dict.__getitem__(self, key))
+        return duplicate
 
     def __len__(self) -> int:
         return dict.__len__(self._settled())
@@ -156,7 +156,7 @@ class LateJson(dict[object, object]):
         return other | dict(self.items())
 
     def __eq__(self, other: object) -> bool:
-        return dict.__eq__(self._settled(), other._settled() if isinstance(other, LateJson) else other)
+        return dict.__eq__(self._settled(), other._settled() if isinstance(other, LazyJson) else other)
 
     __hash__ = None
 
