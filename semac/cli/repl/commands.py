@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
         def show(self, value: Any, text: str) -> None: ...
 
+
 HELP = """\
 ,quit ,exit ,q      leave (so do quit, exit and :q)
 ,help ,h            this text
