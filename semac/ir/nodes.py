@@ -22,7 +22,6 @@ class Var:
         "function",
         "inner_define",
         "is_global",
-        "is_param",
         "late",
         "loop",
         "name",
@@ -38,7 +37,6 @@ class Var:
         self.name = name
         self.owner = owner
         self.is_global = is_global
-        self.is_param = False
         self.late = False  # a global that functions may call before it is defined
         self.assigned = 0
         self.defined = 0

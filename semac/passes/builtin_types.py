@@ -111,20 +111,12 @@ def _same_number(i: Inference, node: Any) -> int:
     return tags if tags & ~NUMBER == 0 else NUMBER
 
 
-@rule("list")
-def _list(i: Inference, node: Any) -> int:
+@rule("list", "vector")
+def _sequence(i: Inference, node: Any) -> int:
     mask = 0
     for arg in node.args:
         mask |= i.visit(arg)
-    return sequence_of(LIST, mask)
-
-
-@rule("vector")
-def _vector(i: Inference, node: Any) -> int:
-    mask = 0
-    for arg in node.args:
-        mask |= i.visit(arg)
-    return sequence_of(VECTOR, mask)
+    return sequence_of(VECTOR if node.name == "vector" else LIST, mask)
 
 
 @rule("cons")

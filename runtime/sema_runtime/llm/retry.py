@@ -25,28 +25,25 @@ def wait_ms(attempt: int, hint_ms: int | None, uniform: Callable[[float, float],
     return uniform(0, min(FIRST_WAIT_MS * 2 ** min(attempt, MAX_EXPONENT), MAX_WAIT_MS))
 
 
-def with_retries(
-    call: Callable[[], T], on_wait: Callable[[float], None], sleep: Callable[[float], None] | None = None
-) -> T:
-    """Returns the result of call, with retries. on_wait: gets each wait, in milliseconds, before it begins. sleep:
-    takes milliseconds; default: only the current task sleeps."""
+def with_retries(call: Callable[[], T], on_wait: Callable[[float], None]) -> T:
+    """Returns the result of call, with retries; only the current task sleeps between them.
+
+    on_wait: gets each wait, in milliseconds, before it begins.
+    """
     try:
         return call()
     except ProviderError as error:
         if not error.retryable:
             raise
-        return _again(call, error, on_wait, sleep)
+        return _again(call, error, on_wait)
 
 
-def _again(
-    call: Callable[[], T], first: ProviderError, on_wait: Callable[[float], None], sleep: Callable[[float], None] | None
-) -> T:
+def _again(call: Callable[[], T], first: ProviderError, on_wait: Callable[[float], None]) -> T:
     """Makes the attempts after a failed first one; tenacity is loaded only here."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
     from sema_runtime import tasks
 
-    pause = sleep or tasks.sleep
     outcomes = iter((first,))
 
     def attempt() -> T:
@@ -62,7 +59,7 @@ def _again(
 
     def wait(waited: float) -> None:
         on_wait(waited * 1000)
-        pause(waited * 1000)
+        tasks.sleep(waited * 1000)
 
     retrying = Retrying(
         stop=stop_after_attempt(MAX_RETRIES + 1),

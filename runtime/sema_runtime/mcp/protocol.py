@@ -73,8 +73,8 @@ class Unreadable(Failure):
 class HttpFailure(Failure):
     """The server answered with an HTTP error status. challenge: its WWW-Authenticate header."""
 
-    def __init__(self, status: int, challenge: str | None, message: str, hint: str | None = None) -> None:
-        super().__init__(message, hint)
+    def __init__(self, status: int, challenge: str | None, message: str) -> None:
+        super().__init__(message)
         self.status = status
         self.challenge = challenge
 

@@ -191,10 +191,10 @@ def _is_descriptor_folder(folder: str) -> bool:
     return folder in own or (folder.startswith(f"/proc/{os.getpid()}/task/") and folder.endswith("/fd"))
 
 
-def opened_through(path: str, flags: int = 0, check: Callable[[], None] | None = None) -> int:
+def opened_through(path: str, check: Callable[[], None] | None = None) -> int:
     """A descriptor to write to a path that leads to no regular file. Raises OSError, for a folder too.
 
-    Waits for the reader of a pipe. check: called meanwhile, what it raises ends the wait. flags: besides O_WRONLY.
+    Waits for the reader of a pipe. check: called meanwhile, what it raises ends the wait.
     """
     number = own_descriptor(path)
     if number is not None:
@@ -204,7 +204,7 @@ def opened_through(path: str, flags: int = 0, check: Callable[[], None] | None =
         return os.dup(number)
     while True:
         try:
-            descriptor = opened(path, os.O_WRONLY | flags)
+            descriptor = opened(path, os.O_WRONLY)
             break
         except OSError:
             if not S_ISFIFO(os.stat(path).st_mode):

@@ -32,8 +32,8 @@ class SemaError(Exception):
 class SemaTypeError(SemaError):
     kind = "type-error"
 
-    def __init__(self, expected: str, got: str, hint: str | None = None, note: str | None = None) -> None:
-        super().__init__(f"expected {expected}, got {got}", hint, note, expected=expected, got=got)
+    def __init__(self, expected: str, got: str, hint: str | None = None) -> None:
+        super().__init__(f"expected {expected}, got {got}", hint, expected=expected, got=got)
 
 
 class ArityError(SemaError):

@@ -48,8 +48,8 @@ class DivisionByZero(ZeroDivisionError):
 class UnboundError(SemaError):
     kind = "unbound"
 
-    def __init__(self, name: str, hint: str | None = None) -> None:
-        super().__init__(f"Unbound variable: {name}", hint, name=name)
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Unbound variable: {name}", name=name)
 
 
 class ReaderError(SemaError):

@@ -54,11 +54,9 @@ def make_function(
             destructured.append((param, var))
         else:
             raise context.error(f"{what}: expected a symbol")
-        var.is_param = True
         function.params.append(var)
     if rest is not None:
         function.rest = inner.declare(rest)
-        function.rest.is_param = True
     if len(body) > 1 and type(body[0]) is str:
         function.doc = body[0]
     if destructured:

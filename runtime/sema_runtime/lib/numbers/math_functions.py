@@ -26,11 +26,14 @@ def _real(function: str, number: Any) -> float:
 
 
 def _applied(function: str, operation: Callable[[float], float], number: Any) -> float:
-    """operation on a number; NaN outside its domain."""
+    """operation on a number; NaN outside its domain, infinity beyond the largest float."""
+    number = _real(function, number)
     try:
-        return operation(_real(function, number))
+        return operation(number)
     except ValueError:
         return NAN
+    except OverflowError:
+        return INFINITY
 
 
 @builtin("sin", returns="float", pure=True)
@@ -117,11 +120,7 @@ def math_cosh(number: Any) -> float:
 
     (math/cosh 0) => 1.0
     """
-    number = _real("math/cosh", number)
-    try:
-        return math.cosh(number)
-    except OverflowError:
-        return INFINITY
+    return _applied("math/cosh", math.cosh, number)
 
 
 @builtin("math/tanh", returns="float", pure=True)
@@ -139,11 +138,7 @@ def math_exp(number: Any) -> float:
 
     (math/exp 0) => 1.0
     """
-    number = _real("math/exp", number)
-    try:
-        return math.exp(number)
-    except OverflowError:
-        return INFINITY
+    return _applied("math/exp", math.exp, number)
 
 
 def _logarithm(function: str, operation: Callable[[float], float], number: Any) -> float:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     Node: TypeAlias = "Atom | Group | Prefixed | Comment | Break"
 
+WIDTH = 80  # columns of a line
+STEP = 2  # columns of an indentation
+BLANKS = 1  # the most blank lines in a row that are kept
 NEVER = 1_000_000  # wider than any line
 
 
@@ -179,12 +182,9 @@ class TooLong(Exception):
 
 
 class Layout:
-    """Writes nodes. width: of a line; step: of an indentation; blanks: the most blank lines in a row that are kept."""
+    """Writes nodes."""
 
-    def __init__(self, width: int = 80, step: int = 2, blanks: int = 1) -> None:
-        self.width = width
-        self.step = step
-        self.blanks = blanks
+    def __init__(self) -> None:
         self.parts: list[str] = []
         self.column = 0
         self.trying = False  # whether a second line raises TooLong
@@ -216,7 +216,7 @@ class Layout:
 
     def stays_flat(self, group: Group, indent: int) -> bool:
         """Whether nothing inside asks for lines of its own, and the group fits into one."""
-        return not group.loose and indent + group.size <= self.width
+        return not group.loose and indent + group.size <= WIDTH
 
     def form(self, form: Group, indent: int) -> None:
         """Over several lines. A comment among what belongs on the first line leaves the head alone there."""
@@ -242,11 +242,11 @@ class Layout:
     def head_only(self, form: Group, indent: int) -> None:
         """The head, everything else below."""
         self.head(form, indent)
-        self.below(form.after(1), indent + self.step)
+        self.below(form.after(1), indent + STEP)
 
     def body(self, form: Group, indent: int) -> None:
         """As much as belongs on the first line and fits, then one expression a line."""
-        indented = indent + self.step
+        indented = indent + STEP
         self.head(form, indent)
         done = 1
         for node in form.forms[1 : min(on_first_line(form), form.before_comment())]:
@@ -268,7 +268,7 @@ class Layout:
             self.collection(bindings, column)
         else:
             self.node(bindings, column)
-        self.below(form.after(place + 1), indent + self.step)
+        self.below(form.after(place + 1), indent + STEP)
 
     def subject(self, form: Group, indent: int) -> None:
         """The head and a subject, test or first value; clauses, branches or steps below."""
@@ -276,12 +276,12 @@ class Layout:
         self.head(form, indent)
         for node in form.forms[1:count]:
             self.write(" ")
-            self.node(node, indent + self.step)
-        self.below(form.after(count), indent + self.step)
+            self.node(node, indent + STEP)
+        self.below(form.after(count), indent + STEP)
 
     def call(self, form: Group, indent: int) -> None:
         """Writes the first argument after the head where it fits, and the others below."""
-        indented = indent + self.step
+        indented = indent + STEP
         self.head(form, indent)
         done = 1
         if len(form.forms) > 1 and form.before_comment() > 1:
@@ -291,7 +291,7 @@ class Layout:
 
     def paired_call(self, form: Group, indent: int) -> None:
         """hash-map and assoc: a key and its value on each line below; a long value on a line of its own."""
-        indented = indent + self.step
+        indented = indent + STEP
         count = WITH_PAIRS[form.head]
         self.head(form, indent)
         for node in form.forms[1:count]:
@@ -300,8 +300,8 @@ class Layout:
 
         def value(node: Node) -> None:
             if not self.beside(node, indented, self.column):
-                self.line(indented + self.step)
-                self.node(node, indented + self.step)
+                self.line(indented + STEP)
+                self.node(node, indented + STEP)
 
         self.pairs(form.after(count), indented, value, first=False)
 
@@ -339,7 +339,7 @@ class Layout:
         rows: list[list[str]] = [[]]
         at = column
         for child in group.children:
-            full = isinstance(child, Break) if group.loose else at + 1 + child.size > self.width
+            full = isinstance(child, Break) if group.loose else at + 1 + child.size > WIDTH
             if full and rows[-1]:
                 rows.append([])
                 at = column
@@ -381,7 +381,7 @@ class Layout:
 
     def beside(self, node: Node, indent: int, column: int) -> bool:
         """Writes a node after the text on this line, which ends at column, if it fits there on one line."""
-        if column + 1 + node.reach > self.width:
+        if column + 1 + node.reach > WIDTH:
             return False
         mark, at, trying = len(self.parts), self.column, self.trying
         self.trying = True
@@ -406,7 +406,7 @@ class Layout:
             if isinstance(child, Comment) and breaks == 0:
                 self.write(" ")
             else:
-                self.line(indent, min(max(0, breaks - 1), self.blanks))
+                self.line(indent, min(max(0, breaks - 1), BLANKS))
             self.node(child, indent)
             breaks = 0
             commented = isinstance(child, Comment)
@@ -431,8 +431,8 @@ class Layout:
                     self.line(indent)
                 self.node(child, indent)
             elif commented:
-                self.line(indent + self.step)
-                self.node(child, indent + self.step)
+                self.line(indent + STEP)
+                self.node(child, indent + STEP)
             else:
                 value(child)
             commented = isinstance(child, Comment)
