@@ -1,7 +1,7 @@
 """`:stack-trace` of a caught error: the frames that the reference gives, which are not all of the frames there are.
 
 It goes from the error up to the last function that a builtin called back, or to the program's top level. The compiler
-leaves in each code object a constant of `Place`s for calls that the reference shows elsewhere (analyze/places.py):
+leaves in each code object a constant of `Place`s for calls that the reference shows elsewhere (semac/ir/places.py):
 (line, column, shown line or 0, shown column, kind, loop, line of the loop, its column). kind: "tail" for a call that
 hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
 such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
