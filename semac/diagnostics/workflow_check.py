@@ -99,10 +99,10 @@ def main(args: Sequence[str]) -> int:
     text = _source(files[0])
     if text is None:
         return 2
-    found = check_text(text)
-    errors = sum(one.severity == ERROR for one in found)
-    print(_json(files[0], found, errors) if "--json" in args else _text(files[0], found, errors))
-    return 1 if errors or ("--strict" in args and found) else 0
+    findings = check_text(text)
+    errors = sum(finding.severity == ERROR for finding in findings)
+    print(_json(files[0], findings, errors) if "--json" in args else _text(files[0], findings, errors))
+    return 1 if errors or ("--strict" in args and findings) else 0
 
 
 def _source(path: str) -> str | None:
@@ -122,22 +122,25 @@ def _source(path: str) -> str | None:
     return None
 
 
-def _text(file: str, found: list[Diagnostic], errors: int) -> str:
-    if not found:
+def _text(file: str, findings: list[Diagnostic], errors: int) -> str:
+    if not findings:
         return f"{file}: ok — no issues found"
     return "\n".join(
-        [*(one.text(file) for one in found), f"{file}: {errors} error(s), {len(found) - errors} warning(s)"]
+        [
+            *(finding.text(file) for finding in findings),
+            f"{file}: {errors} error(s), {len(findings) - errors} warning(s)",
+        ]
     )
 
 
-def _json(file: str, found: list[Diagnostic], errors: int) -> str:
+def _json(file: str, findings: list[Diagnostic], errors: int) -> str:
     import json
 
     report = {
         "file": file,
         "errors": errors,
-        "warnings": len(found) - errors,
-        "diagnostics": [one.as_json() for one in found],
+        "warnings": len(findings) - errors,
+        "diagnostics": [finding.as_json() for finding in findings],
     }
     return json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False)
 
@@ -148,11 +151,11 @@ def _json(file: str, found: list[Diagnostic], errors: int) -> str:
 def check_text(text: str) -> list[Diagnostic]:
     """The findings for a text: what can't be read first, then workflow by workflow."""
     forms, errors, _ = read_recovering(text)
-    found = [Diagnostic(ERROR, one.span, "E-PARSE", one.message, one.hint) for one in errors]
-    unfinished = {(one.line, one.column) for one in found}
+    findings = [Diagnostic(ERROR, finding.span, "E-PARSE", finding.message, finding.hint) for finding in errors]
+    unfinished = {(finding.line, finding.column) for finding in findings}
     for form in _workflows(forms.items):
-        _check_workflow(form, found, unfinished)
-    return found
+        _check_workflow(form, findings, unfinished)
+    return findings
 
 
 def _workflows(forms: Sequence[Any]) -> Iterator[List]:
@@ -166,7 +169,7 @@ def _workflows(forms: Sequence[Any]) -> Iterator[List]:
             waiting.extend(reversed(form))
 
 
-def _check_workflow(form: List, found: list[Diagnostic], unfinished: set[Any]) -> None:
+def _check_workflow(form: List, findings: list[Diagnostic], unfinished: set[Any]) -> None:
     """unfinished: where forms begin that aren't closed. What they lack may be missing with the bracket."""
     items, span = form.items, form.span
     is_finished = _place(span) not in unfinished
@@ -174,20 +177,20 @@ def _check_workflow(form: List, found: list[Diagnostic], unfinished: set[Any]) -
         problem = "defworkflow needs a name, a doc string, a meta map, and a body"
         hint = '(defworkflow name "doc" {:phases [...]} body…)'
         if is_finished:
-            found.append(Diagnostic(ERROR, span, "E-WF-SHAPE", problem, hint))
+            findings.append(Diagnostic(ERROR, span, "E-WF-SHAPE", problem, hint))
         return
     if type(items[1]) is not Symbol:
-        found.append(Diagnostic(ERROR, span, "E-WF-NAME", "defworkflow name must be a bare symbol"))
+        findings.append(Diagnostic(ERROR, span, "E-WF-NAME", "defworkflow name must be a bare symbol"))
     if type(items[2]) is not str:
-        found.append(Diagnostic(WARNING, span, "W-WF-DOC", "defworkflow doc should be a string"))
+        findings.append(Diagnostic(WARNING, span, "W-WF-DOC", "defworkflow doc should be a string"))
     meta, body = items[3], items[4:]
     if type(meta) is Map:
-        _check_phases(meta, body, span, found)
+        _check_phases(meta, body, span, findings)
     else:
         problem = "defworkflow meta must be a map (e.g. {:phases [...] :budget {...}})"
-        found.append(Diagnostic(ERROR, span, "E-WF-META", problem))
+        findings.append(Diagnostic(ERROR, span, "E-WF-META", problem))
     if body and is_finished and not _may_end_in_status(body[-1]):
-        found.append(
+        findings.append(
             Diagnostic(
                 WARNING,
                 _span_of_last(form),
@@ -197,12 +200,12 @@ def _check_workflow(form: List, found: list[Diagnostic], unfinished: set[Any]) -
             )
         )
     if type(meta) is Map:
-        _check_servers(meta, span, found)
-        found += _check_budget(meta, span)
-    _check_markers(body, found, unfinished)
+        _check_servers(meta, span, findings)
+        findings += _check_budget(meta, span)
+    _check_markers(body, findings, unfinished)
 
 
-def _check_phases(meta: Map, body: Sequence[Any], span: Any, found: list[Diagnostic]) -> None:
+def _check_phases(meta: Map, body: Sequence[Any], span: Any, findings: list[Diagnostic]) -> None:
     """Declared phases against those that the body opens itself; in other forms they open any number of times."""
     if keyword("phases") not in meta.d:
         return
@@ -218,13 +221,13 @@ def _check_phases(meta: Map, body: Sequence[Any], span: Any, found: list[Diagnos
         if name not in names:
             shown = _debug(name)
             problem = f"phase {shown} is declared in :phases but never opened with (phase {shown})"
-            found.append(Diagnostic(WARNING, span, "W-PHASE-UNUSED", problem))
+            findings.append(Diagnostic(WARNING, span, "W-PHASE-UNUSED", problem))
     for name, place in opened:
         if name not in declared:
             problem = (
                 f"phase {_debug(name)} is opened but not declared in :phases (the dashboard won't show it up front)"
             )
-            found.append(Diagnostic(WARNING, place, "W-PHASE-UNDECL", problem))
+            findings.append(Diagnostic(WARNING, place, "W-PHASE-UNDECL", problem))
 
 
 def _may_end_in_status(form: Any) -> bool:
@@ -243,22 +246,22 @@ def _span_of_last(form: List) -> Any:
     return places[-1] if type(last) is tuple and len(places) == len(form.items) else form.span
 
 
-def _check_servers(meta: Map, span: Any, found: list[Diagnostic]) -> None:
+def _check_servers(meta: Map, span: Any, findings: list[Diagnostic]) -> None:
     """The `:mcp` declarations of a literal meta map."""
     if keyword("mcp") not in meta.d:
         return
     servers = _entry(meta, "mcp")
     if type(servers) is not Map:
-        found.append(Diagnostic(ERROR, span, "E-MCP-SPEC", ":mcp must be a map of alias -> server spec"))
+        findings.append(Diagnostic(ERROR, span, "E-MCP-SPEC", ":mcp must be a map of alias -> server spec"))
         return
     for alias, spec in servers.items():
         if type(alias) is not Symbol:
             from sema_runtime.values.printer import to_text
 
             problem = f":mcp alias {to_text(alias)} must be a bare symbol"
-            found.append(Diagnostic(ERROR, span, "E-MCP-SPEC", problem))
+            findings.append(Diagnostic(ERROR, span, "E-MCP-SPEC", problem))
         else:
-            found += (
+            findings += (
                 Diagnostic(severity, span, code, f":mcp {alias.name}: {problem}")
                 for severity, code, problem in _server_problems(spec)
             )
@@ -307,7 +310,7 @@ def _check_budget(meta: Map, span: Any) -> Iterator[Diagnostic]:
             yield Diagnostic(WARNING, span, "W-BUDGET", f":budget limits nothing: :{name} is no number", BUDGET_HINT)
 
 
-def _check_markers(body: Sequence[Any], found: list[Diagnostic], unfinished: set[Any]) -> None:
+def _check_markers(body: Sequence[Any], findings: list[Diagnostic], unfinished: set[Any]) -> None:
     """`phase`, `step` and so on, wherever they stand in lists and vectors of the body.
 
     With each form waits the head of the form around it in which an approval can't wait, if there is one.
@@ -319,9 +322,9 @@ def _check_markers(body: Sequence[Any], found: list[Diagnostic], unfinished: set
         if head is not None:
             if _place(form.span) not in unfinished:
                 if head == "approval":
-                    found += _check_approval(form.items, form.span, around)
+                    findings += _check_approval(form.items, form.span, around)
                 elif head in CHECKS:
-                    found += CHECKS[head](form.items, form.span)
+                    findings += CHECKS[head](form.items, form.span)
             if head in NO_APPROVAL_IN or head.startswith(NO_APPROVAL_IN_PREFIXED):
                 around = around or head
         if type(form) in (List, tuple):
@@ -353,18 +356,18 @@ def _check_step(items: Sequence[Any], span: Any) -> Iterator[Diagnostic]:
         yield Diagnostic(ERROR, span, "E-STEP-ARITY", "step needs at least a prompt argument")
     if len(items) < 3 or type(items[2]) is not Map:
         return
-    given = items[2].d
+    options = items[2].d
     yield from _ignored_options(items[2], span)
-    if keyword("name") in given and type(given[keyword("name")]) is not str:
+    if keyword("name") in options and type(options[keyword("name")]) is not str:
         yield Diagnostic(WARNING, span, "W-STEP-NAME", "step :name should be a string")
-    if keyword("tools") in given and type(given[keyword("tools")]) not in (List, tuple):
+    if keyword("tools") in options and type(options[keyword("tools")]) not in (List, tuple):
         yield Diagnostic(WARNING, span, "W-STEP-TOOLS", "step :tools should be a list/vector of tools")
-    if keyword("agent") in given:
-        if keyword("tools") in given:
+    if keyword("agent") in options:
+        if keyword("tools") in options:
             yield Diagnostic(
                 WARNING, span, "W-STEP-AGENT-TOOLS", "step :agent owns its own tools; inline :tools is ignored"
             )
-        if keyword("model") in given:
+        if keyword("model") in options:
             yield Diagnostic(
                 WARNING, span, "W-STEP-AGENT-MODEL", "step :agent owns its own model; inline :model is ignored"
             )

@@ -153,13 +153,13 @@ def _check(source: bytes, file: str) -> None:
     from semac.imports.finder import decode
 
     try:
-        found = [one for one in check_text(decode(source, file)) if one.severity == ERROR]
+        problems = [finding for finding in check_text(decode(source, file)) if finding.severity == ERROR]
     except ReaderError as error:
         raise Refused(error.message) from None
-    if found:
-        errors = "an error" if len(found) == 1 else f"{len(found)} errors"
+    if problems:
+        errors = "an error" if len(problems) == 1 else f"{len(problems)} errors"
         said = f"{file} has {errors} and is not run (`sema workflow check` tells of warnings, too)"
-        raise Refused("\n".join([said, *(one.text(file) for one in found)]))
+        raise Refused("\n".join([said, *(finding.text(file) for finding in problems)]))
 
 
 def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> None:
@@ -312,8 +312,8 @@ def _status(envelope: Any, root: str, next_steps: NextSteps) -> int:
     from sema_runtime.values.printer import pretty
     from sema_runtime.workflow import approvals
 
-    found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
-    status = found.name if isinstance(found, Keyword) else ""
+    value = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
+    status = value.name if isinstance(value, Keyword) else ""
     if status in ("failed", "denied"):
         tell(f"Error: workflow failed: {pretty(envelope, 80)}")
     elif status == "rejected":
@@ -321,8 +321,8 @@ def _status(envelope: Any, root: str, next_steps: NextSteps) -> int:
     paused = [run.envelope for run in next_steps.paused()]
     if status in PAUSES and envelope not in paused:
         paused.append(envelope)
-    for one in paused:
-        tell(_guidance(one, root, next_steps))
+    for waiting in paused:
+        tell(_guidance(waiting, root, next_steps))
     code = approvals.exit_code(envelope)
     if paused and status not in PAUSES:
         tell(f"(exit status {code}: the last value of {next_steps.file} isn't that of the run)")
@@ -345,7 +345,7 @@ def _logins(envelope: Any) -> str:
     from sema_runtime.values.matching import sequence_items
 
     entries = sequence_items(envelope.lookup(keyword("auth"))) or ()
-    servers = [(str(one.lookup(keyword("server"))), str(one.lookup(keyword("url")))) for one in entries]
+    servers = [(str(entry.lookup(keyword("server"))), str(entry.lookup(keyword("url")))) for entry in entries]
     width = max((len(alias) for alias, _ in servers), default=0)
     return "\n".join(
         (

@@ -28,13 +28,13 @@ class Nested:
     workflow: str
 
 
-def note(folder: str, one: Nested) -> None:
+def note(folder: str, run: Nested) -> None:
     """Adds a run to those of another one, whose folder is given, before it begins. What can't be written is done
     without: in a resumed run the nested one would begin anew."""
     with suppress(OSError):
         descriptor = files.open_lines(os.path.join(folder, NAME))
         try:
-            fields = {"key": one.key, "segment": one.segment, "run_id": one.run_id, "workflow": one.workflow}
+            fields = {"key": run.key, "segment": run.segment, "run_id": run.run_id, "workflow": run.workflow}
             write_all(descriptor, f"{json.dumps(fields, ensure_ascii=False)}\n".encode("utf-8", "replace"))
             files.sync_data(descriptor)
         finally:
@@ -44,37 +44,37 @@ def note(folder: str, one: Nested) -> None:
 def all_of(folder: str) -> list[Nested]:
     """What is noted of the runs inside of a run, line by line: one that went on is there several times. Damaged lines
     are left out."""
-    found = []
+    runs = []
     with suppress(OSError), open(os.path.join(folder, NAME), "rb") as file:
         for line in file:
             try:
-                one = Nested(**loads(line))
+                run = Nested(**loads(line))
             except (ValueError, TypeError, RecursionError):
                 continue
-            if type(one.key) is type(one.run_id) is type(one.workflow) is str:
-                found.append(one)
-    return found
+            if type(run.key) is type(run.run_id) is type(run.workflow) is str:
+                runs.append(run)
+    return runs
 
 
 def runs_of(folder: str) -> list[Nested]:
     """The runs inside of a run, each once, in the order in which they first began."""
-    return list({one.run_id: one for one in all_of(folder)}.values())
+    return list({run.run_id: run for run in all_of(folder)}.values())
 
 
 def of(folder: str) -> dict[str, Nested]:
     """The runs inside of a run by their keys: of several attempts the last one."""
-    return {one.key: one for one in all_of(folder)}
+    return {run.key: run for run in all_of(folder)}
 
 
 def outer_of(root: str) -> dict[str, str]:
     """For each run of a folder of runs that is inside of another one, that one's id."""
-    found = {}
+    outer = {}
     with suppress(OSError):
         for name in os.listdir(root):
-            for one in all_of(os.path.join(root, name)):
-                if one.run_id != name:
-                    found[one.run_id] = name
-    return found
+            for run in all_of(os.path.join(root, name)):
+                if run.run_id != name:
+                    outer[run.run_id] = name
+    return outer
 
 
 def outermost(root: str, run_id: str) -> str:

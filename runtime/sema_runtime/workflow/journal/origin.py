@@ -40,8 +40,8 @@ class Origin:
 
     def text(self, kept: Iterable[str] | None = None) -> str:
         """What stands in the file."""
-        told = Origin(self.run_id, self.at, None if kept is None else tuple(sorted(kept)))
-        return json.dumps(asdict(told), ensure_ascii=False, indent=2)
+        origin = Origin(self.run_id, self.at, None if kept is None else tuple(sorted(kept)))
+        return json.dumps(asdict(origin), ensure_ascii=False, indent=2)
 
 
 def of(folder: str) -> Origin | None:

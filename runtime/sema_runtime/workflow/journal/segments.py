@@ -27,10 +27,10 @@ HEAD = 64 * 1024  # bytes of the first line that are looked at
 
 def segment_files(folder: str) -> list[str]:
     """The files of a run's journal, in order; [] when the folder is no run."""
-    found: list[str] = []
-    while os.path.isfile(path := os.path.join(folder, segment_name(len(found)))):
-        found.append(path)
-    return found
+    paths: list[str] = []
+    while os.path.isfile(path := os.path.join(folder, segment_name(len(paths)))):
+        paths.append(path)
+    return paths
 
 
 class Event:
@@ -135,8 +135,8 @@ class Segment:
 
     def fresh(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """(offset, fields) of the events that came since the last time. Raises OSError."""
-        while (found := self.next_piece()) is not None:
-            at, piece = found
+        while (piece_at := self.next_piece()) is not None:
+            at, piece = piece_at
             if piece is None:
                 self.damaged += 1
                 continue

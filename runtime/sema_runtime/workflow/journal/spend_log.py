@@ -16,8 +16,7 @@ import os
 from contextlib import suppress
 
 from sema_runtime.support.file_access import write_all
-from sema_runtime.workflow.journal import crash_points as faults
-from sema_runtime.workflow.journal import files
+from sema_runtime.workflow.journal import crash_points, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +108,8 @@ class SpendLog:
         if self.descriptor is None:
             self.descriptor = files.open_lines(os.path.join(self.folder, NAME))
             files.sync_folder(self.folder, "memo")
-        if faults.armed:
-            faults.passed("spend.write.before")
+        if crash_points.armed:
+            crash_points.passed("spend.write.before")
         size = os.fstat(self.descriptor).st_size
         try:
             write_all(self.descriptor, self.waiting + _line(fields))
@@ -120,8 +119,8 @@ class SpendLog:
         self.waiting = b""
         if "hold" in fields:
             files.sync_data(self.descriptor)
-        if faults.armed:
-            faults.passed("spend.write.after")
+        if crash_points.armed:
+            crash_points.passed("spend.write.after")
 
     def close(self) -> None:
         """When the run has ended; for what ends later it is opened again."""

@@ -35,12 +35,12 @@ def compiled(value: Any, step: bool = False) -> tuple[Policy, ...]:
         return known[1]
     from sema_runtime.workflow.policy import compiling
 
-    made = compiling.compiled(value, step)
+    policies = compiling.compiled(value, step)
     if isinstance(value, Map):
         if len(_compiled) >= MOST_KEPT:
             _compiled.clear()
-        _compiled[id(value), step] = value, made
-    return made
+        _compiled[id(value), step] = value, policies
+    return policies
 
 
 class Attached:
@@ -140,14 +140,14 @@ def _journaled(folder: str) -> set[str]:
     """The names of all events in the journals of a run, as far as they can be read."""
     import os
 
-    found: set[str] = set()
+    names: set[str] = set()
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith("events.") and name.endswith(".jsonl"):
                 with open(os.path.join(folder, name), "rb") as file:
-                    found.update(
+                    names.update(
                         line[10:].partition(b'"')[0].decode(errors="replace")
                         for line in file
                         if line.startswith(b'{"event":"')
                     )
-    return found
+    return names

@@ -82,21 +82,21 @@ def compared(a: Run, b: Run) -> list[Difference]:
     ours, theirs = leaves(a), leaves(b)
     kept_by_b, kept_by_a = _kept(ours, a, b), _kept(theirs, b, a)
     edited = _edited(ours, theirs, kept_by_a | kept_by_b)
-    found = []
+    differences = []
     for identity, leaf in ours.items():
         other = theirs.get(identity)
         if other is not None:
             alike = leaf.digest == other.digest and leaf.status == other.status
-            found.append(Difference(SAME if alike else CHANGED, leaf, other))
+            differences.append(Difference(SAME if alike else CHANGED, leaf, other))
         elif leaf in edited:
-            found.append(Difference(EDITED, leaf, edited[leaf]))
+            differences.append(Difference(EDITED, leaf, edited[leaf]))
         else:
-            found.append(Difference(KEPT_BY_B if leaf in kept_by_b else REMOVED, leaf, None))
+            differences.append(Difference(KEPT_BY_B if leaf in kept_by_b else REMOVED, leaf, None))
     paired = set(edited.values())
     for identity, leaf in theirs.items():
         if identity not in ours and leaf not in paired:
-            found.append(Difference(KEPT_BY_A if leaf in kept_by_a else ADDED, None, leaf))
-    return found
+            differences.append(Difference(KEPT_BY_A if leaf in kept_by_a else ADDED, None, leaf))
+    return differences
 
 
 def _edited(ours: Leaves, theirs: Leaves, kept: set[Leaf]) -> dict[Leaf, Leaf]:
@@ -105,19 +105,19 @@ def _edited(ours: Leaves, theirs: Leaves, kept: set[Leaf]) -> dict[Leaf, Leaf]:
     for identity, leaf in theirs.items():
         if leaf.is_agent and identity not in ours and leaf not in kept:
             waiting[identity[:-2]].append(leaf)
-    found = {}
+    pairs = {}
     for identity, leaf in ours.items():
         if leaf.is_agent and identity not in theirs and leaf not in kept and waiting[identity[:-2]]:
-            found[leaf] = waiting[identity[:-2]].popleft()
-    return found
+            pairs[leaf] = waiting[identity[:-2]].popleft()
+    return pairs
 
 
 def leaves(run: Run) -> Leaves:
     """The leaves of a run by what they are matched by. Of a leaf that ran in several segments the last run counts."""
-    found: Leaves = {}
+    matched: Leaves = {}
     for segment in range(len(run.segments)):
-        found.update(_Matching(run, segment).leaves())
-    return found
+        matched.update(_Matching(run, segment).leaves())
+    return matched
 
 
 class _Matching:
@@ -194,12 +194,12 @@ def _kept(leaves: Leaves, run: Run, other: Run) -> set[Leaf]:
     ours, theirs = memos(run), memos(other)
     if other.origin is not None and other.origin.kept is not None:
         theirs &= {*other.origin.kept}
-    told = {leaf.known for leaf in leaves.values() if leaf.known in ours}
-    rest_is_kept = (ours - told) <= theirs
+    known = {leaf.known for leaf in leaves.values() if leaf.known in ours}
+    rest_is_kept = (ours - known) <= theirs
     return {
         leaf
         for leaf in leaves.values()
-        if leaf.status == "ok" and (leaf.known in theirs if leaf.known in ours else rest_is_kept and bool(ours - told))
+        if leaf.status == "ok" and (leaf.known in theirs if leaf.known in ours else rest_is_kept and bool(ours - known))
     }
 
 

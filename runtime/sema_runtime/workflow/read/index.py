@@ -134,8 +134,8 @@ def listing(db: Connection) -> list[dict[str, Any]]:
         inside.setdefault(run_id, []).append(one)
     rows = []
     for run_id, workflow, status, started, ended in db.execute(RUNS):
-        found = own.get(run_id, NOTHING)
-        used = found.usage().join(together(run_id, own.get, lambda one: inside.get(one, ())).usage)
+        totals = own.get(run_id, NOTHING)
+        used = totals.usage().join(together(run_id, own.get, lambda one: inside.get(one, ())).usage)
         rows.append(
             {
                 "run_id": run_id,
@@ -143,12 +143,12 @@ def listing(db: Connection) -> list[dict[str, Any]]:
                 "status": status,
                 "started_ts": started,
                 "ended_ts": None if status == "running" else ended,
-                "agents": found.agents,
+                "agents": totals.agents,
                 "tokens": used.tokens,
                 "cost_usd": used.cost_usd,
                 "unpriced": used.unpriced,
-                "duration_ms": found.duration_ms,
-                "elapsed_ms": found.elapsed_ms,
+                "duration_ms": totals.duration_ms,
+                "elapsed_ms": totals.elapsed_ms,
             }
         )
     return rows
@@ -176,7 +176,7 @@ def sync_run(db: Connection, root: str, run_id: str) -> None:
     if state is not None:
         values = (known, mark, *totals_of(folder, state))
         db.execute(f"INSERT OR REPLACE INTO totals VALUES ({', '.join('?' * len(values))})", values)
-    inside = [(known, one.run_id) for one in nested.of(folder).values()]
+    inside = [(known, run.run_id) for run in nested.of(folder).values()]
     count = db.execute("SELECT COUNT(*) FROM nested WHERE run_id = ?", (known,)).fetchone()[0]
     if count != len(inside):
         db.executemany("INSERT OR IGNORE INTO nested VALUES (?, ?)", inside)
@@ -210,8 +210,8 @@ def _read(segment: Segment, state: RunState | None, cursor: int, indexer: Indexe
         segment.read = cursor
     else:
         state.begin_segment()
-    while (state or indexer) and (found := segment.next_piece(cursor)) is not None:
-        place, piece = found
+    while (state or indexer) and (following := segment.next_piece(cursor)) is not None:
+        place, piece = following
         events = [None] if piece is None else events_of(piece)
         if state is not None:
             state.apply(events)

@@ -40,16 +40,16 @@ class RunNotFound(Exception):
 
 def run_ids(root: str | os.PathLike[str]) -> list[str]:
     """The runs in a directory, the one that was written to last first. [] when there is no directory."""
-    found = []
+    by_age = []
     try:
         with os.scandir(root) as entries:
             for entry in entries:
                 files = segment_files(entry.path)
                 if files:
-                    found.append((-_changed(files[-1]), entry.name))
+                    by_age.append((-_changed(files[-1]), entry.name))
     except OSError:
         return []
-    return [name for _, name in sorted(found)]
+    return [name for _, name in sorted(by_age)]
 
 
 def is_held(folder: str) -> bool | None:
@@ -218,8 +218,8 @@ class Run:
     @property
     def metadata(self) -> dict[str, Any] | None:
         """metadata.json; None when it is missing or damaged."""
-        found = self._json("metadata.json")
-        return found if type(found) is dict else None
+        metadata = self._json("metadata.json")
+        return metadata if type(metadata) is dict else None
 
     @property
     def result(self) -> Any:

@@ -114,32 +114,32 @@ class Recording:
         attempts = self.nested.get(key)
         if not attempts:
             return None
-        one = attempts.popleft()
+        attempt = attempts.popleft()
         try:
-            found = Recording(self.root, one.run_id)
+            recording = Recording(self.root, attempt.run_id)
         except (RunNotFound, ValueError, OSError) as error:
-            raise ValueError(f"workflow {one.workflow}: its run can't be read: {error}") from None
-        self.inside.append(found)
-        return found
+            raise ValueError(f"workflow {attempt.workflow}: its run can't be read: {error}") from None
+        self.inside.append(recording)
+        return recording
 
     def outcome(self) -> Replayed:
         """What the replay has found."""
-        found = self.verdict
-        if found is None:
-            found = f"the program didn't come to the workflow {self.workflow}"
-        return Replayed(found, tuple(self.all_problems()))
+        difference = self.verdict
+        if difference is None:
+            difference = f"the program didn't come to the workflow {self.workflow}"
+        return Replayed(difference, tuple(self.all_problems()))
 
     def all_problems(self) -> Iterator[str]:
         """Also of the runs inside, with their names."""
         yield from self.problems
-        for one in self.inside:
-            yield from (f"{one.run_id}: {problem}" for problem in one.all_problems())
+        for recording in self.inside:
+            yield from (f"{recording.run_id}: {problem}" for problem in recording.all_problems())
 
     def replayed_leaves(self) -> Iterator[Leaf]:
         """Those that the replay came to, in nested runs, too."""
         yield from (leaf for leaf in self.leaves if leaf.asked)
-        for one in self.inside:
-            yield from one.replayed_leaves()
+        for recording in self.inside:
+            yield from recording.replayed_leaves()
 
     def find(self, key: str, phase: str, label: str, prompt: str) -> Leaf | None:
         """The leaf that a replay comes to."""
@@ -149,7 +149,12 @@ class Recording:
             leaf = same.popleft()
         if leaf is None:  # an earlier version counted attempts that failed, too
             leaf = next(
-                (one for one in self.leaves if not one.asked and one.key and _base(one.key) == _base(key)), None
+                (
+                    candidate
+                    for candidate in self.leaves
+                    if not candidate.asked and candidate.key and _base(candidate.key) == _base(key)
+                ),
+                None,
             )
         if leaf is not None:
             leaf.asked = True
@@ -196,7 +201,9 @@ def _keys(folder: str) -> dict[tuple[Any, Any], str]:
     """The content keys of finished steps, by the number of the journal's file and the agent's id."""
     try:
         return {
-            (one.get("segment"), one.get("agent_id")): key for key, one in memo_log.headers(folder) if "agent_id" in one
+            (fields.get("segment"), fields.get("agent_id")): key
+            for key, fields in memo_log.headers(folder)
+            if "agent_id" in fields
         }
     except OSError:
         return {}
@@ -204,12 +211,12 @@ def _keys(folder: str) -> dict[tuple[Any, Any], str]:
 
 def _nested(folder: str) -> dict[str, deque[Nested]]:
     """The runs inside of a run by their keys, as the last process had them: each attempt at one."""
-    found: dict[str, deque[Nested]] = {}
-    for one in nested.all_of(folder):
-        if one.key not in found or found[one.key][-1].segment != one.segment:
-            found[one.key] = deque()
-        found[one.key].append(one)
-    return found
+    attempts: dict[str, deque[Nested]] = {}
+    for run in nested.all_of(folder):
+        if run.key not in attempts or attempts[run.key][-1].segment != run.segment:
+            attempts[run.key] = deque()
+        attempts[run.key].append(run)
+    return attempts
 
 
 class _Recorder:

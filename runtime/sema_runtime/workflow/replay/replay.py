@@ -165,14 +165,14 @@ class ReplayedRun(Run):
         self._go_on()
         key = self.keys.nested(self.phases.label, workflow, body)
         try:
-            found = self.recording.run_inside(key)
+            recording = self.recording.run_inside(key)
         except ValueError as error:
             self.differs(str(error))
-        if found is None:
+        if recording is None:
             if not self.recording.ended:
                 self.over()
             self.differs(f"the program comes to workflow {workflow}{in_phase(self.phases.label)}, the run doesn't")
-        return key, found
+        return key, recording
 
     def open_phase(self, label: str) -> None:
         self._go_on()
@@ -270,15 +270,17 @@ class ReplayedRun(Run):
             return "the program ends, the run went on" if any(recording.unasked()) else ""
         for leaf in recording.unasked():
             return f"the run came to {leaf.what()}, {leaf.place()}, the program doesn't"
-        for one in (attempt for attempts in recording.nested.values() for attempt in attempts):
-            if one.segment == recording.last:
-                return f"the run came to workflow {one.workflow}, its run {one.run_id}, the program doesn't"
+        for nested_run in (attempt for attempts in recording.nested.values() for attempt in attempts):
+            if nested_run.segment == recording.last:
+                return (
+                    f"the run came to workflow {nested_run.workflow}, its run {nested_run.run_id}, the program doesn't"
+                )
         if self.opened < len(recording.phases):
             return f"the run opened phase {recording.phases[self.opened]}, the program doesn't"
         then, now = recording.result, json.loads(pretty_json(envelope))
         if then == now:
             return ""
-        return _compared("the result differs", *(json.dumps(one, ensure_ascii=False) for one in (then, now)))
+        return _compared("the result differs", *(json.dumps(envelope, ensure_ascii=False) for envelope in (then, now)))
 
 
 def _inside(outer: Run, workflow: str, body: Thunk) -> tuple[str, Recording]:
@@ -311,7 +313,7 @@ def _let_others_go_on() -> None:
 
 def _compared(what: str, then: str, now: str) -> str:
     """Both texts around the place where they begin to differ."""
-    at = next((at for at, (one, other) in enumerate(zip(then, now, strict=False)) if one != other), 0)
+    at = next((at for at, (char, other_char) in enumerate(zip(then, now, strict=False)) if char != other_char), 0)
     at = at or min(len(then), len(now))
     return f"{what}\n  the run:     {_around(then, at)}\n  the program: {_around(now, at)}"
 

@@ -31,14 +31,14 @@ class Inside:
 
     def fields(self) -> dict[str, Any]:
         """As the memo log has it; {} when nothing happened."""
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if self.taken:
-            found["keys"] = [*self.taken]
+            fields["keys"] = [*self.taken]
         if self.phase is not None:
-            found["phase"] = self.phase
+            fields["phase"] = self.phase
         if self.state:
-            found["state"] = [[name, key] for name, key in self.state.items()]
-        return found
+            fields["state"] = [[name, key] for name, key in self.state.items()]
+        return fields
 
 
 inside: ContextVar[Inside | None] = ContextVar("workflow_inside", default=None)
@@ -80,8 +80,8 @@ class Keys:
             ordinal = self.seen.get(base, 0)
             self.seen[base] = ordinal + 1
         key = f"{base}_{ordinal}"
-        for one in self._around():
-            one.taken[key] = None
+        for effects in self._around():
+            effects.taken[key] = None
         return key
 
     def _freed(self, base: str, thunk: Any) -> int | None:
@@ -98,8 +98,8 @@ class Keys:
         """Tells that a leaf has failed: nothing is kept under its key."""
         base, _, ordinal = key.rpartition("_")
         if thunk is None:  # else nobody but the same computation takes it
-            for one in self._around():
-                one.taken.pop(key, None)
+            for effects in self._around():
+                effects.taken.pop(key, None)
         self.given_back += 1  # so that thunks are never compared
         insort(self.free.setdefault(base, []), (int(ordinal), self.given_back, thunk))
 
@@ -120,22 +120,22 @@ class Keys:
 
     def opened(self, phase: str) -> None:
         """A phase was opened."""
-        for one in self._around():
-            one.phase = phase
+        for effects in self._around():
+            effects.phase = phase
 
     def stored(self, name: str, key: str) -> None:
         """A checkpoint was stored."""
-        for one in self._around():
-            one.state[name] = key
+        for effects in self._around():
+            effects.state[name] = key
 
     def within(self) -> Inside:
         """What notes what a thunk does that is called next, in the context variable `inside`."""
         return Inside(self, inside.get())
 
     def _around(self) -> list[Inside]:
-        found, one = [], inside.get()
-        while one is not None:
-            if one.run is self:
-                found.append(one)
-            one = one.around
-        return found
+        around, effects = [], inside.get()
+        while effects is not None:
+            if effects.run is self:
+                around.append(effects)
+            effects = effects.around
+        return around

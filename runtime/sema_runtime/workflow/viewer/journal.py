@@ -67,10 +67,10 @@ class Branch:
 
     @property
     def usage(self) -> Usage:
-        found = Usage()
+        total = Usage()
         for part in self.parts:
-            found.join(part.usage)
-        return found
+            total.join(part.usage)
+        return total
 
     def agents_running(self) -> int:
         return sum(part.state.agents.count(RUNNING, part.rows()) for part in self.parts)
@@ -119,11 +119,11 @@ class Tree:
         return self.branches
 
     def _branch(self, name: str, turn: int) -> Branch:
-        found = self.named.get((name, turn))
-        if found is None:
-            found = self.named[name, turn] = Branch(len(self.branches), name)
-            self.branches.append(found)
-        return found
+        branch = self.named.get((name, turn))
+        if branch is None:
+            branch = self.named[name, turn] = Branch(len(self.branches), name)
+            self.branches.append(branch)
+        return branch
 
     def of_agent(self, agent: int) -> Branch:
         return self.follow()[self.branch_of[self.state.agents.phase[agent]]]
