@@ -1,4 +1,4 @@
-"""`sema workflow diff A B`: which leaves of two runs have the same results, and what they cost."""
+"""`sema workflow diff A B`: which steps of two runs have the same results, and what they cost."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
     compared too: `edited` leaves have another prompt. `kept` ones were taken over from memos and not run again. Status:
     0 the same results, 1 differences.
     """
-    from sema_runtime.workflow.read import comparison as comparing
+    from sema_runtime.workflow.read import comparison
 
     root = root_of(run_dir)
     first, second = opened(root, a), opened(root, b)
     try:
-        differences = comparing.compared(first, second)
+        differences = comparison.compared(first, second)
         report = _report(first, second, differences) if as_json else None
         lines = [] if as_json else _lines(first, second, differences, full)
     except (OSError, ValueError) as error:
@@ -53,7 +53,7 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
     room = width()
     for line in lines:
         print(line if room is None or full else cut(line, room))
-    return int(any(difference.kind in comparing.DIFFERENT for difference in differences))
+    return int(any(difference.kind in comparison.DIFFERENT for difference in differences))
 
 
 def _report(a: Any, b: Any, differences: list[Any]) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def _report(a: Any, b: Any, differences: list[Any]) -> dict[str, Any]:
         "leaves": [
             {
                 "kind": difference.kind,
-                "type": "agent" if difference.leaf.is_agent else "checkpoint",
-                "phase": difference.leaf.phase or None,
-                "a": _leaf(difference.a, a),
-                "b": _leaf(difference.b, b),
+                "type": "agent" if difference.step.is_agent else "checkpoint",
+                "phase": difference.step.phase or None,
+                "a": _step(difference.a, a),
+                "b": _step(difference.b, b),
             }
             for difference in differences
         ],
@@ -88,15 +88,15 @@ def _run(run: Any) -> dict[str, Any]:
     }
 
 
-def _leaf(leaf: Any, run: Any) -> dict[str, Any] | None:
-    if leaf is None:
+def _step(step: Any, run: Any) -> dict[str, Any] | None:
+    if step is None:
         return None
     return {
-        "id": leaf.id,
-        "status": leaf.status,
-        "tokens": leaf.tokens,
-        "cost_usd": leaf.cost_usd,
-        "result": leaf.result(run),
+        "id": step.id,
+        "status": step.status,
+        "tokens": step.tokens,
+        "cost_usd": step.cost_usd,
+        "result": step.result(run),
     }
 
 
@@ -145,16 +145,16 @@ def _signed(a: Any, b: Any) -> str:
 
 
 def _difference(difference: Any, a: Any, b: Any, full: bool) -> list[str]:
-    kind = "agent" if difference.leaf.is_agent else "checkpoint"
-    place = f"  phase {one_line(difference.leaf.phase)}" if difference.leaf.phase else ""
-    names = " → ".join(dict.fromkeys(one_line(leaf.id) for leaf in (difference.a, difference.b) if leaf is not None))
+    kind = "agent" if difference.step.is_agent else "checkpoint"
+    place = f"  phase {one_line(difference.step.phase)}" if difference.step.phase else ""
+    names = " → ".join(dict.fromkeys(one_line(step.id) for step in (difference.a, difference.b) if step is not None))
     said = [f"{difference.kind}  {kind} {names}{place}"]
     sides = [
-        (mark, leaf, run) for mark, leaf, run in (("-", difference.a, a), ("+", difference.b, b)) if leaf is not None
+        (mark, step, run) for mark, step, run in (("-", difference.a, a), ("+", difference.b, b)) if step is not None
     ]
-    results = [leaf.result(run) if leaf.offset >= 0 else f"({leaf.status})" for _, leaf, run in sides]
+    results = [step.result(run) if step.offset >= 0 else f"({step.status})" for _, step, run in sides]
     if difference.kind == "edited":
-        prompts = [leaf.prompt(run) for _, leaf, run in sides]
+        prompts = [step.prompt(run) for _, step, run in sides]
         said += _marked("prompt: ", prompts, full)
         if results[0] == results[1]:
             return said

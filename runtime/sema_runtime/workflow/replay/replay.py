@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.llm.calls import Attempt, Call
     from sema_runtime.tasks.waiting import Strand
-    from sema_runtime.workflow.replay.recording import Leaf, Recording
+    from sema_runtime.workflow.replay.recording import Recording, Step
     from sema_runtime.workflow.run.run import Ending, Thunk
     from sema_runtime.workflow.run.scope import Settings
     from sema_runtime.workflow.run.services import Services
@@ -191,30 +191,30 @@ class ReplayedRun(Run):
     def _step(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
         self._go_on()
         shown, key = prompt_shown(prompt), self.steps.key_of(label, prompt, schema, same)
-        leaf = self.recording.find(key, self.phases.label, label, shown)
-        if leaf is None:
+        step = self.recording.find(key, self.phases.label, label, shown)
+        if step is None:
             kept = self.memos.find(key)  # by the run that this one is a fork of
             if kept is MISSING and not self.recording.over_budget:  # else it was refused
                 self._no_step(label, shown)
             return None if kept is MISSING else kept
         _let_others_go_on()
-        if leaf.charged and leaf.tokens is not None:
-            self.spend.charge(leaf.tokens, leaf.cost_usd)
-        if leaf.status == "failed":
+        if step.charged and step.tokens is not None:
+            self.spend.charge(step.tokens, step.cost_usd)
+        if step.status == "failed":
             self.keys.give_back(key, same)
-            raise SemaError(leaf.shown.removeprefix("error: "))
-        return self._recorded_value(leaf)
+            raise SemaError(step.shown.removeprefix("error: "))
+        return self._recorded_value(step)
 
-    def _recorded_value(self, leaf: Leaf) -> Any:
-        if not leaf.status:
+    def _recorded_value(self, step: Step) -> Any:
+        if not step.status:
             self.over()
-        value = self.recording.value(leaf)
-        if leaf.key:
-            inside = self.memos.logged.inside(leaf.key)
+        value = self.recording.value(step)
+        if step.key:
+            inside = self.memos.logged.inside(step.key)
             self.recording.pass_over(inside.get("keys") or [])
             self.steps.repeat_effects(inside)
         if value is MISSING:
-            self.differs(f"{leaf.what()}: {leaf.place()} doesn't have its whole value, and there is no memo of it")
+            self.differs(f"{step.what()}: {step.place()} doesn't have its whole value, and there is no memo of it")
         return value
 
     def _no_step(self, label: str, shown: str) -> NoReturn:
@@ -232,16 +232,16 @@ class ReplayedRun(Run):
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         self._go_on()
         key = self.keys.checkpoint(self.phases.label, name, thunk)
-        leaf = self.recording.find(key, self.phases.label, name, "")
-        kept = MISSING if leaf is not None else self.memos.find(key)
+        step = self.recording.find(key, self.phases.label, name, "")
+        kept = MISSING if step is not None else self.memos.find(key)
         if kept is not MISSING:
             self.steps.values[name] = kept
             return kept
-        if leaf is None:
+        if step is None:
             if not self.recording.ended:
                 self.over()
             self.differs(f"the program comes to checkpoint {name}{in_phase(self.phases.label)}, the run doesn't")
-        value = self.steps.values[name] = self._recorded_value(leaf)
+        value = self.steps.values[name] = self._recorded_value(step)
         return value
 
     def approved(self, key: str) -> bool:
@@ -268,8 +268,8 @@ class ReplayedRun(Run):
         recording = self.recording
         if not recording.ended:
             return "the program ends, the run went on" if any(recording.unasked()) else ""
-        for leaf in recording.unasked():
-            return f"the run came to {leaf.what()}, {leaf.place()}, the program doesn't"
+        for step in recording.unasked():
+            return f"the run came to {step.what()}, {step.place()}, the program doesn't"
         for nested_run in (attempt for attempts in recording.nested.values() for attempt in attempts):
             if nested_run.segment == recording.last:
                 return (
