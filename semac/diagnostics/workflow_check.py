@@ -1,4 +1,4 @@
-"""`sema workflow check FILE`: what is wrong with the workflows of a file, found by looking at its forms alone.
+"""`sema workflow check FILE`: finds what is wrong with the workflows of a file by reading its forms alone.
 
 Nothing is evaluated or expanded. Codes, texts and order are those of the reference implementation; the checks of
 approvals and of `policy/without` are ours, as are the hints of what can't be read. The whole command loads the reader
@@ -374,7 +374,7 @@ def _check_step(items: Sequence[Any], span: Any) -> Iterator[Diagnostic]:
 
 
 def _ignored_options(options: Map, span: Any) -> Iterator[Diagnostic]:
-    """Options that a step doesn't look at. Those that an agent has are told elsewhere."""
+    """Options that a step ignores. Those of an agent have checks of their own."""
     known = (*STEP_OPTIONS, "model") if keyword("agent") in options.d else STEP_OPTIONS
     for key in options.d:
         name = _name(key)

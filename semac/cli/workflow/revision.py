@@ -1,6 +1,6 @@
 """The program that an approval is good for: its file and all that it imports, as they are when the run starts.
 
-`pinned` finds these files, has the run use their contents and nothing else, and gives the digest that goes into
+`pinned` finds these files, makes the run use exactly their contents, and returns the digest that goes into
 requests for approval. Python modules count as well when they stand beside the program; packages that are installed,
 Sema's or Python's, don't: those of Sema are followed where they are imported, those of Python are the machine's.
 """

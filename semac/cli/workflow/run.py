@@ -1,4 +1,4 @@
-"""`sema workflow run`: runs the workflow of a file, or goes on with a run that was broken off."""
+"""`sema workflow run`: runs the workflow of a file, or resumes a run."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def _replayed(file: str, source: bytes, recording: Recording) -> int:
 
 
 def _status(envelope: Any, root: str, next_steps: NextSteps) -> int:
-    """The exit status for the program's last value, which is told of when it is no success."""
+    """The exit status for the program's last value, which is shown when it is no success."""
     from sema_runtime.values.atoms import Keyword, keyword
     from sema_runtime.values.maps import HashMap, Map
     from sema_runtime.values.printer import pretty

@@ -84,7 +84,7 @@ def show_command(
 
 
 def _show_events(run: Any, as_json: bool) -> None:
-    """The journal as it stands in the files, with the numbers that `--fork --at` and `--replay` have. Events of
+    """The journal as it is in the files, with the numbers that `--fork --at` and `--replay` have. Events of
     resumptions have that of their file before their own."""
     room, events = width(), run.events()
     while True:

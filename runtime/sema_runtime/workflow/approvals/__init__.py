@@ -1,4 +1,4 @@
-"""Approvals: a run that stops until a person has agreed to what it is about to do.
+"""Approvals: a run stops until a person has agreed to its next action.
 
 gate.py is what a run does; records.py, files.py and keys.py are the request, the decision and who may make it;
 deciding.py is what people do from outside. `configure` says how the runs of this process ask.
@@ -78,7 +78,7 @@ def _on_terminal() -> bool:
 
 
 def default_actor() -> str:
-    """Who decides here, by the environment."""
+    """The name of the person who decides here, by the environment."""
     import os
 
     names = ("SEMA_APPROVAL_ACTOR", "USER", "USERNAME")
@@ -94,7 +94,7 @@ def now() -> str:
 
 
 def guidance(envelope: Any, run_dir: str, resume: str = "--resume RUN") -> str:
-    """What to do about a run that needs approval. resume: the command line that goes on with it."""
+    """What to do about a run that needs approval. resume: the command line that resumes it."""
     from sema_runtime.values.atoms import keyword
 
     run_id, approval_id = (str(envelope.lookup(keyword(name))) for name in ("run-id", "approval-id"))

@@ -1,4 +1,5 @@
-"""The folder `approvals` of a run: each request and each decision is written once, whoever comes first."""
+"""The folder `approvals` of a run: each request and each decision is written once, by the first
+process that gets there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`approval` inside a run: goes on when an approved decision is there, else ends the run past every handler."""
+"""`approval` inside a run: returns when the decision is an approval, else ends the run past every handler."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def _settings() -> approvals.Settings:
 
 
 def _check_place(run: Run) -> None:
-    """An approval is part of the run's own course: where several things are under way, or something is tried again, it
-    would not be clear what ends with it."""
+    """Raises SemaError for an approval outside of the run's own body: where several tasks run, or a step is retried, it
+    would be unclear what ends with it."""
     from greenlet import getcurrent  # type: ignore[import-untyped]
 
     problem = ""

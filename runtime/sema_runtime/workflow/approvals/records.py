@@ -1,4 +1,4 @@
-"""Requests for approval and the decisions about them: their fields, their digests, and how they stand in files.
+"""Requests for approval and the decisions about them: their fields, their digests, and their files.
 
 The digests and the order of fields are the format that other implementations read.
 """
@@ -125,7 +125,7 @@ def decision_id(bound: bytes, signature: str) -> str:
 
 
 def text_of(record: Request | Decision) -> str:
-    """As it stands in its file; absent fields are left out."""
+    """The text of its file; absent fields are left out."""
     kept = {
         name: value
         for name, value in asdict(record).items()

@@ -1,7 +1,7 @@
 """Points at which a test can kill the process, to prove that a resumed run loses and repeats nothing.
 
 `SEMA_WORKFLOW_FAULT=POINT:N` kills the process (SIGKILL) when POINT is passed for the Nth time. POINT is one of POINTS,
-or `*` for any of them. Code passes a point with `if crash_points.armed: crash_points.passed("...")`: one test of a flag.
+or `*` for any of them. Code passes a point with `if crash_points.armed: crash_points.passed("...")`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: whoever reads sees the old one or the new one, also after a power failure."""
+"""Files that are replaced as a whole: readers see the old one or the new one, even after a power failure."""
 
 from __future__ import annotations
 

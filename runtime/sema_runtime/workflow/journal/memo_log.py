@@ -1,15 +1,15 @@
-"""`memo.jsonl`: the memos of a run once more, one JSON object a line, in the order in which their leaves ended.
+"""`memo.jsonl`: a second copy of the memos of a run, one JSON object a line, in the order in which their steps ended.
 
     {"key":"0f..._0","segment":0,"agent_id":"writer_1","input_tokens":9,"output_tokens":2,"sum":"5d0f6a1c","value":"text"}
     {"key":"1e..._0","segment":0,"checkpoint":"files","sum":"0a93b5f2","value":["a.md"]}
     {"key":"2d..._0","from":"wf_1","sum":"91b6c3d4","value":3}
 
 segment: the number of the journal's file. from: the run that it was taken from. input_tokens, output_tokens, cost_usd,
-model, dur_ms: what the leaf used, as the journal has it, which a process that is killed here doesn't write any more.
-inside: what the leaf did to the keys of the run (`keys.Inside`). file: false when the memo's own file could not be
+model, dur_ms: what the step used, as in the journal, which a process that is killed here no longer writes.
+inside: what the step did to the keys of the run (`keys.Inside`). file: false when the memo's own file could not be
 written. sum: of the key and the value, for the file and for this line.
 
-The log is what a leaf waits for until the disk has it: one file, so that many leaves that end at once wait for one
+A step waits until the log is on the disk: it is one file, so that many steps that end at once wait for one
 write. The files of the memos are left to the system; those that a power failure took or emptied, and those that are
 damaged, are read from here.
 """
@@ -147,7 +147,7 @@ class Logged:
     """What the log of a run has, by key.
 
     A file that is missing is read from here when the log says that it was never written, or when the log is newer than
-    the last change in the folder of the memos: a power failure took it. Else somebody has deleted it, so that its leaf
+    the last change in the folder of the memos: a power failure took it. Else somebody has deleted it, so that its step
     runs again.
     """
 
@@ -176,7 +176,7 @@ class Logged:
             return None
 
     def inside(self, key: str) -> dict[str, Any]:
-        """What the leaf did to the keys of the run; {} for most."""
+        """What the step did to the keys of the run; {} for most."""
         entry = self.entry(key)
         if entry is None or not entry.has_inside:
             return {}

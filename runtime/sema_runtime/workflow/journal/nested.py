@@ -1,9 +1,9 @@
-"""`nested.jsonl`: which runs a run had inside of it, one JSON object a line, so that they go on when it does.
+"""`nested.jsonl`: the runs inside of a run, one JSON object a line, so that they are resumed with it.
 
     {"key":"0f..._0","segment":0,"run_id":"wf_1763700000_1_42_1","workflow":"inner"}
 
-key: as that of a step. segment: the number of the journal's file. Who comes to a nested workflow again, in a resumed
-run, a fork or a replay, finds its earlier run here.
+key: as that of a step. segment: the number of the journal's file. A resumed run, a fork or a replay that reaches the
+nested workflow again finds its earlier run here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Nested:
 
 
 def note(folder: str, run: Nested) -> None:
-    """Adds a run to those of another one, whose folder is given, before it begins. What can't be written is done
-    without: in a resumed run the nested one would begin anew."""
+    """Adds a run to those inside of another one, before it starts. folder: of the outer run. A note that can't be
+    written is dropped: a resumed run then restarts the nested one."""
     with suppress(OSError):
         descriptor = files.open_lines(os.path.join(folder, NAME))
         try:
@@ -42,8 +42,7 @@ def note(folder: str, run: Nested) -> None:
 
 
 def all_of(folder: str) -> list[Nested]:
-    """What is noted of the runs inside of a run, line by line: one that went on is there several times. Damaged lines
-    are left out."""
+    """The notes on the runs inside of a run, line by line: a resumed one has several. Damaged lines are left out."""
     runs = []
     with suppress(OSError), open(os.path.join(folder, NAME), "rb") as file:
         for line in file:
@@ -78,7 +77,7 @@ def outer_of(root: str) -> dict[str, str]:
 
 
 def outermost(root: str, run_id: str) -> str:
-    """The run around a run, and around that one, as far as they are there: what can be gone on with."""
+    """The outermost run around a run, which is the one that can be resumed; the run itself when there is none."""
     around, passed = outer_of(root), {run_id}
     while (outer := around.get(run_id)) is not None and outer not in passed:
         passed.add(outer)

@@ -1,5 +1,5 @@
-"""How a run has ended: what its envelope says, where the body has returned one, else what its journal says. The format
-of journals calls every run a success whose body has returned, even with {:status :failed}.
+"""How a run has ended: by its envelope, where the body has returned one, else by its journal. The format of journals
+calls every run a success whose body has returned, even with {:status :failed}.
 """
 
 from __future__ import annotations

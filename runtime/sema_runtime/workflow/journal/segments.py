@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 17  # bytes read at once: some milliseconds of work
 LONGEST = 64 << 20  # bytes of a line; a longer one counts as damaged
 END = 2048  # bytes of the end of a journal: run.ended stands there
-HEAD = 64 * 1024  # bytes of the first line that are looked at
+HEAD = 64 * 1024  # bytes of the first line that are read
 
 
 def segment_files(folder: str) -> list[str]:
@@ -104,7 +104,7 @@ class Segment:
 
     def next_piece(self, stop: int = 0) -> tuple[int, bytes | None] | None:
         """The next whole lines, as (offset of the first byte, lines); (offset, None) for a line that is too long; None
-        when there is nothing new. stop: an offset at which a piece ends when it comes to it. Raises OSError."""
+        when there is nothing new. stop: an offset at which a piece ends if it reaches it. Raises OSError."""
         begin = self.read
         with open(self.path, "rb") as file:
             file.seek(begin)

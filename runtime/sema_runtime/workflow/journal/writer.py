@@ -111,7 +111,7 @@ class Journal:
         try:
             os.ftruncate(self.descriptor, os.fstat(self.descriptor).st_size - count)
         except OSError:
-            self.full = True  # what came now would stand in a damaged line
+            self.full = True  # the next line would be joined to a damaged one
 
     @property
     def unwritten(self) -> int:

@@ -87,8 +87,8 @@ def fingerprint() -> str:
 
 
 def without(reason: Any, thunk: Callable[[], Any]) -> Any:
-    """What thunk gives where no policy is checked; the reason is written down. Raises SemaError where none is in force,
-    and for a reason that is none."""
+    """The value of thunk, called without policy checks; the journal has the reason. Raises SemaError where no policy is
+    in force, and for a reason that is empty, too long or no string."""
     outer: Any = guards.current.get()
     if not isinstance(reason, str) or not 1 <= len(reason) <= LONGEST_REASON:
         raise SemaError(f"policy/without: the reason must be a string of 1 to {LONGEST_REASON} characters")

@@ -215,7 +215,7 @@ class PolicyGuard:
     def _judged(
         self, policy: str, boundary: str, subject: str, rule: str, findings: list[Finding], source: str
     ) -> list[PolicyDenied]:
-        """Tells what was found in texts; gives what denies them."""
+        """Writes findings in texts to the journal; returns the denials among them."""
         if not findings:
             self.record(PolicyChecked, policy=policy, boundary=boundary, subject=subject, rule=rule, source=source)
         denials = []
@@ -274,7 +274,7 @@ class PolicyGuard:
                     )
         return denials
 
-    # What is told
+    # What the journal has
 
     def _refuse(self, denials: list[PolicyDenied]) -> None:
         """Raises the strictest of the denials, if there is one."""
@@ -328,7 +328,7 @@ def strictest(denials: list[PolicyDenied]) -> PolicyDenied:
 
 
 def effective_fingerprint(policies: tuple[Policy, ...]) -> str:
-    """Of all policies in force: that of the only one, or one made of theirs in their order; "" for none."""
+    """The fingerprint of all policies in force: that of the only one, or one of theirs in order; "" for none."""
     if len(policies) < 2:
         return policies[0].fingerprint if policies else ""
     both = "\n".join(policy.fingerprint for policy in policies)

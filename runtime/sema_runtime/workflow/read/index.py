@@ -1,4 +1,4 @@
-"""index.db: what all runs of a directory did, in SQLite. The journals are the truth; this can be deleted and made anew.
+"""index.db: what all runs of a directory did, in SQLite. It is built from the journals and can be deleted at any time.
 
 Tables and rules are shared with other implementations. `run_id` is the name of the run's directory. Each journal file
 has a cursor, the bytes of whole lines that were taken in, so that taking in a journal again adds nothing; the rows of
@@ -127,7 +127,7 @@ def summary(db: Connection) -> list[dict[str, Any]]:
 
 
 def listing(db: Connection) -> list[dict[str, Any]]:
-    """The rows of `summary` with {unpriced, duration_ms, elapsed_ms}. duration_ms: None while the run goes on."""
+    """The rows of `summary` with {unpriced, duration_ms, elapsed_ms}. duration_ms: None while the run is unfinished."""
     own = {run_id: Totals(*rest) for run_id, _, *rest in db.execute("SELECT * FROM totals")}
     inside: dict[str, list[str]] = {}
     for run_id, one in db.execute("SELECT run_id, nested_run_id FROM nested"):
@@ -225,7 +225,7 @@ def _cursor(db: Connection, cursor_key: str) -> int:
 
 
 def _wipe(db: Connection, run_id: str) -> None:
-    """Forgets a run: its directory was made anew."""
+    """Deletes the rows of a run, whose directory is another one now."""
     for table in TABLES:
         db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
     start = f"{run_id}::resume-"

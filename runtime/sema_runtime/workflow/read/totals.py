@@ -1,4 +1,4 @@
-"""What runs did and used, and how long they took: `list`, `show`, `diff`, the index and the viewer have it from here.
+"""What runs did and used, and how long they took: for `list`, `show`, `diff`, the index and the viewer.
 
 What a run used includes the runs inside of it, each counted once. How long it took is the time in which it was at work:
 the sum of its parts, without the pauses before resumptions.
@@ -43,7 +43,7 @@ class Totals(NamedTuple):
 
     @property
     def duration_ms(self) -> int | None:
-        """None while it goes on, as far as its journal tells."""
+        """None while it runs, as far as its journal tells."""
         return None if self.status == "running" else self.elapsed_ms
 
     def usage(self) -> Usage:
@@ -97,7 +97,7 @@ class Totaller:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.fspath(root)
         self.known: dict[str, tuple[Mark, Totals]] = {}
-        self.growing: dict[str, Reader] = {}  # journals of runs that go on
+        self.growing: dict[str, Reader] = {}  # journals of unfinished runs
         self.children: dict[str, tuple[int, list[str]]] = {}  # (the size of their file, their ids)
         self.lock = RLock()
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.read.recorded_run import Run
 
 GONE = ("error: cancelled", "error: interrupted", "error: the run ended before this step")
-"""What a step says that was under way when its run ended."""
+"""The outputs of steps that were running when their run ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def in_phase(label: str) -> str:
 
 class Recording:
     """run_id, workflow, phases, steps in their order. ended: whether the run came to its end; if not, it waits for
-    somebody, or was broken off. problems: what is wrong with its directory. nested: the runs inside of it. Raises
+    somebody, or was interrupted. problems: what is wrong with its directory. nested: the runs inside of it. Raises
     RunNotFound and ValueError as `open_run`."""
 
     def __init__(self, root: str, run_id: str) -> None:

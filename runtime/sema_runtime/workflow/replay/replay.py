@@ -1,7 +1,7 @@
 """`--replay`: runs a program against the recording of a run, and finds the first place where the two differ.
 
-Steps and checkpoints give what they gave; no model is asked, no MCP server connected, no tool called, and nothing is
-written into the run's directory. The code between the steps runs as it stands.
+Steps and checkpoints return their recorded values; no model is asked, no MCP server connected, no tool called, and
+nothing is written into the run's directory. The code between the steps runs as it is.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ BEFORE = 20  # of them before the place where two texts differ
 
 
 class Differs(scope.Stop):
-    """The program has come to something else than the run. It can't go on: nobody knows what would follow."""
+    """The program has reached something else than the run. It stops here: what would follow is unknown."""
 
     def __init__(self) -> None:
         super().__init__(None, "failed", "the replay differs")
 
 
 class Over(scope.Stop):
-    """The run had not come further, or the program has replayed it."""
+    """The run had stopped here, or the program has replayed all of it."""
 
     def __init__(self) -> None:
         super().__init__(None, "failed", "the recording ends")
@@ -136,7 +136,7 @@ class ReplayedRun(Run):
         raise Cancelled
 
     def _go_on(self) -> None:
-        """What comes after the end of the replay, in other tasks or in the body, ends too."""
+        """Ends whatever other tasks or the body do after the end of the replay."""
         if self.top.stopped:
             self._stop(Over())
 

@@ -16,7 +16,7 @@ DEEPEST = 8  # functions that capture functions
 
 
 def is_same(thunk: Any, other: Any, depth: int = 0) -> bool:
-    """Whether one call gives what the other does, as far as can be seen. None stands for whatever the other is."""
+    """Whether two thunks compute the same, as far as can be seen. None is the same as any other."""
     if thunk is other or thunk is None or other is None:
         return True
     code = getattr(thunk, "__code__", None)

@@ -1,7 +1,7 @@
-"""What finished leaves and checkpoints gave: `memo/KEY.json`. That the file exists, whole, means that its leaf is done.
+"""The values of finished steps and checkpoints: `memo/KEY.json`. A whole file means that its step has finished.
 
-`keep` returns when the disk has the value (in `memo.jsonl`). A quick disk is waited for on the spot. Is it slow, and
-could other tasks go on meanwhile, a thread waits: once for all that came while it was waiting before.
+`keep` returns when the value is on the disk (in `memo.jsonl`). With a quick disk it waits itself. With a slow one, and
+other tasks that can run meanwhile, a thread waits: once for all values that came while it was waiting before.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FOLDER = "memo"
 MOST = 100_000
-"""Memos written in one run (the reference stops at 4096, and repeats the leaves beyond)."""
-QUICK = 0.002  # seconds: less than it takes to hand a wait to a thread and to get its answer, when there is much to do
+"""Memos written in one run (the reference stops at 4096, and repeats the steps beyond)."""
+QUICK = 0.002  # seconds: less than handing the wait to a thread takes, when there is much to do
 WAITING_BYTES = 64 << 20  # of values that can't be written now: kept in memory until they can
 
 
@@ -172,7 +172,7 @@ class Memos:
 
     def _write(self, batch: list[Memo]) -> bool:
         """Writes values, and those that wait; whether they are in the log. The log comes before what a file holds: it
-        alone says what a leaf used. A file that was only made is empty, and read from the log."""
+        alone says what a step used. A file that was only created is empty, and its value is read from the log."""
         waited, self.waiting = self.waiting, []
         files = [self._create(memo.key) for memo in batch]
         batch = [memo._replace(filed=file is not None) for memo, file in zip(batch, files, strict=True)]
@@ -273,7 +273,7 @@ class Memos:
                 self.log.sync()
 
     def close(self) -> None:
-        """When the run has ended. (A task that goes on can still keep a value: the log is opened again for it.)"""
+        """Closes the log, when the run has ended. A task that outlives it can still keep a value, which reopens it."""
         if self.waiting and self._write([]):
             self.log.sync()
         self.closed = True
@@ -299,8 +299,8 @@ def _new_file(path: str) -> int:
 
 
 def _settle(loop: AbstractEventLoop, waiting: list[Any]) -> None:
-    """Lets those go on who wait, from the last to the first. One after the other: were they all woken at once, the next
-    leaves of all would start after the last of them has ended."""
+    """Wakes those that wait, from the last to the first, one after the other: if all were woken at once, the next steps
+    of all would start after the last of them has ended."""
     done = waiting.pop()
     if not done.done():
         done.set_result(None)

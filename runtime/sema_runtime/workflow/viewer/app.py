@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent / "page"
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
-TOKEN = "__SEMA_VIEW_TOKEN__"  # stands in the page for the token of this process
+TOKEN = "__SEMA_VIEW_TOKEN__"  # replaced in the page by the token of this process
 FILES = {
     "events.jsonl": "application/x-ndjson",
     "result.json": "application/json",
@@ -57,9 +57,9 @@ FILES = {
 }
 FORBIDDEN = {"error": "missing or invalid X-Sema-View-Token"}
 PATIENCE = 0.3  # seconds that an answer waits until a journal has been read
-MUCH = 1.0  # the same of a stream that has told something, while there is much to read
+MUCH = 1.0  # the same of a stream that has sent a summary, while there is much to read
 PIECES = 8  # of a journal that are read before others have a turn
-LOOK = 0.2  # seconds between two looks at a journal that somebody watches
+LOOK = 0.2  # seconds between two reads of a journal that a page watches
 NEWS = 0.25  # seconds between two messages of a stream, at least
 SIGN = 15.0  # seconds after which a quiet stream says that it is there
 LONGEST_BODY = 64 * 1024  # bytes
@@ -236,7 +236,8 @@ class Application:
     # Reading as journals grow
 
     async def _caught_up(self, journal: Journal, patience: float = PATIENCE) -> int:
-        """Reads what a journal has got, but waits no longer than that: the reading goes on. How much is unread."""
+        """Reads what is new in a journal, and waits at most so many seconds: reading continues in a task. The number of
+        unread bytes."""
         unread = journal.unread()
         if unread:
             task = self.reading.get(journal)
@@ -279,7 +280,7 @@ class Application:
                     await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
                     quiet = 0.0
                 quiet += pause
-                reading = [task] if (task := self.reading.get(journal)) else []  # what it comes to is told at once
+                reading = [task] if (task := self.reading.get(journal)) else []  # its progress is sent at once
                 await asyncio.wait([gone, *reading], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
             await send({"type": "http.response.body", "body": b""})
         finally:

@@ -1,4 +1,4 @@
-"""Approvals in the page: what a run asks for, and decisions of whoever started the viewer with a signing key."""
+"""Approvals in the page: the requests of a run, and decisions with the signing key that the viewer was started with."""
 
 from __future__ import annotations
 

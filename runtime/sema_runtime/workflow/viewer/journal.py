@@ -1,4 +1,4 @@
-"""The journal of a run that somebody looks at, and what the page shows of it besides columns: a tree, lanes."""
+"""The journal of a run that is open in a page, and what the page shows besides columns: a tree of phases, lanes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Journal(Reader):
-    """A run's journal. Everything is thrown away when its files are replaced."""
+    """A run's journal. Everything is dropped when its files are replaced."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder
@@ -43,7 +43,7 @@ class Journal(Reader):
 
 
 class Branch:
-    """A phase of the tree: every opening of it, that of a resumed run after that of the run it goes on with. items: an
+    """A phase of the tree: every opening of it, that of a resumed run after the earlier ones. items: an
     agent's row, or -1 - a checkpoint's."""
 
     def __init__(self, number: int, name: str) -> None:

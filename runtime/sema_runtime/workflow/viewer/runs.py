@@ -22,7 +22,7 @@ EVENTS_KEPT = 3_000_000  # events of all runs that are kept in memory
 
 
 class Runs:
-    """The runs below a run directory, and those that somebody looks at."""
+    """The runs of a run directory, and the journals of those that are open in a page."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -93,7 +93,7 @@ class Runs:
 
 
 def shown(name: str) -> bool:
-    """Whether a name can stand in an answer: file systems also have names that are no text."""
+    """Whether a name can be shown: file systems also have names that are no text."""
     return name.isprintable()
 
 
