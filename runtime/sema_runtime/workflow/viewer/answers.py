@@ -54,7 +54,6 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
     begun, counts = state.begun, state.counts()
     comes_from, inside = origin.of(journal.folder), journal.inside()
     own = state.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
-    usage = Usage().join(own).join(within.usage)
     return {
         "cursor": journal.cursor,
         "generation": journal.generation,
@@ -75,17 +74,7 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
         "running": state.running,
         "parallel": state.most_parallel,
         "checkpoints": len(state.checkpoint_event),
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost_usd": usage.cost_usd,
-        "unpriced": usage.unpriced,
-        "own": {"tokens": own.tokens, "cost_usd": own.cost_usd},
-        "inside": {
-            "runs": within.runs,
-            "tokens": within.usage.tokens,
-            "cost_usd": within.usage.cost_usd,
-            "unpriced": within.usage.unpriced,
-        },
+        **used_row(own, within),
         "token_limit": state.token_limit,
         "damaged": state.damaged,
         "overflow": state.overflow,
@@ -99,6 +88,24 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
         "phases": phases,
         "phases_left_out": max(0, len(branches) - PHASES),
         "kinds": sorted(counts),
+    }
+
+
+def used_row(own: Usage, within: Inside) -> Row:
+    """What a run used, with the runs inside of it, and the share of each."""
+    usage, inside = Usage().join(own).join(within.usage), within.usage
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd,
+        "unpriced": usage.unpriced,
+        "own": {"tokens": own.tokens, "cost_usd": own.cost_usd},
+        "inside": {
+            "runs": within.runs,
+            "tokens": inside.tokens,
+            "cost_usd": inside.cost_usd,
+            "unpriced": inside.unpriced,
+        },
     }
 
 
