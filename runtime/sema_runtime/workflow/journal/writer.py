@@ -252,6 +252,6 @@ def _no_lock(error: OSError, folder: str) -> OSError:
 def _locked(descriptor: int) -> bool:
     """Locks a file for as long as it is open, or its process lives; False when somebody else has. Raises OSError where
     the system or the file system can't lock: whether somebody writes this run isn't known then."""
-    from sema_runtime.support.appending import locked
+    from sema_runtime.support.shared_files import locked
 
     return locked(descriptor)

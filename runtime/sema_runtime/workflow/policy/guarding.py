@@ -1,4 +1,4 @@
-"""The guard of the policies in force: asked by the layers of a call (llm/guard.py says when), tells the journal."""
+"""The guard of the policies in force: the layers of a call ask it (llm/policy_guard.py); it writes to the journal."""
 
 from __future__ import annotations
 

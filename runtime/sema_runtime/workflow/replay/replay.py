@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from sema_runtime.llm.calls import Call
-    from sema_runtime.tasks.waiting import Strand
+    from sema_runtime.tasks.waiting import Fiber
     from sema_runtime.workflow.replay.recording import Recording, Step
     from sema_runtime.workflow.run.policies import PolicyCompiler
     from sema_runtime.workflow.run.run import Ending, Thunk
@@ -106,7 +106,7 @@ class ReplayedRun(Run):
         super().__init__(workflow, doc, meta, settings, compile_policies, claimed, outer, key)
         self.folder = UnwrittenFolder(recording.folder)
         self.owner = None if outer is None else outer.owner
-        self.strand: Strand | None = None  # in which the body runs
+        self.fiber: Fiber | None = None  # in which the body runs
         self.keys.code_version, self.keys.args = recording.code_version, args_fingerprint(recording.args_json)
         self.log.emitted |= recording.names
         if workflow != recording.workflow:
@@ -131,8 +131,8 @@ class ReplayedRun(Run):
         self.top.stopped = True
         if self.owner in (None, getcurrent()):
             raise stop
-        if self.strand is not None and self.strand.waiter is not None:
-            self.strand.waiter.fail(stop)
+        if self.fiber is not None and self.fiber.waiter is not None:
+            self.fiber.waiter.fail(stop)
         raise Cancelled
 
     def _go_on(self) -> None:
@@ -144,7 +144,7 @@ class ReplayedRun(Run):
         from sema_runtime.llm.observers import observers
         from sema_runtime.tasks.scheduler import scheduler
 
-        self.strand = scheduler().current()
+        self.fiber = scheduler().current()
         watch = NoModel(self)
         observers.insert(0, watch)
         try:
@@ -256,11 +256,11 @@ class ReplayedRun(Run):
         return True
 
     def _connect_servers(self) -> Ending | None:
-        from sema_runtime.mcp.absent import absent
+        from sema_runtime.mcp.unavailable import unavailable
         from sema_runtime.workflow.run import servers
 
         handle = "in a replay no server is asked"
-        self.servers.handles = {server.alias: absent(handle) for server in servers.declared(self.meta)}
+        self.servers.handles = {server.alias: unavailable(handle) for server in servers.declared(self.meta)}
         return None
 
     def _difference_at_end(self, envelope: Any) -> str:
