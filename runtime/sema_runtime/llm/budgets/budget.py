@@ -64,8 +64,8 @@ class BudgetError(LlmError):
 class Frame:
     """Limits (None: not limited) and what was spent under them. pre_gate: refuse to open a stream once spent.
     reserve: set aside what calls may cost. outer: the reserving frames around this one. reserved_units,
-    reserved_tokens: what calls under way hold. queue: a ReservationQueue, of an outermost reserving frame. log: of a budget that
-    outlives the process."""
+    reserved_tokens: what calls under way hold. queue: a ReservationQueue, of an outermost reserving frame. log: of a
+    budget that outlives the process."""
 
     max_cost_usd: float | None = None
     max_tokens: int | None = None
