@@ -24,7 +24,7 @@ from sema_runtime.workflow.replay.recording import Replayed
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")
-PAGE = DOCS / "how-to" / "workflows.md"
+PAGE = DOCS / "how-to" / "workflow-python.md"
 FLOW = COUNTING + '(define (flow n) (defworkflow w "" {} (phase "A") (pipeline (range n) (fn (i) (step (str i))))))'
 
 
@@ -175,7 +175,7 @@ FLOWS = """(define calls 0)
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """The program of docs/how-to/workflows.md, in a folder with a module like the one that it uses."""
+    """The program of docs/how-to/workflow-python.md, in a folder with a module like the one that it uses."""
     (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (tmp_path / "flows.sema").write_text(FLOWS)
     assert "at_most(0.01)" in block  # seconds for a step to begin
