@@ -3,9 +3,9 @@
 python scripts/bench_builtins.py [NAME ...] [--rounds N] [--lines N] [--markdown]
 
 Each row runs a function written in Sema, compiled as a program, and one written in Python, on equal data; both in this
-process, in turn, CPU time, the best of the rounds. `growth` is by how much the time grows from 10,000 to 100,000, for
-Python and for Sema: caches make it more than 10 for both. `fold-lines` reads a file of --lines lines (10,000,000 take a
-minute) and also shows by how much memory grew.
+process, alternating, as CPU time, the best of the rounds. `growth` is by how much the time grows from 10,000 to
+100,000, for Python and for Sema: caches make it more than 10 for both. `fold-lines` reads a file of --lines lines
+(10,000,000 take a minute) and also shows by how much memory grew.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def measured(job: Job, size: int, rounds: int) -> tuple[float, float]:
 
 
 def table(names: list[str], rounds: int) -> bool:
-    """Prints the rows; False when one is over the limit or grows too fast."""
+    """Prints the rows. Returns False when one is over the limit or grows too fast."""
     headings = [f"{size:,}: Python ms, Sema ms, ratio" for size in SIZES]
     print("| " + " | ".join(["builtin", *headings, "growth: Python, Sema"]) + " |")
     print("|---|" + "---|" * (len(SIZES) + 1))

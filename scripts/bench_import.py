@@ -2,8 +2,9 @@
 
     python scripts/bench_import.py FOLDER [ROUNDS]      FOLDER holds gen_module.py, which writes both modules
 
-Both in turn, many times, in one process; and the first import of a process, in fresh ones, as CPU time with the garbage
-collector off (where it strikes is chance). On Python's side the hook is not installed. Best and median of all rounds.
+Both alternate, many times, in one process; the first import of a process is measured in fresh ones, as CPU time with
+the garbage collector off (where it strikes is chance). On Python's side the hook is not installed. Best and median of
+all rounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What calls to models cost beside the bare HTTP client, and how many wait side by side.
+"""Measures what calls to models cost beyond the bare HTTP client, and how many can wait concurrently.
 
     python scripts/bench_llm.py [--parts call,token,cold,many] [--calls 400] [--tokens 1500] [--many 2000]
         [--peers PYTHON]
@@ -140,7 +140,8 @@ report(begun)
 
 
 def call(url: str, calls: int) -> None:
-    """CPU of a completion, ours beside httpx, alternating in blocks so that other work on the machine meets both."""
+    """CPU time of a completion, here and with httpx, alternating in blocks so that other work on the machine affects
+    both."""
     import asyncio
 
     import httpx

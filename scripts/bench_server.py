@@ -1,10 +1,10 @@
-"""Requests a second of `http/serve` beside a bare ASGI handler in the same uvicorn with the same settings.
+"""Compares requests a second of `http/serve` with a bare ASGI handler in the same uvicorn with the same settings.
 
     python scripts/bench_server.py [--rounds 15] [--seconds 1] [--connections 200] [--programs json,router,waiting]
 
-Loads the servers in turn with `wrk` (Debian: apt-get install wrk), so that other work on the machine meets all of them.
-A ratio is the median, over the rounds, of the ratio to the bare handler in the same round; for `waiting` that is one
-that awaits asyncio.sleep. CPU time (median and least) is that of the server process.
+Loads the servers alternately with `wrk` (Debian: apt-get install wrk), so that other work on the machine affects all of
+them. A ratio is the median, over the rounds, of the ratio to the bare handler in the same round; for `waiting` that is
+one that awaits asyncio.sleep. CPU time (median and least) is that of the server process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What steps of a workflow cost beside what they ask, how fast a run is taken up again, and how a fan-out keeps up.
+"""Measures the cost of a workflow's steps beyond their calls, the time to resume a run, and the throughput of a
+fan-out.
 
     python scripts/bench_workflows.py [--parts step,resume,parallel,viewer] [--steps N] [--leaves N] [--events N]
         [--peers PYTHON]
@@ -103,7 +104,7 @@ class Spent(NamedTuple):
 
 
 def run(command: list[str], folder: Path, killed: bool = False) -> Spent:
-    """What a process used. Raises for one that fails, unless it was to be killed."""
+    """The resources that a process used. Raises an error when it fails, unless it was meant to be killed."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, begun = os.times(), time.monotonic()
     done = subprocess.run(
@@ -126,7 +127,7 @@ def workflow(folder: Path, source: str, n: int, *more: str) -> list[str]:
 
 
 def each(measure: Callable[[Path, int], Spent], n: int) -> Spent:
-    """What one of n steps costs: the difference to a process with one step, divided."""
+    """The cost of one of n steps: the difference to a process with one step, divided by n."""
     spent = []
     for count in (1, n):
         with tempfile.TemporaryDirectory() as folder:
@@ -190,7 +191,7 @@ def viewer(events: int) -> None:
 
 
 def opened(folder: Path) -> str:
-    """What it takes until a server has all of the run `long`."""
+    """The resources until a server has read the whole run `long`."""
     from urllib.request import urlopen
 
     server = subprocess.Popen(

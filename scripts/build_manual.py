@@ -88,7 +88,7 @@ class Page:
 
 
 def anchor(name: str) -> str:
-    """What links to an entry name, in letters, digits, `-`, `.` and `_`."""
+    """The anchor of an entry name, in letters, digits, `-`, `.` and `_`."""
     spelled = {"/": ".", "-": "-", **{char: f"_{word}" for char, word in WORDS.items()}}
     return "".join(spelled.get(char, char) for char in name)
 
@@ -106,7 +106,7 @@ def section(entry: Entry) -> str:
 
 
 def markdown(text: str) -> str:
-    """A doc text, in which only code between backticks is marked up, so that nothing else of it is taken for markup."""
+    """A doc text as Markdown in which only code between backticks is markup."""
     pieces = re.split(r"(`[^`]*`)", text)
     return "".join(piece if piece.startswith("`") else re.sub(r"([*_<\[])", r"\\\1", piece) for piece in pieces)
 

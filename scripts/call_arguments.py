@@ -1,4 +1,4 @@
-"""What scripts/random_calls.py draws from: the arguments that builtins want, and those that they don't."""
+"""The arguments from which scripts/random_calls.py draws: expected ones and wrong ones."""
 
 from __future__ import annotations
 

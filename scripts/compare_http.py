@@ -1,4 +1,4 @@
-"""What HTTP clients do with hostile servers: ours, httpx, aiohttp, and httpx over aiohttp (httpx-aiohttp).
+"""Compares HTTP clients on hostile servers: this project's, httpx, aiohttp, and httpx over aiohttp (httpx-aiohttp).
 
     python scripts/compare_http.py [--clients ours,httpx,aiohttp,httpx-aiohttp] [--cases WORDS] [--timeout 1.5]
 
@@ -41,7 +41,8 @@ class TooLarge(Exception):
 
 
 class Outcome(NamedTuple):
-    """body: what the first request gave; second: the second. held: bytes. unsafe: why it is, "" if it isn't."""
+    """body: the result of the first request; second: that of the second. held: bytes. unsafe: why it is, "" if it
+    isn't."""
 
     body: bytes
     why: str
@@ -178,7 +179,7 @@ def _mapped() -> int:
 
 
 def _reset_peak() -> int:
-    """The memory that is held now; its peak begins anew (Linux)."""
+    """The memory in use now; resets its peak (Linux)."""
     Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS:")
 
@@ -240,7 +241,7 @@ class Worker:
 
 
 def judged(case: hostile.Case, outcome: Outcome, seen: list[bytes], timeout: float) -> str:
-    """What is unsafe about an outcome, "" for nothing."""
+    """The reason why an outcome is unsafe, "" if it isn't."""
     wrong = []
     in_time = outcome.body == hostile.TIMEOUT and hostile.ERROR in case.safe  # the program's limit has held
     if outcome.body not in {body[:SHOWN] for body in case.safe} and not in_time:

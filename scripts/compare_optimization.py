@@ -41,7 +41,7 @@ class TimeUp(BaseException):
 
 
 def outcome(source: str, mode: str, optimize: bool, seconds: float = 10 * SECONDS) -> tuple[str, ...]:
-    """What a program gives, prints and fails with; ENDLESS when it takes longer than that."""
+    """The value, the output and the error of a program; ENDLESS when it takes longer than that."""
     output.sink = lines = []
     signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(
@@ -71,7 +71,7 @@ def stop(*_: object) -> None:
 
 
 def difference(source: str, modes: tuple[str, ...] = MODES) -> str | None:
-    """How the outcomes of one program differ between plain code and optimized code in some modes.
+    """The difference between the outcomes of one program in plain code and in optimized code in some modes.
 
     None where they don't, and for a program that seems to be endless: in a loop, or in a recursion whose effects show
     how deep the stack is.

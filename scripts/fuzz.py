@@ -67,7 +67,7 @@ SEEDS = [
 
 
 class Findings:
-    """Inputs that ended in something else than a value or a Sema error with a place, one of each kind."""
+    """Inputs that ended in anything but a value or a Sema error with a place, one of each kind."""
 
     def __init__(self) -> None:
         self.first: dict[str, str] = {}
@@ -115,7 +115,7 @@ def check_compiler(text: str) -> str | None:
 
 
 def kind_of(error: Exception) -> str:
-    """The type of an exception and where it was raised, which tells one bug from another."""
+    """The type of an exception and where it was raised, which distinguishes bugs."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno} ({str(error)[:80]})"
 
@@ -212,7 +212,7 @@ def changed(form: Any, source: random.Random, spare: list[Any]) -> Any:
 
 
 def check_library(text: str) -> str | None:
-    """Gives a text to the decoder whose name it begins with."""
+    """Passes a text to the decoder whose name it begins with."""
     name, _, argument = text.partition("\0")
     start = time.perf_counter()
     try:

@@ -1,4 +1,4 @@
-"""What scripts/fuzz.py gives to the library: the functions that take texts from elsewhere, and texts for them."""
+"""The library's part of scripts/fuzz.py: the functions that take texts from outside, and texts for them."""
 
 from __future__ import annotations
 

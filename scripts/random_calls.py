@@ -49,7 +49,7 @@ REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
 
 class Calls:
-    """Makes calls; `makers` has a function for each letter of WANTED that gives the text of an argument."""
+    """Makes calls; `makers` has a function for each letter of WANTED that returns the text of an argument."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

@@ -14,7 +14,7 @@ Variables = tuple[tuple[str, str], ...]  # name, kind
 
 
 class Function:
-    """A function of the program: its name, what it takes (kinds by position) and what it gives."""
+    """A function of the program: its name, the kinds of its arguments by position, and the kind of its result."""
 
     def __init__(self, name: str, takes: tuple[str, ...], gives: str) -> None:
         self.name = name
@@ -271,7 +271,7 @@ class Expressions:
         return f"(fn (q) {self.test(d, (*v, ('q', 'num')))})"
 
     def loop_map(self, d: int, v: Variables) -> str:
-        """A named let that builds a map and gives it, or something made of it."""
+        """A named let that builds a map and returns it, or a value built from it."""
         inner = (*v, ("i", "num"), ("m", "map"))
         start = self.pick("{}", "(hashmap/new)", self.value("map", d, v))
         end = self.pick(
@@ -296,7 +296,7 @@ class Expressions:
         return f"(do ((i 0 (+ i 1)) (m {self.pick('{}', self.value('map', d - 1, v))} (assoc m i {self.pick('i', '(count m)')}))) ((= i 3) {end}))"
 
     def folding(self, d: int, v: Variables) -> str:
-        """A function of a map and a number that gives a map: one of the program by name, or a lambda."""
+        """A function from a map and a number to a map: one of the program by name, or a lambda."""
         names = [f.name for f in self.functions if f.takes == ("map", "num") and f.gives == "map"]
         if names and self.chance(0.6):
             return self.pick(*names)

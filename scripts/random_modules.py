@@ -236,7 +236,7 @@ class Modules(Expressions):
         ))  # fmt: skip
 
     def redefinition(self) -> list[str]:
-        """A second definition of a function, or a change of it, seen by those who call it."""
+        """A second definition of a function, or a change of it, which its callers see."""
         candidates = [
             function
             for function in self.functions

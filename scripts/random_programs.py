@@ -1,8 +1,8 @@
-"""Random small programs, for comparing the compiler with itself and with the reference.
+"""Random small programs, for comparing optimized code with plain code and with the reference.
 
     python scripts/random_programs.py SEED COUNT > programs.jsonl      {"id","src"} a line
 
-They are made of what the optimizer rewrites: loops, folds, maps built step by step, closures in loops, arithmetic on
+They consist of what the optimizer rewrites: loops, folds, maps built step by step, closures in loops, arithmetic on
 values of any type, comparisons, patterns, errors. The oracle's `--fill` adds the reference's answers to such a file,
 and the conformance tool compares them with ours.
 """
@@ -24,7 +24,7 @@ MAPS = ["{:k 1}", "{}", "{:k 1 :j 2}", "(hashmap/new :k 5)"]
 
 
 class Programs:
-    """Makes programs; every method gives the text of an expression of depth at most d over the variables v."""
+    """Makes programs; every method returns the text of an expression of depth at most d over the variables v."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -114,7 +114,7 @@ class Programs:
         return self.random.choice(makers)()
 
     def handler(self) -> str:
-        """What is done with a caught error `e`: its fields, those of a thrown map, a throw of either."""
+        """A handler of a caught error `e`: reads its fields or those of a thrown map, or throws either."""
         return self.pick(
             "(if (= (:type e) :user) (:k (:value e)) (:message e))",
             "(list (:type e) (:value e) (:k (:value e)))",

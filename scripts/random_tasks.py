@@ -2,7 +2,7 @@
 
     python scripts/random_tasks.py SEED COUNT > tasks.jsonl      {"id","src"} a line
 
-Each starts a few tasks that send, receive, wait for each other, fail and are cancelled, and gives what they noted in
+Each starts a few tasks that send, receive, wait for each other, fail and are cancelled, and returns what they noted in
 which order. Waiting times are far apart, so that they settle the order.
 """
 

@@ -23,7 +23,7 @@ PARTS = ("major", "minor", "patch")
 
 
 class Problem(Exception):
-    """Why no release can be made."""
+    """The reason why no release can be made."""
 
 
 def next_version(source: str, wanted: str) -> str:
@@ -45,7 +45,7 @@ def next_version(source: str, wanted: str) -> str:
 
 
 def released(changelog: str, version: str, day: date) -> str:
-    """The changelog with what is unreleased under a heading of its own, and an empty section above it."""
+    """The changelog with the unreleased changes under the version's heading, and an empty section above it."""
     before, heading, rest = changelog.partition(HEADING)
     if not heading or not rest.partition("\n## ")[0].strip():
         raise Problem(f"{CHANGELOG} has nothing under '{HEADING.strip()}': write what has changed there")
@@ -53,7 +53,7 @@ def released(changelog: str, version: str, day: date) -> str:
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """The output of a command. Raises Problem with what it wrote when it fails."""
+    """Runs a command and returns its output. Raises Problem with the output when it fails."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise Problem(f"{' '.join(map(str, command))} failed:\n{(done.stdout + done.stderr).strip()}")
@@ -65,7 +65,7 @@ def say(text: str) -> None:
 
 
 def prepare(clone: Path, wanted: str) -> str:
-    """Writes version and changelog in a clone and commits them; the version."""
+    """Writes version and changelog in a clone, commits and tags them, and returns the version."""
     source = (clone / VERSION_FILE).read_text(encoding="utf-8")
     version = next_version(source, wanted)
     if run("git", "tag", "--list", f"v{version}"):
@@ -83,7 +83,7 @@ def prepare(clone: Path, wanted: str) -> str:
 
 
 def build(clone: Path, version: str) -> list[Path]:
-    """Builds sdist and wheel; their paths. Tries the wheel in a fresh environment."""
+    """Builds sdist and wheel, tries the wheel in a fresh environment, and returns the paths of both."""
     say("building sdist and wheel")
     run(sys.executable, "-m", "build", "--outdir", "dist", cwd=clone)
     files = sorted((clone / "dist").iterdir())
@@ -102,7 +102,7 @@ def build(clone: Path, version: str) -> list[Path]:
 
 
 def release(wanted: str, dry_run: bool, publish: bool) -> None:
-    """Makes the release; with dry_run only shows it and tries its wheel."""
+    """Makes the release. dry_run: only show it and try its wheel. publish: upload and push."""
     if run("git", "status", "--porcelain"):
         raise Problem("the checkout has changes: commit or stash them first")
     with tempfile.TemporaryDirectory() as folder:

@@ -43,7 +43,7 @@ def content() -> Segment:
 
 
 def finish(run: Segment, going: list[tuple[float, int, str]]) -> None:
-    """The first agent that is ready ends."""
+    """Ends the first agent that is ready."""
     going.sort()
     end, took, agent = going.pop(0)
     run.at = end

@@ -50,7 +50,7 @@ def connections_dont_pile_up() -> Iterator[None]:
     client = sys.modules.get("sema_runtime.net.client")
     for loop, connections in list(client._connections.items()) if client is not None else ():
         if not (loop.is_closed() or loop.is_running()):
-            connections.transport.close_idle()
+            connections.pool.close_idle()
             loop.run_until_complete(asyncio.sleep(0))
 
 

@@ -1,17 +1,17 @@
-"""What a sandboxed program may not do: denied capability groups and allowed directories.
+"""Restrictions of a sandboxed program: denied capability groups and allowed directories.
 
-The declaration of a builtin names its group (`@builtin(..., cap="fs-read")`), and `guarded` puts the check in front of
-it there, so no function of a group can be forgotten. A denied function stays bound; calling it raises PermissionDenied
-before it has any effect. File functions call `check_path` for each path as well. The groups: shell, fs-read, fs-write,
+The declaration of a builtin names its group (`@builtin(..., cap="fs-read")`), and `guarded` wraps it in the check
+there, so no function of a group can be forgotten. A denied function stays bound; calling it raises PermissionDenied
+before it has any effect. File functions also call `check_path` for each path. The groups: shell, fs-read, fs-write,
 network, env-read, env-write, process, llm, serial, python.
 
-Python can do whatever the other groups can, so `python` is denied as soon as anything is. Its builtins are guarded like
-others; its forms (`py/import`, `.method`) the compiler turns into errors (semac/analyze/forms/python.py).
+Python can do what all other groups can, so `python` is denied as soon as any group is. Its builtins are guarded like
+others; the compiler turns its forms (`py/import`, `.method`) into errors (semac/analyze/forms/python.py).
 
-Programs of the shell and other processes know nothing of allowed directories, so `shell` and `process` are denied with
-them unless the user allows them by name.
+Shell commands and other processes don't respect allowed directories, so `shell` and `process` are denied with them
+unless the user allows them by name.
 
-None of this is a security boundary: it is checked in the process that the program runs in.
+None of this is a security boundary: the checks run in the same process as the program.
 
 Both settings belong to the process: `restrict` is called once, before a program starts, and can only take away.
 """
@@ -41,7 +41,7 @@ allowed: list[str] | None = None  # canonical directories; None means everywhere
 
 
 class PathDenied(PermissionDenied):
-    """A path outside of the allowed directories."""
+    """A path is outside of the allowed directories."""
 
     def __init__(self, function: str, path: str) -> None:
         SemaError.__init__(
@@ -57,19 +57,19 @@ def parse_mode(mode: str) -> set[str]:
 
     Raises ValueError naming an unknown group.
     """
-    found: set[str] = set()
+    groups: set[str] = set()
     for item in mode.split(","):
         name = item.strip()
         if name == "strict":
-            found |= STRICT
+            groups |= STRICT
         elif name == "all":
-            found |= GROUPS
+            groups |= GROUPS
         elif name and name != "none":
             group = name.removeprefix("no-")
             if group not in GROUPS:
                 raise ValueError(f"unknown capability: {name}")
-            found.add(group)
-    return found
+            groups.add(group)
+    return groups
 
 
 def parse_allowed(text: str) -> set[str]:
@@ -83,7 +83,8 @@ def parse_allowed(text: str) -> set[str]:
 def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None, allow: Iterable[str] = ()) -> None:
     """Denies groups and, when paths is given, all files outside of those directories, with shell and process.
 
-    allow: those of the two that stay allowed. Python is denied with anything else.
+    allow: which of those two stay allowed. Python is denied with anything else. `sandbox.enter` calls this and
+    settles where traces go.
     """
     global allowed
     denied.update(groups)
@@ -92,8 +93,8 @@ def restrict(groups: Iterable[str] = (), paths: Iterable[str] | None = None, all
     if denied or paths is not None:
         denied.add("python")
     if paths is not None:
-        given = [os.path.realpath(path) for path in paths]
-        allowed = given if allowed is None else [path for path in given if _below(path, allowed)]
+        directories = [os.path.realpath(path) for path in paths]
+        allowed = directories if allowed is None else [path for path in directories if _below(path, allowed)]
 
 
 def restricted() -> bool:
@@ -129,4 +130,4 @@ def check_path(function: str, path: str) -> None:
 
 
 def _below(path: str, directories: list[str]) -> bool:
-    return any(path == one or path.startswith(one.rstrip("/") + "/") for one in directories)
+    return any(path == directory or path.startswith(directory.rstrip("/") + "/") for directory in directories)

@@ -1,5 +1,6 @@
-"""How a builtin is declared. The declaration is read twice: at run time it marks the function with its Sema name;
-`scripts/build_catalogue.py` reads the same decorator from the source (without importing it) and writes
+"""The decorator that declares a builtin. At run time it marks the function with its Sema name.
+
+`scripts/build_catalogue.py` reads the same decorators from the source, without importing it, and writes
 `catalogue_index.py`, the table from which the compiler resolves names, checks arities and prints documentation.
 """
 
@@ -23,11 +24,14 @@ def builtin(
 ) -> Callable[[F], F]:
     """Declares a builtin.
 
-    name, aliases: Sema names. returns: what the compiler may assume of the result (`int float number string bool nil
-    keyword symbol char list vector map function any`, unions as `int|nil`, elements as `list[string]`).
-    arity: (least, most; -1 for any number), where the Python signature says it wrong.
-    cap: capability group of spec/cli.md section 9.2 ("" = harmless). pure: no effect besides raising.
-    Arity and parameter names come from the Python signature, the doc text from the docstring.
+    name, aliases: Sema names.
+    returns: the type that the compiler may assume of the result (`int float number string bool nil keyword symbol char
+    list vector map function any`, unions as `int|nil`, elements as `list[string]`).
+    arity: (least, most; -1 for any number), where it differs from the Python signature.
+    cap: capability group of spec/cli.md section 9.2 ("" = harmless).
+    pure: no effect besides raising.
+
+    Parameter names come from the Python signature, the doc text from the docstring.
     """
 
     def mark(function: F) -> F:

@@ -1,4 +1,4 @@
-"""Names that stand for a number. `inf` and `nan` are not among them: the reader knows those."""
+"""Names of numbers. `inf` and `nan` are missing: the reader parses those."""
 
 CONSTANTS: dict[str, float] = {
     "pi": 3.141592653589793,

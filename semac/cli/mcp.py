@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-EXISTING = """Programs are clients of MCP servers: (mcp/connect {...}). For servers that want a login there are
+EXISTING = """Programs are clients of MCP servers: (mcp/connect {...}). To log in to servers that require it:
 
   sema mcp login URL [--device] [--client-id ID] [--token TOKEN [--expires-in SECONDS]]
   sema mcp logout URL
   sema mcp list
 
-and with --workflow NAME or --run RUN for the logins of a workflow in this directory, or of one run.
+Add --workflow NAME or --run RUN for the logins of a workflow in this directory, or of one run.
 
 Serving the tools of a program (sema mcp FILES) is not available yet."""
 NO_SERVER = "serving the tools of a program (sema mcp {}) is not available yet; there are login, logout and list"

@@ -24,7 +24,7 @@ SHAPES = {  # of a line: the types of what it needs
 }
 _needed = itemgetter("at", "cost_usd", "cached", "replayed", *TEXTS, *TOKENS)
 _tokens = itemgetter(*TOKENS)
-LAST_MOMENT = 1e11  # seconds since 1970; what is said to be later is damaged
+LAST_MOMENT = 1e11  # seconds since 1970; a line with a later time is damaged
 MOST_USD = 1e9  # of one call
 BLOCK = 1 << 20  # bytes that are read at once
 LONGEST_LINE = 1 << 20

@@ -218,7 +218,7 @@ def _parameters(args: ast.arguments) -> list[str]:
     """Parameter names as Sema shows them: optional ones in brackets, a rest parameter after a dot."""
     plain = [arg.arg.strip("_").replace("_", "-") for arg in [*args.posonlyargs, *args.args]]
     required = len(plain) - len(args.defaults)
-    if args.vararg and not args.vararg.arg.startswith("_"):  # what is named so is ignored
+    if args.vararg and not args.vararg.arg.startswith("_"):  # parameters named so are ignored
         return [*plain[:required], ".", args.vararg.arg.strip("_").replace("_", "-")]
     return plain[:required] + [f"[{name}]" for name in plain[required:]]
 

@@ -58,9 +58,6 @@ class FunctionEmitter(Calls, Flow, Tests, Matches):
             if type(value) is ir.Lambda and var.known_function is value.function:
                 self.def_lambda(value, self.bind(var))
                 continue
-            if var.assigned == 0 and type(value) is ir.Ref and var.uses == -1:
-                var.py = value.var.py
-                continue
             target = self.names.local(var)
             if var.raw_list:
                 self.append(assign(target, plain_split(self, value), self.loc(value)))

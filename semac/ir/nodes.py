@@ -30,10 +30,8 @@ class Var:
         "owner",
         "py",
         "raw_list",
-        "self_name",
         "span",
         "type",
-        "uses",
     )  # fmt: skip
 
     def __init__(self, name: str, owner: Function | None, is_global: bool = False) -> None:
@@ -52,10 +50,8 @@ class Var:
         self.owned = ""  # "Map" or "HashMap": holds a raw dict that nobody else has (passes/ownership.py)
         self.raw_list = False  # holds a Python list that only `first`, `nth` and `length` look at
         self.py = ""
-        self.self_name = ""
         self.span: Any = None
         self.type = 0
-        self.uses = 0
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -72,7 +68,7 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "children", "doc", "globals_used", "has_closures", "is_callback", "is_thunk", "locals",
+        "anonymous", "body", "doc", "has_closures", "is_callback", "is_thunk", "locals",
         "name", "params", "parent", "place", "py", "rest", "returns", "self_tail", "span", "var",
     )  # fmt: skip
 
@@ -86,9 +82,7 @@ class Function:
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
         self.place: Any = None  # the span of the last list form in the body that was analyzed (ir/places.py)
-        self.children: list[Function] = []
         self.locals: list[Var] = []
-        self.globals_used: set[str] = set()
         self.var: Var | None = None
         self.self_tail = False
         self.has_closures = False
@@ -103,10 +97,6 @@ class Node:
     fields: tuple[str, ...] = ()
     span: Any
     type: int
-
-    def children(self) -> list[Node]:
-        """Direct sub-nodes in evaluation order, functions' bodies excluded."""
-        return []
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(repr(getattr(self, f)) for f in self.fields)})"

@@ -18,8 +18,6 @@ class Unit:
         self.globals: dict[str, Var] = {}
         self.functions: list[Function] = []
         self.macro_files: list[str] = []
-        self.module_name: str | None = None
-        self.exports: list[str] | None = None
         self.is_portable = True  # no value of this process stands in the code
         self.is_open = False  # code compiled elsewhere may call our functions: eval, load
         self.is_program = False  # nobody else calls its functions

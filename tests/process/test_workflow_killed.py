@@ -179,7 +179,7 @@ def test_a_budget_of_the_run_holds_over_all_resumes(tmp_path: Path) -> None:
     more = flow(tmp_path, text, "-q", "--resume", "latest", "--budget-tokens", "5000")
     assert (more.status, len(calls(tmp_path))) == (0, 30)
     spent = spend_log.of(str(only_run(tmp_path / "runs")))
-    assert (spent.tokens, spent.presumed_calls) == (150, 0)
+    assert (spent.tokens, spent.uncertain_calls) == (150, 0)
 
 
 def test_without_it_each_process_begins_anew(tmp_path: Path) -> None:
@@ -197,14 +197,14 @@ def test_calls_under_way_at_a_kill_count_as_held(tmp_path: Path) -> None:
     text = scoped("{:tokens 300 :scope :run}")
     killed(tmp_path, text, "spend.write.after:3")  # two lines for the first call, one for the second
     spent = spend_log.of(str(only_run(tmp_path / "runs")))
-    assert (spent.presumed_calls, spent.tokens) == (1, 5 + spent.presumed_tokens)
-    assert spent.presumed_tokens > 20
+    assert (spent.uncertain_calls, spent.tokens) == (1, 5 + spent.uncertain_tokens)
+    assert spent.uncertain_tokens > 20
     assert len(calls(tmp_path)) == 1
     assert flow(tmp_path, text, "-q", "--resume", "latest").status == 0
     after = spend_log.of(str(only_run(tmp_path / "runs")))
-    assert (after.presumed_tokens, after.tokens) == (spent.presumed_tokens, 30 + spent.presumed_tokens)
+    assert (after.uncertain_tokens, after.tokens) == (spent.uncertain_tokens, 30 + spent.uncertain_tokens)
     shown = said(workflow_show.main, "latest", "--run-dir", str(tmp_path / "runs"))[1]
-    assert f"budget of the whole run: {after.tokens} tokens used, presumed: {after.presumed_tokens} tokens" in shown
+    assert f"budget of the whole run: {after.tokens} tokens used, presumed: {after.uncertain_tokens} tokens" in shown
 
 
 def test_a_run_that_got_the_budget_later_counts_what_its_journal_has(tmp_path: Path) -> None:

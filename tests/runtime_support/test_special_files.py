@@ -16,6 +16,7 @@ from sema_runtime.support.replacing import Replacement
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.journal import files as run_files
 from semac.imports import cache
+from semac.session import Session
 
 SEMA = (sys.executable, "-m", "semac.cli.entry")
 NULL_DEVICE = os.makedev(1, 3)
@@ -50,12 +51,11 @@ def written_by(way: str, path: str) -> None:
     }
     if way == "compile":
         done = sema("compile", "prog.sema", "-o", path)
+        assert (done.returncode, done.stderr) == (0, "")
     elif way == "run file":
         run_files.replace(".", path, b"x", "result")
-        return
     else:
-        done = sema("-e", programs[way].replace("PATH", path))
-    assert (done.returncode, done.stderr) == (0, "")
+        Session().run(programs[way].replace("PATH", path))
 
 
 @pytest.fixture(autouse=True)

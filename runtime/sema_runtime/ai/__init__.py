@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 def _awaited(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """The coroutine function for one of `sync`."""
+    """Returns the coroutine function for a function of `sync`."""
 
     @wraps(function)
     async def asynchronous(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -79,7 +79,7 @@ rerank = _awaited(sync.rerank)
 
 
 def stream(prompt: Prompt, **options: Unpack[StreamOptions]) -> Stream[str]:
-    """The model's answer piece by piece: `async for piece in ai.stream("...")`. Leaving the loop ends the request.
+    """Streams the model's answer: `async for piece in ai.stream("...")`. Leaving the loop ends the request.
     Options: those of `complete` but timeout and reasoning_effort."""
     return Stream(sync.streaming(prompt, options))
 
@@ -122,7 +122,7 @@ class Agent(agents.BaseAgent):
         return await call(self._run, text, options, Conversation)  # type: ignore[no-any-return]
 
     def stream(self, text: str, **options: Unpack[RunOptions]) -> Stream[Run]:
-        """As `run`, an async iterator over the pieces of text of every round; its `result` is the run."""
+        """As `run`, but returns an async iterator over the pieces of text of every round; its `result` is the run."""
         return Stream(self._streamed(text, options, Conversation))
 
 
@@ -130,7 +130,7 @@ class Conversation(conversations.BaseConversation):
     __doc__ = conversations.BaseConversation.__doc__
 
     async def say(self, text: str, **options: Unpack[conversations.SayOptions]) -> Conversation:
-        """Asks the model with the whole history and text; the conversation with both turns added.
+        """Asks the model with the whole history and text; returns the conversation with both turns added.
 
         Options: max_tokens, temperature, system (instead of its own), on_text."""
         return await call(self._said, text, {**options})  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Agents: instructions and tools; a run asks the model, calls the tools it wants, until it answers in text."""
+"""Agents: instructions and tools. A run asks the model and calls the tools it requests, until it answers in text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sema_runtime.values.maps import Map
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a run ended. text: the last answer. messages: the history as plain data, which `json.dumps` takes and a later
-    run goes on from (`history=`). conversation: the same without the tools."""
+    """The result of a run. text: the last answer. messages: the history as plain data, which `json.dumps` takes and a
+    later run continues (`history=`). conversation: the same without the tools."""
 
     text: str
     messages: list[dict[str, Any]]
@@ -75,7 +75,7 @@ class BaseAgent:
         return _run_of(agent_run(self._value, text, options_map), conversation)
 
     def _streamed(self, text: str, options: RunOptions, conversation: type[BaseConversation]) -> Callable[..., Run]:
-        """The work of a stream of the run."""
+        """Returns the work of a stream of the run."""
         return lambda push: self._run(text, {**options, "on_text": push}, conversation)
 
 
@@ -87,7 +87,7 @@ def _run_of(result: Any, conversation: type[BaseConversation]) -> Run:
 
 
 def _renamed(message: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
-    """A message with the keys of Python or of Sema, those of its calls included: tool_calls, tool-calls."""
+    """Returns a message with the keys of Python or of Sema, in its calls too: tool_calls, tool-calls."""
     renamed = {name.replace(old, new): value for name, value in message.items()}
     calls = f"tool{new}calls"
     if calls in renamed:

@@ -1,4 +1,4 @@
-"""Conversations: immutable values; whatever changes one gives a new one."""
+"""Conversations: immutable values; methods that change one return a new one."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class SayOptions(TypedDict, total=False):
 
 
 class BaseConversation:
-    """All that needs no model. model: "" for the provider's default."""
+    """The operations that need no model. model: "" for the provider's default."""
 
     def __init__(self, model: str = "", *, system: str | None = None, messages: Sequence[Message] = ()) -> None:
         self._value = Value(tuple(messages), model)
         if system is not None:
-            self._value = self._changed("set_system", system)
+            self._value = self._call("set_system", system)
 
     @classmethod
     def of(cls, value: Value) -> Self:
@@ -54,8 +54,8 @@ class BaseConversation:
         conversation._value = value
         return conversation
 
-    def _changed(self, name: str, *args: Any) -> Any:
-        """What a function of Sema makes of it."""
+    def _call(self, name: str, *args: Any) -> Any:
+        """Returns the result of one of Sema's `conversation/` functions."""
         from sema_runtime.lib.llm import conversations
 
         return getattr(conversations, f"conversation_{name}")(self._value, *args)
@@ -75,16 +75,16 @@ class BaseConversation:
     @property
     def system(self) -> str | None:
         """The content of the first system message."""
-        return self._changed("system")  # type: ignore[no-any-return]
+        return self._call("system")  # type: ignore[no-any-return]
 
     @property
     def last_reply(self) -> str:
         """The content of the last assistant message. Raises SemaError when there is none."""
-        return self._changed("last_reply")  # type: ignore[no-any-return]
+        return self._call("last_reply")  # type: ignore[no-any-return]
 
     @property
     def stats(self) -> Stats:
-        counts = self._changed("stats")
+        counts = self._call("stats")
         tokens = counts["tokens"]
         return Stats(counts["messages"], counts["turns"], tokens["prompt"], tokens["completion"], counts["cost"])
 
@@ -95,29 +95,29 @@ class BaseConversation:
         return self._value.sema_text()
 
     def add(self, role: str, content: str) -> Self:
-        """With a message at the end; the model isn't asked."""
-        return self.of(self._changed("add_message", keyword(role), content))
+        """Returns a conversation with a message at the end; the model isn't asked."""
+        return self.of(self._call("add_message", keyword(role), content))
 
     def with_system(self, text: str) -> Self:
-        """With that as the only system message."""
-        return self.of(self._changed("set_system", text))
+        """Returns a conversation with that text as the only system message."""
+        return self.of(self._call("set_system", text))
 
     def without(self, index: int) -> Self:
-        """Without the message of that index."""
-        return self.of(self._changed("remove", index))
+        """Returns a conversation without the message of that index."""
+        return self.of(self._call("remove", index))
 
     def replace(self, index: int, message: Message) -> Self:
-        return self.of(self._changed("replace", index, message))
+        return self.of(self._call("replace", index, message))
 
     def insert(self, index: int, message: Message) -> Self:
-        return self.of(self._changed("insert", index, message))
+        return self.of(self._call("insert", index, message))
 
     def filter(self, keep: Callable[[Message], bool]) -> Self:
         return self.of(Value(tuple(filter(keep, self.messages)), self.model, self.metadata))
 
     def search(self, text: str) -> list[Found]:
-        """The messages that contain a text, in whatever case."""
-        return [Found(match["index"], match["role"].name, match["content"]) for match in self._changed("search", text)]
+        """Returns the messages that contain a text, ignoring case."""
+        return [Found(match["index"], match["role"].name, match["content"]) for match in self._call("search", text)]
 
     def _said(self, text: str, options: dict[str, Any]) -> Self:
         from sema_runtime.lib.llm.conversations import conversation_say

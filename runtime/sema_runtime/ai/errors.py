@@ -1,4 +1,4 @@
-"""What calls raise.
+"""The errors that calls raise.
 
 SemaError                    message, hint
 └── LlmError                 no provider, a cassette without the call, answers that break a schema, an agent that failed

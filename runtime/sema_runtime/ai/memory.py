@@ -10,7 +10,7 @@ from sema_runtime.values.maps import Map
 
 
 class Memory:
-    """What is remembered under an id: turns of a conversation, and facts. folder: instead of the user's Sema folder."""
+    """Turns of a conversation and facts, kept under an id. folder: instead of the user's Sema folder."""
 
     def __init__(self, id: str, namespace: str = "default", folder: str | os.PathLike[str] | None = None) -> None:
         from sema_runtime.lib.llm.memory import memory_open
@@ -33,13 +33,13 @@ class Memory:
         return memory_messages(self.handle).messages
 
     def remember(self, key: str, value: Any) -> None:
-        """Keeps a fact, as JSON."""
+        """Stores a fact, as JSON."""
         from sema_runtime.lib.llm.memory import memory_remember
 
         memory_remember(self.handle, key, value)
 
     def fact(self, key: str) -> Any:
-        """A fact as plain data; None without one."""
+        """Returns a fact as plain data; None without one."""
         from sema_runtime.interop import to_python
         from sema_runtime.lib.llm.memory import memory_recall_fact
 

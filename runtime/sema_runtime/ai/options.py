@@ -1,4 +1,4 @@
-"""The options that calls take, for type checkers, and how they become those of Sema."""
+"""The options of calls, for type checkers, and their conversion to Sema's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.maps import Map
 
-SECONDS = ("timeout",)  # milliseconds to Sema
+SECONDS = ("timeout",)  # milliseconds in Sema
 
 
 class Observed(TypedDict, total=False):
@@ -92,7 +92,7 @@ class RunOptions(Observed, total=False):
 
 
 def sema_options(options: Mapping[str, Any], known: Any, function: str) -> Map:
-    """Options as a map of Sema. known: the TypedDict of what there is. Raises TypeError for any other name."""
+    """Returns options as a Sema map. known: the TypedDict of valid options. Raises TypeError for other names."""
     entries: dict[Any, Any] = {}
     for name, value in options.items():
         if name not in known.__annotations__:
@@ -117,7 +117,7 @@ def _sema_value(name: str, value: Any) -> Any:
 
 
 def _finished(result: Any) -> Any:
-    """What a callback gave; what an async one gave is awaited."""
+    """Returns the result of a callback; awaits that of an async one."""
     from sema_runtime.llm.tools.tool import awaited
 
     return awaited(result)

@@ -1,4 +1,4 @@
-"""Pieces of text on their way from a task that makes them to whoever reads them."""
+"""A task that produces pieces of text, and the queue that its reader takes them from."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sema_runtime.llm.budgets import reservations
 from sema_runtime.tasks.scheduler import Scheduler
 from sema_runtime.tasks.waiting import Task, Waiter
 
-AHEAD = 64  # pieces that wait for their reader; then the task waits
+AHEAD = 64  # pieces that may wait for the reader before the task waits
 
 
 class Producer:
-    """work(push) runs as a task of the scheduler, from the first read on; push takes a piece.
+    """Runs work(push) as a task of the scheduler, from the first read on; push takes a piece.
 
-    The task has the context variables of where the producer was made. on_news: called, once, when there is something to
-    read or the work has ended.
+    The task has the context variables of the code that created the producer. on_news: called, once, when there is
+    something to read or the work has ended.
     """
 
     def __init__(self, scheduler: Scheduler, work: Callable[[Callable[[str], None]], Any]) -> None:
@@ -29,7 +29,7 @@ class Producer:
         self.task: Task | None = None
         self.parked: Waiter | None = None
         self.on_news: Callable[[], object] | None = None
-        self.enclosing_count = len(reservations.enclosing_in(self.context))  # calls on whose behalf this one is made
+        self.enclosing_count = len(reservations.enclosing_in(self.context))  # calls that this one is nested in
 
     def begin(self) -> None:
         if self.task is None:
@@ -58,7 +58,7 @@ class Producer:
             told()
 
     def take(self) -> str | None:
-        """The next piece that is there; None when there is none now."""
+        """Returns the next piece; None when there is none yet."""
         if not self.pieces:
             return None
         piece = self.pieces.popleft()
@@ -79,7 +79,7 @@ class Producer:
         return self.task is not None and not self.promise.open
 
     def result(self) -> Any:
-        """The value of the work, which has ended; its error is raised. What it used is now the reader's last call."""
+        """Returns the value of the finished work, or raises its error. Its last call becomes the reader's last call."""
         from sema_runtime.llm import observers
         from sema_runtime.llm.budgets import usage
 
@@ -90,7 +90,7 @@ class Producer:
         return self.promise.result()
 
     def cancel(self) -> bool:
-        """Ends the work early. False when it had ended, or never begun."""
+        """Ends the work early. Returns False if it had ended or never begun."""
         self.work = _nothing
         if self.task is None or not self.scheduler.cancel(self.promise):
             return False
@@ -99,7 +99,7 @@ class Producer:
         return True
 
     def abandon(self) -> None:
-        """Nobody reads on, and perhaps nobody runs the scheduler any more: what is held for the call is charged now."""
+        """Charges the call's reservations: nobody reads the rest, and the scheduler may have stopped."""
         if waiting := reservations.pending_in(self.context):
             waiting.abandon()
         for reservation in reservations.enclosing_in(self.context)[self.enclosing_count :]:

@@ -1,4 +1,4 @@
-"""Settings for the calls inside a `with` or `async with`, tasks started there included."""
+"""Settings for the calls inside a `with` or `async with` and the tasks started there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Scope(Generic[T]):
 
 
 class Spending:
-    """What was spent inside of a budget, and what is left; None where nothing is limited."""
+    """What was spent inside a budget, and what is left; None without a limit."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -70,7 +70,7 @@ class Spending:
 
 
 class BudgetScope(Scope[Spending]):
-    """What is spent in it counts for the reserving budgets around the place where it is entered."""
+    """A budget that also counts for the reserving budgets around the place where it is entered."""
 
     def __enter__(self) -> Spending:
         if self._token is None:
@@ -102,29 +102,29 @@ def budget(
 
 
 def cache(ttl: float = 3600) -> Scope[None]:
-    """Requests that were answered in the last ttl seconds are answered from memory or the user's cache folder."""
+    """Answers repeated requests, for ttl seconds, from memory or the user's cache folder."""
     from sema_runtime.llm.recordings import cache as replies
 
     return Scope(replies.scope, replies.Settings(ttl), None)
 
 
 def cassette(path: str | os.PathLike[str], mode: Literal["auto", "replay", "record"] = "auto") -> Scope[None]:
-    """Calls are replayed from a file. "auto": new ones are made and recorded; "replay": they are errors; "record": all
-    are made and recorded."""
-    from sema_runtime.llm.recordings import cassette as tapes
+    """Replays calls from a file. "auto": new calls are made and recorded; "replay": they are errors; "record": all
+    calls are made and recorded."""
+    from sema_runtime.llm.recordings import cassette as cassettes
 
-    return Scope(tapes.scope, tapes.Cassette(os.fspath(path), mode), None)
+    return Scope(cassettes.scope, cassettes.Cassette(os.fspath(path), mode), None)
 
 
 def fallback(*providers: str | tuple[str, str]) -> Scope[None]:
-    """Each call tries the providers in order until one answers: names, or (name, model)."""
+    """Tries the providers in order until one answers: names, or (name, model)."""
     from sema_runtime.llm import fallback as chains
 
     return Scope(chains.chain, tuple(map(chains.entry_of, providers)), None)
 
 
 def rate_limit(per_second: float) -> Scope[None]:
-    """At most that many calls start in a second, evenly spaced."""
+    """Starts at most that many calls a second, evenly spaced."""
     from sema_runtime.llm import fallback as chains
 
     if not per_second > 0:

@@ -1,4 +1,4 @@
-"""Which providers there are, what they cost, and what was used."""
+"""Providers, prices and usage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def configure(
     default_model: str | None = None,
     complete: Callable[[dict[str, Any]], Any] | None = None,
 ) -> None:
-    """Registers a provider and makes it the default. Without, the keys in the environment say which there are.
+    """Registers a provider and makes it the default. Without it, the keys in the environment decide.
 
     Any name with api_key and base_url is an OpenAI-compatible server. complete: a function, plain or async, that
     answers in place of a server, for tests: it gets the request as a dict {"model", "messages", ...} and returns a str
@@ -35,7 +35,7 @@ def configure(
 
 
 def _as_sema(function: Callable[[dict[str, Any]], Any]) -> Callable[[Any], Any]:
-    """A provider's function for Sema, of one that takes and gives Python data."""
+    """Returns a provider's function for Sema from one that takes and returns Python data."""
     from sema_runtime.llm.jsonable import to_json, to_sema
     from sema_runtime.llm.tools.tool import awaited
 
@@ -57,7 +57,7 @@ def _dashed(reply: Mapping[str, Any]) -> dict[str, Any]:
 def configure_embeddings(
     name: str, *, api_key: str | None = None, base_url: str | None = None, default_model: str | None = None
 ) -> None:
-    """Makes a provider the one of `embed`, and of `rerank` if it ranks."""
+    """Makes a provider the default of `embed`, and of `rerank` if it ranks."""
     from sema_runtime.lib.llm.providers import llm_configure_embeddings
 
     settings = {"api-key": api_key, "base-url": base_url, "default-model": default_model}
@@ -73,28 +73,28 @@ def set_default(name: str) -> None:
 
 
 def providers() -> list[str]:
-    """The names of the registered providers, sorted."""
+    """Returns the names of the registered providers, sorted."""
     from sema_runtime.lib.llm.providers import llm_list_providers
 
     return [provider.name for provider in llm_list_providers()]
 
 
 def set_price(pattern: str, input_usd: float, output_usd: float) -> None:
-    """The price of models whose names contain pattern, in USD per million input and output tokens."""
+    """Sets the price of models whose names contain pattern, in USD per million input and output tokens."""
     from sema_runtime.lib.llm.usage import llm_set_pricing
 
     llm_set_pricing(pattern, input_usd, output_usd)
 
 
 def usage() -> Usage:
-    """What all calls of this process used."""
+    """Returns the usage of all calls of this process."""
     from sema_runtime.llm.budgets import usage as counts
 
     return usage_of(counts.session.usage, counts.session.cost_usd)
 
 
 def last_usage() -> Usage | None:
-    """What the last call of this asyncio task (or thread) used; None before the first."""
+    """Returns the usage of the last call of this asyncio task (or thread); None before the first."""
     from sema_runtime.llm.budgets import usage as counts
 
     last = counts.last()
@@ -102,7 +102,7 @@ def last_usage() -> Usage | None:
 
 
 def reset_usage() -> None:
-    """Counts from zero again."""
+    """Resets the usage to zero."""
     from sema_runtime.llm.budgets import usage as counts
 
     counts.reset()

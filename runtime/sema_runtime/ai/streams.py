@@ -1,4 +1,4 @@
-"""Answers that come piece by piece: iterators that can be closed at any time, which ends the request."""
+"""Streamed answers: iterators over pieces of text. Closing one ends its request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Work = Callable[[Callable[[str], None]], T]
 
 
 class _Pieces(Generic[T]):
-    """What both kinds of streams are. text: what was read so far. result: the whole, once everything is read."""
+    """What both kinds of streams share. text: what was read so far. result: the whole, once everything is read."""
 
     def __init__(self, producer: Producer) -> None:
         self._producer: Producer | None = producer
@@ -35,8 +35,8 @@ class _Pieces(Generic[T]):
         return self._result  # type: ignore[return-value]
 
     def _take(self, end: type[Exception]) -> str | None:
-        """The next piece that is there, None when it is still to come. Raises end behind the last one, and what the
-        work has raised."""
+        """Returns the next piece, None if there is none yet. Raises end after the last one, and what the work
+        raised."""
         producer = self._producer
         if producer is None:
             raise end
@@ -82,7 +82,7 @@ class Stream(_Pieces[T]):
             raise
 
     async def read(self) -> T:
-        """Reads to the end; the result: of `ai.stream` the whole text."""
+        """Reads to the end and returns the result: for `ai.stream`, the whole text."""
         async for _ in self:
             pass
         return self.result
@@ -139,7 +139,7 @@ class SyncStream(_Pieces[T]):
             raise
 
     def read(self) -> T:
-        """Reads to the end; the result: of `stream` the whole text."""
+        """Reads to the end and returns the result: for `stream`, the whole text."""
         for _ in self:
             pass
         return self.result

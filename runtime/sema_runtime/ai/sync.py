@@ -1,6 +1,6 @@
 """The functions of `sema_runtime.ai` for code without asyncio: `from sema_runtime.ai import sync as ai`.
 
-Each works where it is called: in a script, in any thread, also below a running loop, which it blocks meanwhile.
+They work anywhere: in a script, in any thread, and below a running loop, which they block meanwhile.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ E = TypeVar("E", bound=Enum)
 
 
 def complete(prompt: Prompt, **options: Unpack[CallOptions]) -> str:
-    """The model's answer. Options: model, max_tokens (4096), temperature, system, reasoning_effort, timeout (seconds),
-    tags, metadata, conversation_id, session_id, user_id.
+    """Returns the model's answer. Options: model, max_tokens (4096), temperature, system, reasoning_effort, timeout
+    (seconds), tags, metadata, conversation_id, session_id, user_id.
 
     Raises LlmError: ProviderError when no provider answers, BudgetError when a budget is spent.
     """
@@ -64,8 +64,9 @@ def complete(prompt: Prompt, **options: Unpack[CallOptions]) -> str:
 
 
 def complete_all(prompts: Sequence[Prompt], *, limit: int = 16, **options: Unpack[CallOptions]) -> list[str]:
-    """The answers to many prompts, in their order; at most limit are under way at once. Unlike `batch`, each passes
-    through cache, cassette, retries, fallback and rate limit. The first failure is raised, and ends the others."""
+    """Returns the answers to many prompts, in their order; at most limit calls run concurrently. Unlike `batch`, each
+    passes through cache, cassette, retries, fallback and rate limit. The first failure is raised, and ends the
+    others."""
     from contextlib import closing
 
     from sema_runtime.llm.parallel_map import parallel_map
@@ -77,20 +78,20 @@ def complete_all(prompts: Sequence[Prompt], *, limit: int = 16, **options: Unpac
 
 
 def chat(prompt: Prompt, **options: Unpack[ChatOptions]) -> str:
-    """The model's answer, after the calls of tools that it wants. Options: those of `complete`, tools, parallel_tools,
-    max_tool_rounds (10), on_tool_call, mode."""
+    """Returns the model's answer, after the tool calls that it requests. Options: those of `complete`, tools,
+    parallel_tools, max_tool_rounds (10), on_tool_call, mode."""
     from sema_runtime.lib.llm.llm import llm_chat
 
     return llm_chat(messages_of(prompt), sema_options(options, ChatOptions, "chat"))
 
 
 def stream(prompt: Prompt, **options: Unpack[StreamOptions]) -> SyncStream[str]:
-    """The model's answer piece by piece: an iterator. Options: those of `complete` but timeout and reasoning_effort."""
+    """Streams the model's answer: an iterator. Options: those of `complete` but timeout and reasoning_effort."""
     return SyncStream(streaming(prompt, options))
 
 
 def streaming(prompt: Prompt, options: StreamOptions) -> Any:
-    """The work of a stream: called with what takes a piece, it gives the whole text."""
+    """Returns the work of a stream: a function that passes pieces to its argument and returns the whole text."""
     from sema_runtime.lib.llm.llm import llm_stream
 
     options_map = sema_options(options, StreamOptions, "stream")
@@ -99,7 +100,7 @@ def streaming(prompt: Prompt, options: StreamOptions) -> Any:
 
 
 def batch(prompts: Sequence[str], **options: Unpack[BatchOptions]) -> list[str]:
-    """The answers to many texts, asked all at once: without cache, cassette, retries, fallback and rate limit.
+    """Returns the answers to many texts, asked concurrently: without cache, cassette, retries, fallback and rate limit.
     Options: model, max_tokens, temperature, system."""
     from sema_runtime.lib.llm.llm import llm_batch
 
@@ -114,10 +115,10 @@ def extract(schema: type[T], text: str, **options: Unpack[ExtractOptions]) -> T:
 @overload
 def extract(schema: Mapping[str, Any], text: str, **options: Unpack[ExtractOptions]) -> dict[str, Any]: ...
 def extract(schema: Any, text: str, **options: Unpack[ExtractOptions]) -> Any:
-    """Data read from text. schema: a dataclass, a pydantic model, a TypedDict or another type, for an instance of it;
-    or a dict as {"amount": "number", "note": {"type": "string", "optional": True}}, for a dict.
+    """Returns data extracted from text. schema: a dataclass, a pydantic model, a TypedDict or another type, for an
+    instance of it; or a dict as {"amount": "number", "note": {"type": "string", "optional": True}}, for a dict.
 
-    Options: model, retries (2), mode. Raises LlmError when the answers break the schema to the end.
+    Options: model, retries (2), mode. Raises LlmError when even the last answer breaks the schema.
     """
     from sema_runtime.interop import to_python, to_sema
     from sema_runtime.lib.llm.typed_answers import llm_extract
@@ -136,9 +137,9 @@ def classify(labels: Sequence[str], text: str, **options: Unpack[ModelOption]) -
 @overload
 def classify(labels: type[E], text: str, **options: Unpack[ModelOption]) -> E: ...
 def classify(labels: Any, text: str, **options: Unpack[ModelOption]) -> Any:
-    """The label that fits text, as the model says. labels: texts, or an Enum, whose member comes back.
+    """Returns the label that the model chooses for text. labels: texts, or an Enum, for one of its members.
 
-    With texts the answer is what the model said, even if it is none of them; with an Enum that is an LlmError.
+    With texts the result is the model's answer even if it is none of them; with an Enum that raises LlmError.
     """
     from sema_runtime.lib.llm.typed_answers import llm_classify
     from sema_runtime.values.errors import LlmError
@@ -157,7 +158,7 @@ def classify(labels: Any, text: str, **options: Unpack[ModelOption]) -> Any:
 def summarize(
     text: str, *, max_words: int | None = None, style: str | None = None, **options: Unpack[ModelOption]
 ) -> str:
-    """A summary. style: "bullet-points", "one-line", else a paragraph."""
+    """Returns a summary. style: "bullet-points", "one-line", else a paragraph."""
     from sema_runtime.lib.llm.typed_answers import llm_summarize
     from sema_runtime.values.atoms import keyword
 
@@ -168,7 +169,7 @@ def summarize(
 
 
 def compare(first: str, second: str, **options: Unpack[ModelOption]) -> Comparison:
-    """How alike two texts are."""
+    """Compares two texts."""
     from sema_runtime.interop import to_python
     from sema_runtime.lib.llm.typed_answers import llm_compare
 
@@ -188,7 +189,7 @@ def embed(  # type: ignore[overload-overlap]
 @overload
 def embed(text: Sequence[str], **options: Unpack[ModelOption]) -> list[list[float]]: ...
 def embed(text: str | Sequence[str], **options: Unpack[ModelOption]) -> Any:
-    """The embedding of a text, or one for each of several."""
+    """Returns the embedding of a text, or one for each of several."""
     from sema_runtime.lib.llm.embeddings import llm_embed
 
     options_map = sema_options(options, ModelOption, "embed")
@@ -206,7 +207,7 @@ def _floats(embedding: bytes | bytearray) -> list[float]:
 def rerank(
     query: str, documents: Sequence[str], *, top_k: int | None = None, **options: Unpack[ModelOption]
 ) -> list[Ranked]:
-    """The documents that fit a query, best first."""
+    """Returns the documents that match a query, best first."""
     from sema_runtime.lib.llm.embeddings import llm_rerank
     from sema_runtime.values.atoms import keyword
 
@@ -228,7 +229,7 @@ class Agent(agents.BaseAgent):
         return self._run(text, options, Conversation)
 
     def stream(self, text: str, **options: Unpack[RunOptions]) -> SyncStream[agents.Run]:
-        """As `run`, an iterator over the pieces of text of every round; its `result` is the run."""
+        """As `run`, but returns an iterator over the pieces of text of every round; its `result` is the run."""
         return SyncStream(self._streamed(text, options, Conversation))
 
 
@@ -236,7 +237,7 @@ class Conversation(conversations.BaseConversation):
     __doc__ = conversations.__doc__
 
     def say(self, text: str, **options: Unpack[conversations.SayOptions]) -> Conversation:
-        """Asks the model with the whole history and text; the conversation with both turns added.
+        """Asks the model with the whole history and text; returns the conversation with both turns added.
 
         Options: max_tokens, temperature, system (instead of its own), on_text."""
         return self._said(text, {**options})

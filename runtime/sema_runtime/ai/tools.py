@@ -31,9 +31,9 @@ def tool(
 ) -> Any:
     """Makes a function, plain or async, a tool: `@tool`, or `@tool(name=..., thread=True)`.
 
-    Its annotations and docstring are what the model is told; defaults make parameters optional. What it raises goes
-    back to the model. thread: call it in a thread, because it blocks. Raises SemaError for signatures that can't be
-    a tool: parameters without type, positional-only ones, *args, **kwargs.
+    The model sees its annotations and docstring; defaults make parameters optional. Its errors go back to the model.
+    thread: call it in a thread, because it blocks. Raises SemaError for unsuitable signatures: parameters without type,
+    positional-only ones, *args, **kwargs.
     """
     from sema_runtime.llm.tools.python_functions import python_tool
 

@@ -1,4 +1,4 @@
-"""What goes into calls and comes out of them: messages, pictures, usage, budgets, answers of tools and rankings."""
+"""Arguments and results of calls: messages, pictures, usage, rankings, comparisons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Prompt = str | Message | Mapping[str, Any] | Iterable[Message | Mapping[str, Any
 
 
 def messages_of(prompt: Any) -> list[Message]:
-    """The messages of a prompt. Raises TypeError or ValueError for what is none."""
+    """Returns the messages of a prompt. Raises TypeError or ValueError for an invalid one."""
     from sema_runtime.ai.conversations import BaseConversation
 
     if isinstance(prompt, str):
@@ -40,7 +40,7 @@ def _message(value: Any) -> Message:
 
 
 def image(source: str | os.PathLike[str] | bytes, media_type: str = "") -> Image:
-    """A picture for `Message("user", "...", images=(picture,))`, of a file or of its bytes."""
+    """Returns a picture for `Message("user", "...", images=(picture,))`, from a file or from bytes."""
     from sema_runtime.llm.pictures import UNKNOWN, media_type_of
 
     data = source if isinstance(source, bytes) else _contents(source)
@@ -74,7 +74,7 @@ def usage_of(counted: Any, cost_usd: float | None, model: str = "") -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A document of `rerank`. index: its place in the list that was given."""
+    """A document of `rerank`. index: its position in the argument."""
 
     index: int
     score: float

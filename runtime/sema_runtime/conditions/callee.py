@@ -23,8 +23,8 @@ FUSED = ("_LOAD_FAST", "_LOAD_FAST_BORROW")
 def callee_of(frame: FrameType, lasti: int) -> tuple[bool, Any]:
     """(whether it was found, the value) for the call at instruction offset lasti.
 
-    Follows the depth of the stack through the code: the function was pushed by the last instruction that filled its
-    slot, which must be a plain load of a variable or a constant; the result of another expression is gone by now.
+    Follows the stack depth through the code: the last instruction that filled the function's slot pushed it. That must
+    be a plain load of a variable or a constant; the result of another expression is gone by now.
     """
     pushed = _pushed(frame.f_code, lasti)
     return NOTHING if pushed is None else _loaded(pushed[0], frame, pushed[1])
@@ -39,12 +39,12 @@ def called_name(code: CodeType, lasti: int) -> tuple[str, int]:
 
 
 def _pushed(code: CodeType, lasti: int) -> tuple[dis.Instruction, int, int] | None:
-    """The instruction that pushed what the call at lasti calls, which of its two values that is, and the number of
+    """The instruction that pushed the callee of the call at lasti, which of its two values that is, and the number of
     arguments (1 for `*args`)."""
     bytecode: Any = dis.Bytecode(code)  # the stubs know nothing of exception_entries
     instructions = list(bytecode)
     # a frame that is waiting for a Python function stands at the last of the caches behind the instruction
-    index = sum(one.offset <= lasti for one in instructions) - 1
+    index = sum(instruction.offset <= lasti for instruction in instructions) - 1
     call = instructions[index]
     if index < 0 or call.opname not in ("CALL", "CALL_FUNCTION_EX"):
         return None
@@ -57,51 +57,51 @@ def _pushed(code: CodeType, lasti: int) -> tuple[dis.Instruction, int, int] | No
     if depths[index] is None:
         return None
     slot = depths[index] - above - BELOW_ARGUMENTS
-    for here in range(index - 1, -1, -1):
-        before, after = depths[here], depths[here + 1]
-        one = instructions[here]
-        if before is None or after is None or "JUMP" in one.opname:
+    for producer in range(index - 1, -1, -1):
+        before, after = depths[producer], depths[producer + 1]
+        instruction = instructions[producer]
+        if before is None or after is None or "JUMP" in instruction.opname:
             continue
-        if before <= slot < after and one.opname != "PUSH_NULL":
-            return one, slot - before, arguments
-        leaving = one.opname.startswith(LEAVING) and "_LOAD" not in one.opname
+        if before <= slot < after and instruction.opname != "PUSH_NULL":
+            return instruction, slot - before, arguments
+        leaving = instruction.opname.startswith(LEAVING) and "_LOAD" not in instruction.opname
         if before > slot and after == slot + 1 and not leaving:
-            return one, -1, arguments  # made of what stood there before
+            return instruction, -1, arguments  # computed from the values below
     return None
 
 
 def _depths(instructions: list[dis.Instruction], last: int, handlers: Any) -> list[Any]:
     """The depth of the stack before each instruction up to last, relative to the start; None where it isn't known.
     handlers: of the table of exceptions; each begins with the error on the stack, some with where it was raised too."""
-    position = {one.offset: i for i, one in enumerate(instructions)}
+    position = {instruction.offset: i for i, instruction in enumerate(instructions)}
     depths: list[Any] = [None] * (len(instructions) + 1)
     depths[0] = 0
     for handler in handlers:
         depths[position[handler.target]] = handler.depth + handler.lasti + 1
-    for i, one in enumerate(instructions[:last]):
+    for i, instruction in enumerate(instructions[:last]):
         depth = depths[i]
         if depth is None:
             continue
-        target = position.get(one.argval) if one.opcode in JUMPS else None
+        target = position.get(instruction.argval) if instruction.opcode in JUMPS else None
         if target is not None and target > i and depths[target] is None:
-            depths[target] = depth + dis.stack_effect(one.opcode, one.arg, jump=True)
-        if one.opname not in ENDS and depths[i + 1] is None:
-            depths[i + 1] = depth + dis.stack_effect(one.opcode, one.arg, jump=False)
+            depths[target] = depth + dis.stack_effect(instruction.opcode, instruction.arg, jump=True)
+        if instruction.opname not in ENDS and depths[i + 1] is None:
+            depths[i + 1] = depth + dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
     return depths
 
 
-def _loaded(one: dis.Instruction, frame: FrameType, which: int) -> tuple[bool, Any]:
+def _loaded(instruction: dis.Instruction, frame: FrameType, which: int) -> tuple[bool, Any]:
     """The value that an instruction loads; which: the one of two, where a single instruction loads two variables."""
-    name = one.argval
-    if one.opname == "LOAD_CONST":
+    name = instruction.argval
+    if instruction.opname == "LOAD_CONST":
         return True, name
-    if one.opname.endswith(FUSED) and type(name) is tuple:  # Python 3.13 loads and stores in pairs
+    if instruction.opname.endswith(FUSED) and type(name) is tuple:  # Python 3.13 loads and stores in pairs
         name = name[which]
         return (True, frame.f_locals[name]) if name in frame.f_locals else NOTHING
-    if one.opname in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"):
+    if instruction.opname in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"):
         return (True, frame.f_locals[name]) if name in frame.f_locals else NOTHING
-    if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-        for scope in (frame.f_locals if one.opname == "LOAD_NAME" else {}, frame.f_globals, frame.f_builtins):
+    if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        for scope in (frame.f_locals if instruction.opname == "LOAD_NAME" else {}, frame.f_globals, frame.f_builtins):
             if name in scope:
                 return True, scope[name]
     return NOTHING

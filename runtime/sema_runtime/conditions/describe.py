@@ -1,4 +1,4 @@
-"""What a program and a user see of an error: the map that `catch` binds, and the parts of a rendered message."""
+"""The two views of an error: the map that `catch` binds, and the parts of a rendered message."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Described:
 
 
 def condition_of(exc: BaseException) -> SemaError:
-    """The condition an exception stands for; one of Python's is translated."""
+    """The condition of an exception; Python's own exceptions are translated."""
     if isinstance(exc, SemaError):
         return exc
     from sema_runtime.conditions.translate import translated
@@ -53,12 +53,12 @@ def condition_of(exc: BaseException) -> SemaError:
 
 
 def rethrown(exc: BaseException) -> Map | None:
-    """The condition map that a program threw (`(throw e)` of what it caught, or one of its own making), else None."""
+    """The condition map that a program threw, one that it caught or built itself; else None."""
     return exc.condition() if isinstance(exc, Rethrown) else None
 
 
 def condition_map(exc: BaseException) -> Map:
-    """What `catch` binds: `:type`, `:message`, `:stack-trace` and the entries of the error's kind."""
+    """The map that `catch` binds: `:type`, `:message`, `:stack-trace` and the entries of the error's kind."""
     error = condition_of(exc)
     thrown = rethrown(exc)
     if thrown is not None:
@@ -73,7 +73,7 @@ def condition_map(exc: BaseException) -> Map:
     for name, value in error.fields.items():
         entries[keyword(name.replace("_", "-"))] = value
     if error.kind == "python" and error is not exc:
-        entries[PYTHON_EXCEPTION] = exc  # here and not in the fields, where it would be a cycle
+        entries[PYTHON_EXCEPTION] = exc  # not in the fields, where it would be a cycle
     return Map(entries)
 
 
@@ -103,7 +103,7 @@ def _entry(frame: Frame) -> Map:
 
 
 def _with_operator(frames: list[Frame], error: SemaError) -> list[Frame]:
-    """The frames of an error; an operator that was compiled into its caller is shown as if it had a frame."""
+    """The frames of an error. An operator that was compiled into its caller gets a frame of its own."""
     operator = "throw" if isinstance(error, Thrown) else getattr(error, "operator", None)
     if operator is not None and frames and frames[0].name != operator:
         caller = frames[0]
@@ -112,7 +112,7 @@ def _with_operator(frames: list[Frame], error: SemaError) -> list[Frame]:
 
 
 def describe(exc: BaseException) -> Described:
-    """The parts of the message for an error that nobody caught."""
+    """The parts of the message for an uncaught error."""
     error = condition_of(exc)
     frames = _with_operator(sema_frames(raw_calls(exc)), error)
     thrown = rethrown(exc)
@@ -136,7 +136,7 @@ def unbound_hint(name: str, exc: BaseException) -> str | None:
 
 
 def program_names(exc: BaseException) -> list[str]:
-    """The Sema names of the globals of the compiled module where an error came up."""
+    """The Sema names of the globals of the compiled module that raised an error."""
     place = innermost(exc)
     frame = place[0] if place else None
     while frame is not None and sema_names(frame.f_code, frame.f_globals) is None:
@@ -145,16 +145,16 @@ def program_names(exc: BaseException) -> list[str]:
 
 
 def global_names(namespace: dict[str, Any]) -> list[str]:
-    """The Sema names that a compiled module defines: no imports, no constants, no helpers of the compiler."""
+    """The Sema names that a compiled module defines, without imports, constants and helpers of the compiler."""
     table = namespace.get("__sema_names__", {})
-    found = []
+    names = []
     for name, value in tuple(namespace.items()):
         if name.startswith("__") or _is_ours(name, value):
             continue
         sema = name_of_code(name, table)
         if not sema.startswith("<"):
-            found.append(sema)
-    return found
+            names.append(sema)
+    return names
 
 
 def _is_ours(name: str, value: Any) -> bool:

@@ -68,7 +68,7 @@ FAMILIES = {
     "system": ("sys",), "text": ("string",), "vec": ("list", "vector"), "vector": ("list",),
 }  # fmt: skip
 BARE = ("string", "list", "map", "math", "file", "path", "regex", "time", "json", "async")  # families of short names
-# Special forms that programs try to hand on as values, and a function around each.
+# Special forms that programs try to pass as values, and a function around each.
 FORM_VALUES = {
     "and": "(fn (a b) (and a b))", "or": "(fn (a b) (or a b))", "if": "(fn (test a b) (if test a b))",
     "force": "(fn (x) (force x))", "await": "(fn (task) (await task))",
@@ -80,10 +80,11 @@ STEADY = 5  # letters up to which a neighbour has the same first one: `test` is 
 
 
 def for_unbound(name: str, program_names: Iterable[str] = ()) -> str | None:
-    """The hint below `Unbound variable: NAME`. program_names: what the program defines, in order of definition.
+    """The hint below `Unbound variable: NAME`. program_names: the names that the program defines, in order.
 
-    In this order: the reference's own advice, a name of the program that differs in one letter, what a name of another
-    language is here, the same words in another spelling, the nearest name. No advice is better than a far-fetched one.
+    In this order: the reference's own advice, a name of the program that differs in one letter, the Sema form of
+    another language's name, the same words in another spelling, the nearest name. No advice is better than a
+    far-fetched one.
     """
     advice = DIALECTS.get(name)
     if advice is not None:
@@ -103,7 +104,7 @@ def for_unbound(name: str, program_names: Iterable[str] = ()) -> str | None:
 
 
 def foreign(name: str) -> str | None:
-    """What a name of another language is here."""
+    """The Sema form of another language's name, as advice; None for an unknown name."""
     from sema_runtime.conditions.habits import habits
 
     snippet = habits().get(name)
@@ -111,7 +112,7 @@ def foreign(name: str) -> str | None:
 
 
 def _nearest_of_all(name: str, program_names: list[str]) -> str | None:
-    """The nearest name of the reference and the program, else of those that the reference's browser build lacks."""
+    """The nearest name of the reference or the program, else of the other builtins."""
     from sema_runtime.conditions.reference_names import NAMES
 
     near = nearest(name, dict.fromkeys([*NAMES, *program_names]))
@@ -154,7 +155,7 @@ def _predicates(name: str) -> list[str]:
 
 
 def _python_advice(name: str) -> str | None:
-    """What to write for the `object.method` of Python and JavaScript."""
+    """Advice for the `object.method` of Python and JavaScript."""
     owner, dot, member = name.rpartition(".")
     if not dot or not all(part.isidentifier() for part in name.replace("-", "_").split(".")):
         return None
@@ -180,8 +181,8 @@ def _builtins() -> list[str]:
 def nearest(name: str, candidates: Iterable[str], most: int = 3) -> str | None:
     """The first candidate at the smallest edit distance from name, which is 1 to a third of its length (at most 3).
 
-    A shorter name than SHORTEST has no neighbours but the words that have its letters in another order: too many others
-    are that near. A candidate without letters is no neighbour of a name.
+    The only neighbours of a name shorter than SHORTEST are words with its letters in another order: too many others are
+    that near. A candidate without letters is no neighbour of a name.
     """
     if len(name) < SHORTEST:
         return next((other for other in candidates if other != name and sorted(other) == sorted(name)), None)
@@ -189,9 +190,9 @@ def nearest(name: str, candidates: Iterable[str], most: int = 3) -> str | None:
     best = None
     for candidate in candidates:
         if abs(len(candidate) - len(name)) <= limit and _is_comparable(name, candidate):
-            found = distance(name, candidate, limit)
-            if 0 < found <= limit:
-                best, limit = candidate, found - 1
+            edits = distance(name, candidate, limit)
+            if 0 < edits <= limit:
+                best, limit = candidate, edits - 1
                 if limit == 0:
                     break
     return best
@@ -204,7 +205,7 @@ def _is_comparable(name: str, candidate: str) -> bool:
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """The Levenshtein distance of two texts; some number above limit when it is above limit."""
+    """The Levenshtein distance of two texts; any number above limit when it is larger than limit."""
     previous = list(range(len(b) + 1))
     for row, char in enumerate(a, 1):
         current = [row]

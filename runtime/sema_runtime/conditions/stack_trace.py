@@ -1,7 +1,7 @@
-"""`:stack-trace` of a caught error: the frames that the reference gives, which are not all of the frames there are.
+"""The `:stack-trace` of a caught error: the frames that the reference shows, which are not all frames.
 
 It goes from the error up to the last function that a builtin called back, or to the program's top level. The compiler
-leaves in each code object a constant of `Place`s for calls that the reference shows elsewhere (analyze/places.py):
+adds to each code object a constant of `Place`s for calls that the reference shows elsewhere (ir/places.py):
 (line, column, shown line or 0, shown column, kind, loop, line of the loop, its column). kind: "tail" for a call that
 hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
 such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PLACES = "sema places"  # the first item of the constant
 TAIL_CALL = tail_call.__code__
 TOP_LEVEL = "<module>"
-# Functions of ours → builtins that are functions of the reference's prelude, which have a frame without a place.
+# Python functions → builtins that are functions of the reference's prelude, which have a frame without a place.
 PRELUDE = {"make_parameter": "make-parameter", "async_with_timeout": "async/with-timeout"}
 INSTRUCTION_ARGUMENTS = {"append": 2, "get": 2, "mutable_array_get": 2}  # with more or fewer they are functions
 
@@ -48,7 +48,7 @@ def stack_calls(exc: BaseException) -> list[Call]:
 
 
 def _callers(exc: BaseException) -> list[Call]:
-    """The calls above the function that caught an error, as far as no builtin made them."""
+    """The calls above the function that caught an error, up to one that a builtin made."""
     frame = exc.__traceback__.tb_frame if exc.__traceback__ is not None else None
     calls: list[Call] = []
     callee: Call | None = None
@@ -68,8 +68,8 @@ def _is_callback(caller: Call, callee: Call) -> bool:
 
 
 def shown_frames(calls: list[Call]) -> list[Frame]:
-    """The frames of calls, innermost first, with the names and places that the reference gives them."""
-    found: list[Frame] = []
+    """The frames of calls, innermost first, with the names and places that the reference shows."""
+    frames: list[Frame] = []
     builtin: str | None = None
     called = ""  # of a call whose frame came just before: its kind
     caller: tuple[CodeType, int] | None = None
@@ -78,31 +78,31 @@ def shown_frames(calls: list[Call]) -> list[Frame]:
             if code is not TAIL_CALL:
                 if called:
                     if code.co_name in PRELUDE and namespace.get("__name__", "").startswith("sema_runtime.lib."):
-                        found.append(Frame(PRELUDE[code.co_name], "", 0, 0))
+                        frames.append(Frame(PRELUDE[code.co_name], "", 0, 0))
                     builtin = builtin_name(code, namespace)
                     if builtin and caller and builtin not in OPERATORS.values():
                         builtin = builtin if calls_directly(*caller, code.co_name) else None
                 called = ""
             continue
         table = sema_names(code, namespace)
-        if table is None and not found:
+        if table is None and not frames:
             continue
         if called == "calls back":
-            found.clear()
+            frames.clear()
         elif called == "tail" or (called and caller and caller[0].co_name == TOP_LEVEL and _is_helper(code, table)):
-            found.pop()
+            frames.pop()
         caller = (code, lasti)
         line, col = position(code, lasti)
-        called = _add(found, code, shown_name(code, table), line or tb_line or 0, col)
+        called = _add(frames, code, shown_name(code, table), line or tb_line or 0, col)
         builtin = None
     if builtin is not None:
-        found.append(Frame(builtin, found[-1].file, found[-1].line, found[-1].col))
-    found.reverse()
-    return found
+        frames.append(Frame(builtin, frames[-1].file, frames[-1].line, frames[-1].col))
+    frames.reverse()
+    return frames
 
 
 def _is_helper(code: CodeType, table: dict[str, str] | None) -> bool:
-    """Whether code is a function that the compiler has made of a top-level form."""
+    """Whether code is a function that the compiler built from a top-level form."""
     return table is not None and table.get(code.co_name) == ANONYMOUS
 
 
@@ -121,19 +121,19 @@ def calls_directly(code: CodeType, lasti: int, python_name: str) -> bool:
     return plain == python_name.strip("_") and count == INSTRUCTION_ARGUMENTS.get(plain, count)
 
 
-def _add(found: list[Frame], code: CodeType, name: str, line: int, col: int) -> str:
-    """Adds the frames that a call in code stands for, outermost first; gives the kind of the call."""
+def _add(frames: list[Frame], code: CodeType, name: str, line: int, col: int) -> str:
+    """Adds the frames of a call in code, outermost first; returns the kind of the call."""
     place = _place_of(code, line, col)
     if place is None:
-        found.append(Frame(name, code.co_filename, line, col))
+        frames.append(Frame(name, code.co_filename, line, col))
         return "call"
     _, _, shown_line, shown_col, kind, loop, loop_line, loop_col = place
     if kind == "callback":
-        found.clear()
+        frames.clear()
         name = ANONYMOUS
     if loop_line:
-        _add(found, code, name, loop_line, loop_col)
-    found.append(Frame(loop or name, code.co_filename, shown_line, shown_col))
+        _add(frames, code, name, loop_line, loop_col)
+    frames.append(Frame(loop or name, code.co_filename, shown_line, shown_col))
     return kind or "call"
 
 

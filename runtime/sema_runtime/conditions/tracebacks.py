@@ -1,4 +1,4 @@
-"""The Sema frames of an exception: who called whom, innermost first, in Sema names and Sema positions."""
+"""The Sema frames of an exception, innermost first, with Sema names and positions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPERATORS = {
 
 
 class Frame:
-    """One call. file: as the code object has it; line, col: 1-based, of the call that was going on; 0 = unknown."""
+    """One call. file: from the code object. line, col: position of the active call, 1-based; 0 = unknown."""
 
     __slots__ = ("col", "file", "line", "name")
 
@@ -50,13 +50,13 @@ def raw_calls(exc: BaseException) -> list[Call]:
 
 
 def sema_frames(calls: list[Call]) -> list[Frame]:
-    """The frames below the first one of a compiled program; the machinery's own frames are left out.
+    """The frames below the first one of a compiled program, without frames of the runtime and the compiler.
 
-    One of the basic builtins that fails is shown by its name at the place of its call.
+    A basic builtin that fails is shown by its name at the place of its call.
     """
-    found: list[Frame] = []
+    frames: list[Frame] = []
     builtin: str | None = None
-    called = False  # whether the frame before is one of the program
+    called = False  # whether the previous frame is the program's
     for code, namespace, lasti, tb_line in calls:
         if is_ours(namespace):
             if called:
@@ -64,20 +64,20 @@ def sema_frames(calls: list[Call]) -> list[Frame]:
             called = False
             continue
         table = sema_names(code, namespace)
-        if table is not None or found:
+        if table is not None or frames:
             line, col = position(code, lasti)
-            found.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
+            frames.append(Frame(shown_name(code, table), code.co_filename, line or tb_line or 0, col))
             builtin = None
             called = True
     if builtin is not None:
-        caller = found[-1]
-        found.append(Frame(builtin, caller.file, caller.line, caller.col))
-    found.reverse()
-    return found
+        caller = frames[-1]
+        frames.append(Frame(builtin, caller.file, caller.line, caller.col))
+    frames.reverse()
+    return frames
 
 
 def innermost(exc: BaseException) -> tuple[FrameType, int] | None:
-    """The frame that raised, with the index of its instruction; None when there is no traceback."""
+    """The frame that raised and the index of its instruction; None without a traceback."""
     tb = exc.__traceback__
     if tb is None:
         return None
@@ -93,7 +93,7 @@ def is_ours(namespace: dict[str, Any]) -> bool:
 
 
 def in_library(exc: BaseException) -> bool:
-    """Whether an exception came up in the Python code of a library, where it says nothing about the Sema program."""
+    """Whether the Python code of a library raised an exception, which then says nothing about the Sema program."""
     place = innermost(exc)
     if place is None:
         return False
@@ -102,12 +102,13 @@ def in_library(exc: BaseException) -> bool:
 
 
 def shown_name(code: CodeType, table: dict[str, str] | None) -> str:
+    """The name of a frame: the Sema name of its function, `<lambda>` when it has none."""
     name = name_of_code(code.co_name, table)
     return ANONYMOUS if name.startswith("<") else name
 
 
 def builtin_name(code: CodeType, namespace: dict[str, Any]) -> str | None:
-    """The Sema name when code of ours is that of a builtin that traces show."""
+    """The Sema name of a builtin that traces show, None for other code of the runtime."""
     if namespace.get("__name__") == "sema_runtime.lib.numbers.arithmetic" and code.co_name in OPERATORS:
         return OPERATORS[code.co_name]
     function = namespace.get(code.co_name)
@@ -121,11 +122,11 @@ _positions: dict[tuple[CodeType, int], Position] = {}
 def position(code: CodeType, lasti: int) -> Position:
     """(line, column) of an instruction, 1-based, 0 where unknown."""
     key = (code, lasti)
-    found = _positions.get(key)
-    if found is None:
+    place = _positions.get(key)
+    if place is None:
         line, _, col, _ = next(islice(code.co_positions(), lasti // 2, None), (None, None, None, None))
-        found = (line or 0, 0 if col is None else col + 1)
+        place = (line or 0, 0 if col is None else col + 1)
         if len(_positions) > 4096:
             _positions.clear()
-        _positions[key] = found
-    return found
+        _positions[key] = place
+    return place

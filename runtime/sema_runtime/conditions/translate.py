@@ -1,7 +1,7 @@
 """Python's own exceptions as Sema conditions.
 
-Compiled code leaves checks to Python where Python checks anyway: an unbound name, a wrong number of arguments, an
-operand that doesn't fit, too deep a recursion. `translated(exc)` says what a Sema programmer shall read instead.
+Compiled code leaves checks to Python where Python makes them anyway: for unbound names, wrong numbers of arguments,
+operands of the wrong type, deep recursion. `translated(exc)` is the condition that a Sema program sees instead.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()} | {
 
 
 class PythonError(SemaError):
-    """What a Python library raised, as it is: `:type :python`, `:python-type` the name of the class, `:python-class`
-    the same with its module (`json.decoder.JSONDecodeError`; plain for what Python predefines)."""
+    """An exception of a Python library: `:type :python`, `:python-type` the name of the class, `:python-class` the same
+    with its module (`json.decoder.JSONDecodeError`; without one for Python's built-in exceptions)."""
 
     kind = "python"
 
@@ -77,16 +77,16 @@ class PythonError(SemaError):
 
 
 def translated(exc: BaseException) -> SemaError:
-    """The condition an exception stands for; a condition stands for itself. Raises nothing."""
+    """The condition of an exception; a condition is returned unchanged. Raises nothing."""
     if isinstance(exc, SemaError):
         return exc
     known = getattr(exc, "sema_condition", None)
     if isinstance(known, SemaError):
         return known
-    made = _translate(exc) or PythonError(exc)
-    made.__traceback__ = exc.__traceback__
-    exc.sema_condition = made  # type: ignore[attr-defined]
-    return made
+    condition = _translate(exc) or PythonError(exc)
+    condition.__traceback__ = exc.__traceback__
+    exc.sema_condition = condition  # type: ignore[attr-defined]
+    return condition
 
 
 def _translate(exc: BaseException) -> SemaError | None:
@@ -147,7 +147,7 @@ def _zero_division(text: str) -> SemaError:
 
 
 def by_operator(operator: str, error: SemaError) -> SemaError:
-    """Notes which operator failed: it was compiled into its caller, so no frame tells."""
+    """Notes which operator failed: it was compiled into its caller and has no frame."""
     error.operator = operator  # type: ignore[attr-defined]
     return error
 
@@ -182,11 +182,11 @@ def _operator_error(operator: str, left: str, right: str) -> SemaError:
 
 
 def _sema_type(python_name: str) -> str:
-    """The Sema name of a type that Python's message names."""
+    """The Sema name of a type in a message of Python."""
     name = python_name.rpartition(".")[2]
-    found = PYTHON_TYPES.get(name)
-    if found is not None:
-        return found
+    sema_name = PYTHON_TYPES.get(name)
+    if sema_name is not None:
+        return sema_name
     return "native-fn" if name in ("function", "builtin_function_or_method", "method") else name.lower()
 
 
@@ -201,8 +201,8 @@ def _not_callable(text: str, exc: TypeError) -> SemaError | None:
     from sema_runtime.values.printer import to_text
 
     place = innermost(exc)
-    found, value = callee_of(*place) if place else (False, None)
-    if not found or type(value).__name__ != match[1].rpartition(".")[2]:
+    is_known, value = callee_of(*place) if place else (False, None)
+    if not is_known or type(value).__name__ != match[1].rpartition(".")[2]:
         return SemaError(f"not callable: a value of type {_sema_type(match[1])}", CALLABLE_HINT)
     kind = type_name(value)
     advice = HEADS.get(kind)
@@ -232,7 +232,8 @@ def _arity(text: str, exc: TypeError) -> SemaError | None:
 
 
 def _arity_error(qualname: str, exc: TypeError, stated: str, given: int, missing: list[str] | None) -> SemaError | None:
-    """stated: the expectation in Python's message, if any; given: the arguments, or minus how many are missing."""
+    """stated: the expectation in Python's message, "" without one. given: the number of arguments, or minus the
+    missing."""
     place = innermost(exc)
     target = _find_target(qualname, place[0], missing, stated) if place else None
     if target is None:
@@ -255,7 +256,7 @@ def arity_text(low: int, high: int) -> str:
 def _find_target(
     qualname: str, frame: FrameType, missing: list[str] | None, stated: str
 ) -> tuple[str, int, tuple[int, int]] | None:
-    """(Sema name, parameters without default, arity to show) of the function that a frame called wrongly."""
+    """(Sema name, number of required parameters, arity to show) of the function that a frame called wrongly."""
     for value in _values_near(frame):
         function = getattr(value, "__func__", value)
         if getattr(function, "__qualname__", None) != qualname or isinstance(function, type):
@@ -275,7 +276,7 @@ def _find_target(
 
 
 def _declared(function: Any, bounds: tuple[int, int]) -> tuple[int, int]:
-    """The arity of a builtin as it is declared, which can differ from the Python signature."""
+    """The declared arity of a builtin, which can differ from the Python signature."""
     from sema_runtime.catalogue_index import INDEX
 
     entry = INDEX.get(getattr(function, "__sema_name__", ""))
@@ -288,7 +289,7 @@ def _misses(code: CodeType, missing: list[str] | None, defaults: int) -> bool:
 
 
 def _takes(code: CodeType, stated: str) -> bool:
-    """Whether code can be the function of which Python says how many arguments it takes; many lambdas share a name."""
+    """Whether code takes the number of arguments in Python's message; many lambdas share a name."""
     return not stated.isdigit() or code.co_argcount == int(stated)
 
 
@@ -298,25 +299,25 @@ def _bounds(code: CodeType, defaults: int, bound: bool) -> tuple[int, int]:
 
 
 def _values_near(frame: FrameType) -> Iterator[Any]:
-    """The values that a frame and its callers can name: its locals, then the globals of each module on the way."""
+    """The values that a frame and its callers can name: its locals, then the globals of each module."""
     yield from tuple(frame.f_locals.values())
     seen: set[int] = set()
-    here: FrameType | None = frame
-    while here is not None and len(seen) < 10:
-        if id(here.f_globals) not in seen:
-            seen.add(id(here.f_globals))
-            yield from tuple(here.f_globals.values())
-        here = here.f_back
+    current: FrameType | None = frame
+    while current is not None and len(seen) < 10:
+        if id(current.f_globals) not in seen:
+            seen.add(id(current.f_globals))
+            yield from tuple(current.f_globals.values())
+        current = current.f_back
 
 
 def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | None]]:
     """The code objects of the functions defined around a frame: those of its module and of its callers."""
     seen: set[CodeType] = set()
-    here: FrameType | None = frame
+    current: FrameType | None = frame
     steps = 0
-    while here is not None and steps < 100:
-        table = sema_names(here.f_code, here.f_globals)
-        todo = [here.f_code, *(f.__code__ for f in tuple(here.f_globals.values()) if type(f) is FUNCTION)]
+    while current is not None and steps < 100:
+        table = sema_names(current.f_code, current.f_globals)
+        todo = [current.f_code, *(f.__code__ for f in tuple(current.f_globals.values()) if type(f) is FUNCTION)]
         while todo:
             code = todo.pop()
             if code in seen:
@@ -324,7 +325,7 @@ def _codes_near(frame: FrameType) -> Iterator[tuple[CodeType, dict[str, str] | N
             seen.add(code)
             yield code, table
             todo += [const for const in code.co_consts if hasattr(const, "co_consts")]
-        here = here.f_back
+        current = current.f_back
         steps += 1
 
 

@@ -1,4 +1,4 @@
-"""How a builtin is called, for errors of its arguments that say only what type was expected."""
+"""Hints with the usage of a builtin, for argument errors that say only which type was expected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VARARGS = 0x04
 
 
 def usage_hint(error: SemaError, exc: BaseException) -> str | None:
-    """The hint for an error of the arguments of a builtin: its usage, and what was probably meant."""
+    """The hint for an argument error of a builtin: its usage, and what was probably meant."""
     if not isinstance(error, ArityError | SemaTypeError):
         return error.hint
     name = error.fields["function"] if isinstance(error, ArityError) else failing_builtin(exc)
@@ -53,7 +53,7 @@ def usage_hint(error: SemaError, exc: BaseException) -> str | None:
 
 
 def _operand_hint(error: SemaError) -> str | None:
-    """Advice for operators and keywords, which no frame of a builtin tells."""
+    """Advice for errors of operators and keywords, which have no frame of a builtin."""
     expected, got = error.fields.get("expected"), str(error.fields.get("got", ""))
     if expected == "map or hashmap":
         return KEYWORD
@@ -63,7 +63,7 @@ def _operand_hint(error: SemaError) -> str | None:
 
 
 def _is_operator(exc: BaseException) -> bool:
-    """Whether an error came up in `<`, `+` or another operator that was handed to a builtin."""
+    """Whether `<`, `+` or another operator that was passed to a builtin raised the error."""
     trace = exc.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -72,7 +72,7 @@ def _is_operator(exc: BaseException) -> bool:
 
 
 def usage(name: str) -> str | None:
-    """`(string/join strings separator)`; None for operators and what takes anything."""
+    """The usage as `(string/join strings separator)`; None for operators and builtins without named parameters."""
     module = sys.modules.get(f"sema_runtime.{INDEX[name][0]}")
     if module is None:
         from importlib import import_module
@@ -93,18 +93,18 @@ def usage(name: str) -> str | None:
 
 
 def failing_builtin(exc: BaseException) -> str | None:
-    """The innermost builtin that was running when an error came up, if the program called it directly."""
+    """The innermost builtin that was running when the error was raised, if the program called it directly."""
     names: dict[tuple[str, str], str] = {(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}
-    found = None
+    builtin = None
     trace: TracebackType | None = exc.__traceback__
     while trace is not None:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
         if not module.startswith("sema_runtime."):
-            found = None
-        elif found is None:
-            found = names.get((module.removeprefix("sema_runtime."), trace.tb_frame.f_code.co_name))
+            builtin = None
+        elif builtin is None:
+            builtin = names.get((module.removeprefix("sema_runtime."), trace.tb_frame.f_code.co_name))
         trace = trace.tb_next
-    return found and _canonical(found)
+    return builtin and _canonical(builtin)
 
 
 def _canonical(name: str) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Attempt:
-    """One request to one provider. started, ended: ns since 1970. error: None if it succeeded. wait_ms: the wait before
-    the next attempt."""
+    """One request to one provider. started, ended: ns since 1970. error: None on success. wait_ms: until the next
+    attempt."""
 
     provider: str
     model: str

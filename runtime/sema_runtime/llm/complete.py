@@ -64,8 +64,7 @@ def _first_model(request: Request) -> str:
 
 
 def _recorded(call: Call, cassette: Cassette | None) -> Reply:
-    """Returns the reply on the cassette, else asks and records the answer. The key holds the model that the caller
-    gave."""
+    """Returns the reply on the cassette, else asks and records. The key holds the model that the caller gave."""
     if cassette is None:
         return _ask(call)
     key, entry = _find(call, cassette)
@@ -101,8 +100,7 @@ def _ask(call: Call) -> Reply:
 
 
 def _first_success(request: Request, ask: AskProvider, may_continue: Callable[[], bool] = lambda: True) -> Reply:
-    """Asks each provider of the chain until one answers. may_continue: whether the next one may be asked after a
-    failure."""
+    """Asks each provider of the chain until one answers. may_continue: whether to ask the next one after a failure."""
     targets = fallback.targets(request)
     guard = guards.current.get()
     if guard is not None:
@@ -126,8 +124,7 @@ def _checked(guard: guards.Guard, ask: AskProvider) -> AskProvider:
 
 
 def stream(request: Request, on_chunk: OnChunk) -> Reply:
-    """Makes one streamed completion; on_chunk gets each piece of text. Raises as `complete`, and what on_chunk
-    raises."""
+    """Streams one completion; on_chunk gets each piece of text. Raises as `complete`, and what on_chunk raises."""
     budget.check_stream()
     guard = guards.current.get()
     return _stream(request, on_chunk) if guard is None else guard.stream(request, on_chunk, _stream)

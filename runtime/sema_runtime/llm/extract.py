@@ -58,8 +58,8 @@ def extract(
 
 
 def extract_from_image(schema: Any, image: Image, base: Request, native: bool = False) -> Any:
-    """Returns data in the shape of schema, extracted from a picture; not validated. Raises LlmError for a reply that is
-    no JSON."""
+    """Returns data in the shape of schema, extracted from a picture; not validated. Raises LlmError unless it is
+    JSON."""
     extraction = Extraction(schema, "the image", native)
     return extraction.ask(base, Message("user", IMAGE_REQUEST, images=(image,)), extraction.instruction)[0]
 

@@ -72,8 +72,7 @@ class ByteStream:
             raise _translated(failure, self.url) from failure
 
     async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
-        """Reads the stream as Stream.pour of net/http.py does. Also raises ProviderError when the stream grows too
-        large."""
+        """Reads the stream as Stream.pour of net/http.py does. Raises ProviderError, also for too large a stream."""
 
         def counted(piece: bytes) -> Awaitable[None] | bool:
             self._size += len(piece)

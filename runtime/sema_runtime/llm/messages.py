@@ -117,8 +117,7 @@ class Request:
     user_id: str | None = None
 
     def system_text(self) -> str | None:
-        """Returns the instructions for wires with one place for them: the request's own, else the first system
-        message."""
+        """Returns the instructions, for wires with one place for them: the request's, else the first system message."""
         if self.system is not None:
             return self.system
         return next((m.content for m in self.messages if m.role == "system"), None)

@@ -144,8 +144,7 @@ class Registry:
         return embedder_of(provider)
 
     def require_ranker(self, name: str | None = None) -> Ranker:
-        """Returns the ranker of that name, else the default, else that of the default chat provider. Raises
-        LlmError."""
+        """Returns the ranker of that name, else the default, else the default chat provider's. Raises LlmError."""
         if name is not None and name not in self.providers:
             names = ", ".join(sorted(self.providers)) or "none"
             raise LlmError(f"rerank provider '{name}' not found", hint=f"configured providers: {names}")
@@ -304,11 +303,9 @@ def configure_embeddings(
     """Registers an embedder, for `llm/configure-embeddings`. Raises LlmError with what is missing."""
     preset = embedders.PRESETS.get(name) or embedders.OTHERS.get(name)
     if preset is None and not base_url:
-        wanted = ":base-url" if api_key else ":api-key and :base-url"
-        raise LlmError(f"unknown provider '{name}': provide {wanted} to register as OpenAI-compatible")
+        raise _unknown_provider(name, api_key)
     if preset is not None and preset.variable and not api_key and not base_url:
-        hint = f'(llm/configure-embeddings :{name} {{:api-key "..."}}), or set {preset.variable}'
-        raise LlmError("missing :api-key", hint=hint)
+        raise _missing_key("llm/configure-embeddings", name, preset.variable)
     base_url = base_url or _embedding_base(os.environ, name)
     embedder = embedders.embedder(name, api_key, base_url, model, path)
     target.register_embedder(embedder, embedders.ranker(name, api_key, base_url))
@@ -318,14 +315,20 @@ def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:
     """Returns the provider that `llm/configure` registers. Raises LlmError with what is missing."""
     if name in PRESETS:
         if not api_key and name != "ollama":
-            raise LlmError(
-                "missing :api-key", hint=f'(llm/configure :{name} {{:api-key "..."}}), or set {PRESETS[name].variable}'
-            )
+            raise _missing_key("llm/configure", name, PRESETS[name].variable)
         base_url = base_url or os.environ.get(BASE_URL_VARIABLES.get(name, ""), "")
         return preset_provider(name, api_key, base_url, model)
     if not base_url:
-        wanted = ":base-url" if api_key else ":api-key and :base-url"
-        raise LlmError(f"unknown provider '{name}': provide {wanted} to register as OpenAI-compatible")
+        raise _unknown_provider(name, api_key)
     if not api_key:
         raise LlmError("missing :api-key", hint="a server that needs no key takes any text")
     return Provider(name, "openai", base_url, model or "default", api_key)
+
+
+def _missing_key(function: str, name: str, variable: str) -> LlmError:
+    return LlmError("missing :api-key", hint=f'({function} :{name} {{:api-key "..."}}), or set {variable}')
+
+
+def _unknown_provider(name: str, api_key: str) -> LlmError:
+    missing = ":base-url" if api_key else ":api-key and :base-url"
+    return LlmError(f"unknown provider '{name}': provide {missing} to register as OpenAI-compatible")

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 def complete(provider: Provider, request: Request) -> Reply:
-    """Returns the reply of the provider's function. What that throws becomes `API error: 0 - <text>`, which is not
-    retried."""
+    """Returns the reply of the provider's function. Its errors become `API error: 0 - <text>` and are not retried."""
     value = called(provider.function, _request_map(request))
     if isinstance(value, str):
         return Reply(value, request.model, stop_reason="end_turn")

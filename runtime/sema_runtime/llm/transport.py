@@ -71,8 +71,7 @@ async def send_async(provider: Provider, request: Request, model: str) -> Reply:
 
 
 def parse_reply(wire: Any, text: str, request: Request) -> Reply:
-    """Returns the reply in the body of a success. Raises ProviderError, which may be billed whatever status it
-    names."""
+    """Returns the reply in the body of a success. Raises ProviderError, marked as maybe billed."""
     try:
         return replies.checked(replies.read(wire.parse, text, request), request.model)
     except ProviderError as error:

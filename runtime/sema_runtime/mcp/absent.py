@@ -1,4 +1,4 @@
-"""Stands for an MCP server that nobody connects to: it has no tools."""
+"""An MCP server that is never connected to; it has no tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def absent(why: str) -> str:
-    """The handle of such a server. why: what its calls fail with."""
+    """Returns the handle of such a server. why: the message of its failing calls."""
     return add(AbsentServer(why))
 
 

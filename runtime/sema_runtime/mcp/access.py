@@ -1,8 +1,8 @@
-"""Which token goes to a server: a kept one, a refreshed one, or one of a new login.
+"""The token for a server: a stored one, a refreshed one, or one of a new login.
 
-Of all tasks and processes one at a time gets a token for a server and a store; the others then find it there. A store
-of a workflow or run takes a login that it lacks from the default store. Such a copy follows that one: where both have
-to be refreshed, both get the new tokens, because a refresh token counts once.
+One task or process at a time gets a token for a server and a store; the others then find it there. A store of a
+workflow or run copies a login that it lacks from the default store. When such a login is refreshed, both stores get the
+new tokens, because a refresh token is valid once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Stores(NamedTuple):
-    """shared: the one whose logins count where own has none, which then keeps a copy, or not."""
+    """shared: its logins are used if own has none. copies: own then keeps a copy."""
 
     own: Store
     shared: Store | None = None
@@ -29,24 +29,24 @@ class Stores(NamedTuple):
 
 
 class AccessToken(NamedTuple):
-    """A token, and where it is from: cached, refreshed or consented."""
+    """A token and its source: cached, refreshed or consented."""
 
     token: str
     source: str
 
 
 class RefusedTokens(NamedTuple):
-    """The tokens that the server has refused just now, and where the last one was from, "" when there was none."""
+    """The tokens that the server has just refused, and the source of the last one, "" without one."""
 
     tokens: frozenset[str] = frozenset()
     source: str = ""
 
 
 class Access:
-    """How a connection gets its tokens, and what came of it: the way of `mcp/connect`; that of workflows is a subclass.
+    """How a connection gets its tokens, and the outcome. This is the way of `mcp/connect`; workflows use a subclass.
 
-    eager: a token is sent right away, not when the server asks for one. over_headers: even if the program gives an
-    Authorization header. may_ask: a browser may be opened. needed: one would have had to be, or was in vain.
+    eager: send a token at once, before the server asks. over_headers: even if the program gives an Authorization
+    header. may_ask: a browser may be opened. needed: a login was needed, and was not allowed or failed.
     """
 
     eager = False
@@ -59,21 +59,21 @@ class Access:
         self.credentials: Credentials | None = None
 
     def stores(self) -> Stores:
-        """Where logins are kept. Raises Failure."""
+        """Returns where logins are stored. Raises Failure."""
         return Stores(default_store())
 
     def will_ask(self) -> None:
-        """Told before a browser is opened."""
+        """Called before a browser is opened."""
 
     def did_not_log_in(self, failure: Failure) -> None:
-        """Told when that was in vain."""
+        """Called when the login in the browser failed."""
 
     def not_refreshed(self, failure: Failure) -> None:
-        """Told when a refresh failed for another reason than that the refresh token doesn't count any more."""
+        """Called when a refresh failed and the server did not refuse the refresh token itself."""
         raise failure
 
     def not_kept(self, failure: Failure) -> None:
-        """Told when a new token can't be kept."""
+        """Called when a new token can't be stored."""
         raise failure
 
     def got(self, source: str, credentials: Credentials) -> AccessToken:
@@ -82,74 +82,74 @@ class Access:
 
 
 async def token_for(login: Login, access: Access, refused: RefusedTokens) -> AccessToken:
-    """A token that the server has not refused yet. Raises Failure."""
+    """Returns a token that the server has not refused yet. Raises Failure."""
     stores = await asyncio.to_thread(access.stores)
     search = _TokenSearch(login, access, refused, stores)
     async with TokenLock(stores.own.lock_name(login.server)):
-        return await search.found() or await search.new_login()
+        return await search.stored_token() or await search.new_login()
 
 
 class _TokenSearch:
     def __init__(self, login: Login, access: Access, refused: RefusedTokens, stores: Stores) -> None:
         self.login, self.access, self.refused, self.stores = login, access, refused, stores
-        self.wants_more = login.challenge.error == "insufficient_scope"
-        self.known: Credentials | None = None  # what is kept, although it doesn't count
+        self.needs_more_scopes = login.challenge.error == "insufficient_scope"
+        self.stored: Credentials | None = None  # valid or not
 
-    async def found(self) -> AccessToken | None:
-        """A token out of the stores, refreshed if need be."""
+    async def stored_token(self) -> AccessToken | None:
+        """Returns a token from the stores, refreshed if necessary; None without one."""
         own, shared, _ = self.stores
-        known = await asyncio.to_thread(own.load, self.login.server)
-        self.known = known
-        if known is not None and self.counts(known):
-            return self.access.got("cached", known)
-        if known is not None and not known.copied:
-            got = await self.refresh(known, own)
-            if got is not None:
-                return got
+        stored = await asyncio.to_thread(own.load, self.login.server)
+        self.stored = stored
+        if stored is not None and self.is_valid(stored):
+            return self.access.got("cached", stored)
+        if stored is not None and not stored.copied:
+            token = await self.refresh(stored, own)
+            if token is not None:
+                return token
         if shared is not None:
             async with TokenLock(shared.lock_name(self.login.server)):
-                there = await asyncio.to_thread(shared.load, self.login.server)
-                if there is not None:
-                    self.known = self.known or there
-                    return await self.shared_token(there, shared)
-        if known is not None and known.copied:
-            return await self.refresh(known, own)
+                shared_login = await asyncio.to_thread(shared.load, self.login.server)
+                if shared_login is not None:
+                    self.stored = self.stored or shared_login
+                    return await self.shared_token(shared_login, shared)
+        if stored is not None and stored.copied:
+            return await self.refresh(stored, own)
         return None
 
-    async def shared_token(self, there: Credentials, shared: Store) -> AccessToken | None:
-        if self.counts(there):
-            await self.copy(there)
-            return self.access.got("cached", there)
-        return await self.refresh(there, shared)
+    async def shared_token(self, login: Credentials, shared: Store) -> AccessToken | None:
+        if self.is_valid(login):
+            await self.copy(login)
+            return self.access.got("cached", login)
+        return await self.refresh(login, shared)
 
-    def counts(self, known: Credentials) -> bool:
-        return known.access_token not in self.refused.tokens and not (known.expired() or self.wants_more)
+    def is_valid(self, stored: Credentials) -> bool:
+        return stored.access_token not in self.refused.tokens and not (stored.expired() or self.needs_more_scopes)
 
-    async def refresh(self, known: Credentials, store: Store) -> AccessToken | None:
-        """New tokens for what the store has, kept there, and copied from there."""
-        if known.refresh_token is None or self.wants_more or self.refused.source in ("refreshed", "consented"):
+    async def refresh(self, stored: Credentials, store: Store) -> AccessToken | None:
+        """Refreshes the store's login, and stores and copies the result; None if it can't be refreshed."""
+        if stored.refresh_token is None or self.needs_more_scopes or self.refused.source in ("refreshed", "consented"):
             return None
         try:
-            fresh = await refreshed(self.login, known)
+            fresh = await refreshed(self.login, stored)
         except TokenRefused:
-            return None  # withdrawn or too old: only a person can log in again
+            return None  # revoked or expired: only a person can log in again
         except Failure as failure:
             self.access.not_refreshed(failure)
             return None
-        fresh.copied = known.copied
+        fresh.copied = stored.copied
         await self.keep(fresh, store)
         if store is self.stores.shared:
             await self.copy(fresh)
         return self.access.got("refreshed", fresh)
 
     async def new_login(self) -> AccessToken:
-        """A token of a login in the browser."""
+        """Returns a token from a login in the browser."""
         if not self.access.may_ask:
             self.access.needed = True
             raise Failure("the server wants a login")
         self.access.will_ask()
         try:
-            fresh = await with_browser(self.login, self.known)
+            fresh = await with_browser(self.login, self.stored)
         except Failure as failure:
             self.access.did_not_log_in(failure)
             raise
@@ -157,7 +157,7 @@ class _TokenSearch:
         return self.access.got("consented", fresh)
 
     async def copy(self, credentials: Credentials) -> None:
-        """Keeps a login of the shared store in our own one."""
+        """Copies a login of the shared store to the own one."""
         if self.stores.copies:
             await self.keep(replace(credentials, copied=True), self.stores.own)
 
@@ -169,12 +169,12 @@ class _TokenSearch:
 
 
 async def log_in(login: Login, stores: Stores, device: bool = False) -> Credentials:
-    """Logs in, whatever is kept, and keeps that in the own store. Raises Failure."""
+    """Logs in, whatever is stored, and saves the login in the own store. Raises Failure."""
     own, shared, _ = stores
     async with TokenLock(own.lock_name(login.server)):
-        known = await asyncio.to_thread(own.load, login.server)
-        if known is None and shared is not None:
-            known = await asyncio.to_thread(shared.load, login.server)
-        fresh = await (with_device(login, known) if device else with_browser(login, known))
+        stored = await asyncio.to_thread(own.load, login.server)
+        if stored is None and shared is not None:
+            stored = await asyncio.to_thread(shared.load, login.server)
+        fresh = await (with_device(login, stored) if device else with_browser(login, stored))
         await asyncio.to_thread(own.save, fresh)
     return fresh

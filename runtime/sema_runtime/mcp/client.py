@@ -1,6 +1,6 @@
-"""A connection to an MCP server: `open`, then `list_tools`, `call_tool`, `close`, all of them in one asyncio loop.
+"""A connection to an MCP server: `open`, then `list_tools`, `call_tool`, `close`, all in one asyncio loop.
 
-What a task waits for here, only that task waits for: requests on one connection overlap.
+Requests on one connection overlap: each task waits for its own only.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer
+from sema_runtime.mcp.protocol import TIMEOUT_MS, VERSION, Failure, HttpFailure, Peer, all_tools
 from sema_runtime.support.visible import tell
 
 TYPE_CHECKING = False
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 KNOWN_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-CLIENT = {"name": "sema-mcp-client", "version": "1.36"}  # of the language: what a program can do with the tools
-LEGACY_STATUS = (400, 404, 405)  # to the first POST: perhaps a server of the revision 2024-11-05
+CLIENT = {"name": "sema-mcp-client", "version": "1.36"}  # the version of the language
+LEGACY_STATUS = (400, 404, 405)  # to the first POST: the server may have the revision 2024-11-05
 RECONNECT = "reconnect with mcp/connect"
 
 
 class Program(NamedTuple):
-    """A server that is started. settings: its directory and environment. secrets: values that no message shows."""
+    """A server that is started. settings: its directory and environment. secrets: values to hide in messages."""
 
     argv: list[str]
     settings: Settings
@@ -38,7 +38,7 @@ class Program(NamedTuple):
 
 
 class Remote(NamedTuple):
-    """A server behind a URL. client_id, scopes: for a login. access: how it gets its tokens, None for the usual way."""
+    """A server behind a URL. client_id, scopes: for a login. access: how it gets tokens, None for the default."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -48,7 +48,7 @@ class Remote(NamedTuple):
 
 
 class Connection:
-    """An open connection. peer: the conversation; over HTTP there may be a new one after a login."""
+    """An open connection. peer: the conversation; over HTTP a login may replace it. server: its initialize result."""
 
     def __init__(self, target: Program | Remote, timeout_ms: float = TIMEOUT_MS) -> None:
         self.target = target
@@ -57,8 +57,8 @@ class Connection:
         self.peer = Peer(timeout_ms)
         self.endpoint: Endpoint | None = None
         self.legacy = False
-        self.renewing = asyncio.Lock()  # held by the task that begins a session anew or gets a token
-        self.server: dict[str, Any] = {}  # what it said of itself
+        self.renewing = asyncio.Lock()  # held by the task that renews the session or the token
+        self.server: dict[str, Any] = {}
 
     # Connecting
 
@@ -81,7 +81,7 @@ class Connection:
             raise
 
     async def _open_http(self) -> None:
-        """Streamable HTTP, or the older transport where the server knows no other."""
+        """Connects by Streamable HTTP, or by the older transport if the server knows no other."""
         from sema_runtime.mcp.http import LegacySse, StreamableHttp
 
         assert self.endpoint is not None
@@ -119,30 +119,15 @@ class Connection:
     # Asking
 
     async def list_tools(self) -> list[dict[str, Any]]:
-        """All tools of the server, page by page."""
-        tools: list[dict[str, Any]] = []
-        params: dict[str, Any] | None = None
-        seen: set[str] = set()
-        while True:
-            page = await self.request("tools/list", params)
-            listed = page.get("tools")
-            if not isinstance(listed, list):
-                raise Failure("tools/list result did not include a tools array")
-            tools += [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or not cursor:
-                return tools
-            if cursor in seen or len(tools) > MAX_TOOLS or len(seen) > MAX_PAGES:
-                raise Failure("tools/list does not come to an end: the server gives the same page again and again")
-            seen.add(cursor)
-            params = {"cursor": cursor}
+        """Returns all tools of the server, which come page by page."""
+        return await all_tools(lambda cursor: self.request("tools/list", {"cursor": cursor} if cursor else None))
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result object of a tool, errors that the tool reports included."""
+        """Returns the result object of a tool, which may report an error."""
         return await self.request("tools/call", {"name": name, "arguments": arguments})
 
     async def request(self, method: str, params: dict[str, Any] | None) -> dict[str, Any]:
-        """The result of a request; a session that has ended is begun anew, a token that has ended is replaced."""
+        """Returns the result of a request; renews an ended session and an expired token."""
         peer = self.peer
         try:
             return await self._authorized(method, lambda: self.peer.request(method, params))
@@ -151,7 +136,7 @@ class Connection:
                 raise
             ended = f"MCP session expired (HTTP 404) on `{method}`; reconnect required"
         async with self.renewing:
-            if self.peer is peer:  # else another task has done it
+            if self.peer is peer:  # else another task has renewed it
                 try:
                     await self._open_http()
                 except Failure as failure:
@@ -159,14 +144,15 @@ class Connection:
         return await self.peer.request(method, params)
 
     async def _first_token(self) -> str:
-        """Gets a token before the server asks for one, where that is wanted; where it is from."""
+        """Gets a token before the server asks for one, if the access is eager; returns its source."""
         from sema_runtime.mcp.discovery import Challenge
 
         return await self._get_token(Challenge(), frozenset(), "") if self.access().eager else ""
 
     async def _authorized(self, method: str, ask: Callable[[], Awaitable[T]], source: str = "") -> T:
-        """What asking gives; where the server wants a token, or another one, once more with that. A kept token may have
-        been withdrawn, a refreshed one may not do either: then a new login must. source: of the token in use."""
+        """Returns what ask returns; if the server requires a token or a different one, gets it and asks again. A stored
+        token may be revoked and a refreshed one may not suffice; then a new login is needed. source: of the token in
+        use."""
         refused: frozenset[str] = frozenset()
         while True:
             token = self.endpoint.token if self.endpoint is not None else None
@@ -181,7 +167,7 @@ class Connection:
                     raise
             async with self.renewing:
                 assert self.endpoint is not None
-                if self.endpoint.token == token:  # else another task has got one
+                if self.endpoint.token == token:  # else another task has replaced it
                     refused |= {token} if token is not None else frozenset()
                     source = await self._get_token(challenge, refused, source)
                     if self.legacy and method != "initialize":  # its stream was opened with the old token
@@ -189,14 +175,14 @@ class Connection:
                         await self._open_http()
 
     def access(self) -> Access:
-        """How tokens are got."""
+        """Returns how to get tokens."""
         from sema_runtime.mcp.access import Access
 
         assert isinstance(self.target, Remote)
         return self.target.access or Access()
 
     def _challenge(self, failure: HttpFailure) -> Challenge | None:
-        """What the server wants, where a login can help."""
+        """Returns what the server requires; None if a login can't help."""
         if self.endpoint is None or failure.status not in (401, 403):
             return None
         from sema_runtime.mcp.discovery import challenge_of
@@ -210,8 +196,8 @@ class Connection:
         return challenge
 
     async def _get_token(self, challenge: Challenge, refused: frozenset[str], source: str) -> str:
-        """Replaces the token; where the new one is from. refused, source: those that were refused just now, and where
-        the last of them was from."""
+        """Replaces the token; returns the source of the new one. refused: tokens that the server just refused. source:
+        of the last of them."""
         from sema_runtime.mcp.access import RefusedTokens, token_for
         from sema_runtime.mcp.oauth import Login
 
@@ -219,15 +205,15 @@ class Connection:
         assert self.endpoint is not None
         login = Login(self.target.url, _show, self.target.client_id, self.target.scopes, challenge)
         try:
-            got = await token_for(login, self.access(), RefusedTokens(refused, source))
+            token = await token_for(login, self.access(), RefusedTokens(refused, source))
         except Failure as failure:
             hint = failure.hint or f"log in ahead with `sema mcp login {self.target.url}`"
             raise Failure(f"OAuth login failed: {failure.message}", hint) from None
-        self.endpoint.token = got.token
-        return got.source
+        self.endpoint.token = token.token
+        return token.source
 
     async def close(self) -> None:
-        """Ends the connection; what waits on it fails."""
+        """Ends the connection; requests that wait on it fail."""
         if hasattr(self.peer, "transport"):
             await self.peer.close(Failure("the connection was closed", RECONNECT))
 

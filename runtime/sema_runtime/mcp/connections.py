@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sema_runtime.mcp.access import Access
     from sema_runtime.mcp.client import Program, Remote
-    from sema_runtime.mcp.official import Given
+    from sema_runtime.mcp.official import OfficialClient
     from sema_runtime.mcp.servers import Server
 
 CONFIG_HINT = 'a program: {:command "npx" :args ["-y" "PACKAGE"]}; a URL: {:url "https://example.com/mcp"}'
@@ -32,11 +32,11 @@ def connect(config: Any, access: Access | None = None) -> str:
         raise SemaTypeError("map", type_name(config), "mcp/connect takes one map; " + CONFIG_HINT)
     options = _named(options_or_empty(config))
     is_remote = isinstance(options.lookup(keyword("url")), str)
-    is_given = options.lookup(keyword("client")) is not None
-    if not is_remote and not is_given and not isinstance(options.lookup(keyword("command")), str):
+    is_official = options.lookup(keyword("client")) is not None
+    if not is_remote and not is_official and not isinstance(options.lookup(keyword("command")), str):
         raise SemaError("mcp/connect requires a :command (stdio) or :url (http) entry", CONFIG_HINT)
     require("mcp/connect", "network" if is_remote else "process")
-    target = _given(options) if is_given else _remote(options, access) if is_remote else _program(options)
+    target = _official(options) if is_official else _remote(options, access) if is_remote else _program(options)
     timeout = positive("mcp/connect", options, "timeout")
 
     from sema_runtime.mcp import servers
@@ -52,8 +52,8 @@ def _named(options: Map) -> Map:
     return Map({keyword(key) if isinstance(key, str) else key: value for key, value in options.pairs()})
 
 
-def _given(options: Map) -> Given:
-    from sema_runtime.mcp.official import Given
+def _official(options: Map) -> OfficialClient:
+    from sema_runtime.mcp.official import OfficialClient
 
     client, name = options.lookup(keyword("client")), options.lookup(keyword("name"))
     if not all(hasattr(client, needed) for needed in ("__aenter__", "list_tools", "call_tool")):
@@ -61,7 +61,7 @@ def _given(options: Map) -> Given:
             f"mcp/connect: :client must be a client of the official mcp package, got {type_name(client)}",
             "(py/from \"mcp\" Client) and {:client (Client server)}; pip install 'semac[mcp]'",
         )
-    return Given(client, name if isinstance(name, str) else "client")
+    return OfficialClient(client, name if isinstance(name, str) else "client")
 
 
 def _program(options: Map) -> Program:

@@ -20,7 +20,7 @@ PARAMETER = re.compile(r'([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+)
 
 
 class Challenge(NamedTuple):
-    """What a WWW-Authenticate header says. scope: what the refused request needs."""
+    """The contents of a WWW-Authenticate header. scope: required by the refused request."""
 
     resource_metadata: str | None = None
     scope: str | None = None
@@ -28,7 +28,7 @@ class Challenge(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where to log in. resource: what tokens are bound to (RFC 8707). scopes: those that the server knows.
+    """Where to log in. resource: what tokens are bound to (RFC 8707). scopes: those that the server supports.
 
     metadata: of the authorization server. issuer: its name.
     """
@@ -39,13 +39,13 @@ class Place(NamedTuple):
     metadata: dict[str, Any]
 
     def endpoint(self, name: str) -> str | None:
-        """The URL of an endpoint, None where there is none."""
+        """Returns the URL of an endpoint, None without one."""
         value = self.metadata.get(f"{name}_endpoint")
         return value if isinstance(value, str) else None
 
 
 def challenge_of(header: str | None) -> Challenge:
-    """The parts of a header that matter here, in any order, quoted or not."""
+    """Parses a WWW-Authenticate header; its parts may come in any order, quoted or not."""
     parameters: dict[str, str] = {}
     for name, quoted, bare in PARAMETER.findall(header or ""):
         parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or bare)
@@ -53,7 +53,7 @@ def challenge_of(header: str | None) -> Challenge:
 
 
 async def discover(server: str, challenge: Challenge) -> Place:
-    """Where to log in for a server. Raises Failure."""
+    """Returns where to log in for a server. Raises Failure."""
     resource = await _first(_resource_places(server, challenge), server)
     if resource is None:  # a server of the revision 2025-03-26: its own host is the authorization server
         issuer = _root(server)
@@ -83,7 +83,7 @@ async def discover(server: str, challenge: Challenge) -> Place:
 
 
 async def _usable(issuer: str, server: str) -> dict[str, Any]:
-    """The metadata of an authorization server. Raises Failure when it can't be used."""
+    """Returns the metadata of an authorization server. Raises Failure when it can't be used."""
     metadata = await _first(metadata_places(issuer), server)
     if metadata is None:
         raise Failure("failed to discover authorization server metadata")
@@ -107,15 +107,14 @@ def _checked(metadata: dict[str, Any], server: str) -> dict[str, Any]:
 
 
 def check_url(url: Any, server: str) -> None:
-    """Raises Failure for a URL that codes and tokens must not go to: unencrypted, to a host that isn't the server's."""
+    """Raises Failure for a URL that must not get codes and tokens: an unencrypted one of a foreign host."""
     scheme, host, _ = origin(url) if isinstance(url, str) else ("", "", None)
     if not host or not (scheme == "https" or (scheme == "http" and host in (*LOOPBACK, urlsplit(server).hostname))):
         raise Failure(f"an address for the login is not https: {url}")
 
 
 def reach_of(url: str) -> str:
-    """What an address that `check_url` has let pass must resolve to: a name of this machine, unencrypted, to this
-    machine."""
+    """Returns where a URL accepted by `check_url` may lead: an unencrypted local one only to this machine."""
     scheme, host, _ = origin(url)
     return LOOPBACK_ONLY if scheme == "http" and host in LOOPBACK else ""
 
@@ -124,12 +123,12 @@ def reach_of(url: str) -> str:
 
 
 def _resource_places(server: str, challenge: Challenge) -> list[str]:
-    told = [challenge.resource_metadata] if challenge.resource_metadata else []
-    return [*told, *_well_known(server, "oauth-protected-resource")]
+    announced = [challenge.resource_metadata] if challenge.resource_metadata else []
+    return [*announced, *_well_known(server, "oauth-protected-resource")]
 
 
 def metadata_places(issuer: str) -> list[str]:
-    """Where the metadata of an authorization server may be."""
+    """Returns the URLs where the metadata of an authorization server may be."""
     places = _well_known(issuer, "oauth-authorization-server")[:1] + _well_known(issuer, "openid-configuration")[:1]
     if urlsplit(issuer).path.rstrip("/"):
         places.append(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
@@ -147,7 +146,7 @@ def _root(url: str) -> str:
 
 
 async def _first(places: list[str], server: str) -> dict[str, Any] | None:
-    """The first JSON object that is found; None when there is none anywhere."""
+    """Returns the first JSON object at these URLs; None when none has one."""
     for place in places:
         check_url(place, server)
         accept = (("Accept", "application/json"),)

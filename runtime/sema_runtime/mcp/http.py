@@ -1,8 +1,8 @@
 """A server behind a URL: Streamable HTTP, and the older pair of an event stream and a URL to post to.
 
-Streamable HTTP: each message is a POST; the answer to a request is its reply, as JSON or at the end of an event stream
-that may carry other messages before it. A stream that breaks off is taken up again where it ended (`Last-Event-ID`).
-Redirects are followed within the server's origin only: the headers, which may hold secrets, go nowhere else.
+Streamable HTTP: each message is a POST; its reply holds the answer, as JSON or at the end of an event stream that may
+carry other messages before it. A broken stream is resumed where it ended (`Last-Event-ID`). Redirects are followed
+within the server's origin only: headers may hold secrets.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SHOWN = 500  # characters of the body of an error
 NO_LIMIT_MS = 1e9  # between two pieces of a stream; `Peer.request` limits the wait for an answer
 REDIRECTS = (301, 302, 303, 307, 308)
 CLOSE_MS = 2000.0
-RESUME_SECONDS = 1.0  # before a stream is taken up again, unless the server says how long
+RESUME_SECONDS = 1.0  # before a stream is resumed, unless the server sets the time
 DRAIN_SECONDS = 0.05
-MOST_RESUMED = 5  # times in a row without a new event
+MOST_RESUMED = 5  # consecutive times without a new event
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """(scheme, host, port) of a URL; empty for what is none."""
+    """Returns scheme, host and port of a URL; empty for an invalid one."""
     try:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
@@ -45,25 +45,25 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 class Endpoint:
-    """A URL and the headers that go to it. token: of OAuth, instead of an Authorization header among those."""
+    """A URL and its headers. token: of OAuth; it replaces an Authorization header."""
 
     def __init__(self, url: str, headers: list[tuple[str, str]]) -> None:
         self.url = url
-        self.given = headers
+        self.program_headers = headers
         self.token: str | None = None
 
     def headers(self, *more: tuple[str, str]) -> list[tuple[str, str]]:
         if self.token is None:
-            return [*self.given, *more]
-        own = [(name, value) for name, value in self.given if name.lower() != "authorization"]
+            return [*self.program_headers, *more]
+        own = [(name, value) for name, value in self.program_headers if name.lower() != "authorization"]
         return [*own, ("Authorization", f"Bearer {self.token}"), *more]
 
     def has_authorization(self) -> bool:
-        """Whether the program has given one itself."""
-        return any(name.lower() == "authorization" for name, _ in self.given)
+        """Whether the program gives an Authorization header itself."""
+        return any(name.lower() == "authorization" for name, _ in self.program_headers)
 
     async def opened(self, request: Request) -> tuple[Stream, Reply]:
-        """The stream of a reply and its head, after redirects within the origin. Raises Failure."""
+        """Returns the stream of a reply and its head, after redirects within the origin. Raises Failure."""
         for _ in range(MAX_REDIRECTS + 1):
             stream = Stream(request._replace(redirects=0, timeout_ms=NO_LIMIT_MS, max_bytes=MAX_BYTES))
             try:
@@ -88,7 +88,7 @@ def _reason(failure: NoReply) -> str:
 
 
 def joined(base: str, target: str) -> str:
-    """The URL that a reply names, which may be relative; "" for what is none."""
+    """Returns the URL that a reply names, which may be relative; "" for an invalid one."""
     try:
         return urljoin(base, target)
     except ValueError:
@@ -96,7 +96,7 @@ def joined(base: str, target: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """A URL without what may be secret in it."""
+    """Returns a URL without its secrets."""
     scheme, host, port = origin(url)
     if not host:
         return "which is no URL"
@@ -104,7 +104,7 @@ def _shown(url: str) -> str:
 
 
 async def refusal(stream: Stream, head: Reply, method: str) -> HttpFailure:
-    """What a reply that is no success says."""
+    """Returns the error of a reply that is no success."""
     challenge = head.header("www-authenticate")
     if head.status == 401:
         return HttpFailure(401, challenge, f"MCP server requires authorization (HTTP 401) on `{method}`")
@@ -122,8 +122,8 @@ async def refusal(stream: Stream, head: Reply, method: str) -> HttpFailure:
 
 
 async def events(stream: Stream, parser: SseParser) -> AsyncIterator[Event]:
-    """The events of a stream to its end. Raises net.http's Failure where it breaks."""
-    size = 0  # of what has come since the last event
+    """Yields the events of a stream. Raises net.http's Failure when it breaks."""
+    size = 0  # bytes since the last event
     while True:
         piece = await stream.read()
         size += len(piece)
@@ -137,7 +137,7 @@ async def events(stream: Stream, parser: SseParser) -> AsyncIterator[Event]:
 
 
 async def _drained(stream: Stream) -> None:
-    """Reads what is left of a stream, if it ends soon: then its connection serves for the next request."""
+    """Reads the rest of a stream that ends soon, so that its connection can be reused."""
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
             while await stream.read():
@@ -147,7 +147,7 @@ async def _drained(stream: Stream) -> None:
 
 
 class StreamableHttp:
-    """session: the id that the server has given. version: of the protocol, once it is agreed on."""
+    """session: the id that the server set. version: of the protocol, once negotiated."""
 
     answers_while_sending = True
 
@@ -169,7 +169,7 @@ class StreamableHttp:
         return self.endpoint.headers(*headers)
 
     async def send(self, message: Message) -> None:
-        """Posts a message; to a request, hands on what comes in return up to the answer."""
+        """Posts a message. For a request, passes on the messages of the reply, up to the answer."""
         method = str(message.get("method", "answer"))
         headers = self._headers(("Accept", BOTH), ("Content-Type", "application/json"))
         stream, head = await self.endpoint.opened(Request("POST", self.endpoint.url, headers, encoded(message)))
@@ -201,7 +201,7 @@ class StreamableHttp:
                 raise Failure(f"MCP response id mismatch on `{method}` (expected {number})")
 
     async def _streamed(self, stream: Stream, number: int) -> None:
-        """Hands on the messages of a stream, and of those that continue it, up to the answer."""
+        """Passes on the messages of a stream, and of those that resume it, up to the answer."""
         parser, last, tries = SseParser(), "", 0
         try:
             while True:
@@ -228,7 +228,7 @@ class StreamableHttp:
             await stream.close()
 
     async def close(self) -> None:
-        """Ends the session; servers need not allow that."""
+        """Ends the session; a server may refuse that."""
         if self.session is None:
             return
         request = Request("DELETE", self.endpoint.url, self._headers(), timeout_ms=CLOSE_MS, redirects=0)
@@ -240,7 +240,7 @@ class StreamableHttp:
 
 
 class LegacySse:
-    """The transport of the revision 2024-11-05: what the server says comes on one stream, opened with `connect`."""
+    """The transport of the revision 2024-11-05: messages of the server come on one stream, opened by `connect`."""
 
     answers_while_sending = False
 
@@ -252,7 +252,7 @@ class LegacySse:
         self.reader: asyncio.Task[None] | None = None
 
     def set_version(self, version: str) -> None:
-        """Nothing here depends on it."""
+        """Does nothing: this transport does not depend on the version."""
 
     async def connect(self) -> None:
         """Opens the stream and waits for the URL to post to. Raises Failure."""

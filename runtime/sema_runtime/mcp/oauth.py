@@ -1,8 +1,9 @@
-"""OAuth 2.1 for MCP servers: getting a token, with a browser or a second device, and getting the next one. (When, and
-where it is kept: access.py.)
+"""OAuth 2.1 for MCP servers: logins with a browser or a second device, and refreshed tokens. (access.py decides when,
+and stores them.)
 
-A login: where (discovery.py), as which client (given, registered before, or registered now by RFC 7591), then the
-authorization code with PKCE S256, or a device code (RFC 8628); `resource` names the server in each request (RFC 8707).
+A login needs a place (discovery.py) and a client (set by the program, registered before, or registered now by RFC
+7591); then an authorization code with PKCE S256, or a device code (RFC 8628). `resource` names the server in each
+request (RFC 8707).
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from sema_runtime.net.http import Reply, Request, fetch
 
 CLIENT_NAME = "Sema MCP client"
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-DEVICE_REDIRECT = "http://127.0.0.1/callback"  # registrations need one; it is not used
+DEVICE_REDIRECT = "http://127.0.0.1/callback"  # required by registrations, unused
 ANY_PORT = 0
 NO_CLIENT = "server requires a pre-registered client (no dynamic registration endpoint)"
 CLIENT_HINT = 'pass :auth {:client-id "..."}, or --client-id to `sema mcp login`'
 
 
 class TokenRefused(Failure):
-    """The token endpoint said no. code: its error code, "" without one."""
+    """The token endpoint refused. code: its error code, "" without one."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -41,7 +42,7 @@ class TokenRefused(Failure):
 
 
 class Login(NamedTuple):
-    """What a login needs to know. show: how a person is told something."""
+    """The settings of a login. show: writes a line for the person who logs in."""
 
     server: str
     show: Show
@@ -51,7 +52,7 @@ class Login(NamedTuple):
 
 
 async def refreshed(login: Login, known: Credentials) -> Credentials:
-    """New tokens for a refresh token. Raises TokenRefused when it doesn't count any more."""
+    """Returns new tokens for a refresh token. Raises TokenRefused when it is no longer valid."""
     place = await discover(login.server, login.challenge)
     client = {"client_id": login.client_id} if login.client_id else known.client
     if client is None:
@@ -69,7 +70,7 @@ async def refreshed(login: Login, known: Credentials) -> Credentials:
 
 
 async def with_browser(login: Login, known: Credentials | None) -> Credentials:
-    """A login in the browser of this machine."""
+    """Logs in with the browser of this machine."""
     capabilities.require("mcp/connect (open browser)", "process")
     place = await discover(login.server, login.challenge)
     authorize = place.endpoint("authorization")
@@ -103,18 +104,18 @@ async def with_browser(login: Login, known: Credentials | None) -> Credentials:
 
 
 def pkce_challenge(verifier: str) -> str:
-    """What the authorization server is shown of the verifier (RFC 7636, S256)."""
+    """Returns the challenge of a PKCE verifier (RFC 7636, S256)."""
     return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 def _earlier_port(client: dict[str, str] | None) -> int:
-    """The port that an earlier registration names: many servers compare the whole address."""
+    """Returns the port of an earlier registration: many servers compare the whole redirect URI."""
     uri = client.get("redirect_uri", "") if client else ""
     return urlsplit(uri).port or ANY_PORT
 
 
 def _scopes(login: Login, place: Place, known: Credentials | None) -> list[str]:
-    """What is asked for: what the server demands, with what we had; what the program wants; what the server knows."""
+    """Returns the scopes to request: the demanded plus earlier ones, else the program's, else all supported."""
     if login.challenge.scope:
         before = known.scope or "" if known is not None and login.challenge.error == "insufficient_scope" else ""
         return list(dict.fromkeys([*before.split(), *login.challenge.scope.split()]))
@@ -125,7 +126,7 @@ def _scopes(login: Login, place: Place, known: Credentials | None) -> list[str]:
 
 
 async def with_device(login: Login, known: Credentials | None) -> Credentials:
-    """A login on any device: a person goes to an address and enters a code, while we ask whether it is done."""
+    """Logs in with any device: a person opens a URL and enters a code, while the token endpoint is polled."""
     place = await discover(login.server, login.challenge)
     endpoint = place.endpoint("device_authorization")
     if endpoint is None:
@@ -167,7 +168,7 @@ def _number(value: Any, default: float) -> float:
 async def _client(
     login: Login, place: Place, earlier: dict[str, str] | None, redirect_uri: str, scope: str
 ) -> dict[str, str]:
-    """As whom we log in. An earlier registration counts for the address and the scopes that it was made with."""
+    """Returns the client to log in as. An earlier registration is valid for its redirect URI and scopes."""
     if login.client_id:
         return {"client_id": login.client_id}
     endpoint = place.endpoint("registration")
@@ -176,7 +177,7 @@ async def _client(
     if endpoint is None:
         raise Failure(NO_CLIENT, CLIENT_HINT)
     grants = [DEVICE_GRANT] if redirect_uri == DEVICE_REDIRECT else []
-    wanted: dict[str, Any] = {
+    registration: dict[str, Any] = {
         "client_name": CLIENT_NAME,
         "redirect_uris": [redirect_uri],
         "grant_types": ["authorization_code", "refresh_token", *grants],
@@ -184,8 +185,8 @@ async def _client(
         "token_endpoint_auth_method": "none",
     }
     if scope:
-        wanted["scope"] = scope
-    reply = await _sent(endpoint, json.dumps(wanted).encode(), [("Content-Type", "application/json")])
+        registration["scope"] = scope
+    reply = await _sent(endpoint, json.dumps(registration).encode(), [("Content-Type", "application/json")])
     answer = _json(reply, "dynamic client registration failed")
     if not isinstance(answer.get("client_id"), str):
         raise Failure("dynamic client registration gave no client_id")
@@ -202,7 +203,7 @@ def _covers(client: dict[str, str], redirect_uri: str, scope: str) -> bool:
 
 
 async def _token(place: Place, client: dict[str, str], form: dict[str, str]) -> dict[str, Any]:
-    """What the token endpoint answers. Raises TokenRefused."""
+    """Returns the answer of the token endpoint. Raises TokenRefused."""
     endpoint = place.endpoint("token")
     if endpoint is None:
         raise Failure(f"no token endpoint at {place.issuer}")
@@ -218,7 +219,7 @@ async def _token(place: Place, client: dict[str, str], form: dict[str, str]) -> 
 
 
 async def _posted(url: str, form: dict[str, str], client: dict[str, str]) -> Reply:
-    """The reply to a form, sent as that client: a secret goes into the header, or where the server wants it."""
+    """Posts a form as that client. Its secret goes into the header, or into the form if it is registered so."""
     headers = [("Content-Type", "application/x-www-form-urlencoded")]
     secret = client.get("client_secret")
     if secret is not None and client.get("auth_method") == "client_secret_post":

@@ -1,5 +1,5 @@
-"""The browser's part of a login: it is sent to the authorization server, and comes back to a server on 127.0.0.1 that
-lives only for that (RFC 8252)."""
+"""The browser's part of a login: it goes to the authorization server, which redirects it to a temporary server on
+127.0.0.1 (RFC 8252)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PAGE = (
 DONE = PAGE.format("Logged in", "This window can be closed; the program goes on in the terminal.")
 FAILED = PAGE.format("The login failed", "The terminal says why.")
 
-Show = Callable[[str], None]  # writes a line for whoever sits at the terminal
+Show = Callable[[str], None]  # writes a line for the person at the terminal
 
 
 class RedirectServer:
-    """An async context: the server that waits for the browser. issuer: who must have sent it, where that is told."""
+    """An async context: the server that waits for the browser. issuer: who must have redirected it."""
 
     def __init__(self, state: str, issuer: str, port: int = 0) -> None:
         self.state = state
@@ -37,7 +37,7 @@ class RedirectServer:
         try:
             self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=MAX_HEAD)
         except OSError as error:
-            if self.port:  # that of an earlier login; it is in use
+            if self.port:  # the port of an earlier login is in use
                 self.port = 0
                 return await self.__aenter__()
             raise Failure(f"failed to open a local port for the login: {error.strerror}") from None
@@ -53,7 +53,7 @@ class RedirectServer:
         return f"http://127.0.0.1:{self.port}{PATH}"
 
     async def wait(self) -> str:
-        """The authorization code. Raises Failure."""
+        """Returns the authorization code. Raises Failure."""
         try:
             async with asyncio.timeout(LOGIN_SECONDS):
                 return await self.code
@@ -61,7 +61,7 @@ class RedirectServer:
             raise Failure("timed out waiting for the OAuth redirect") from None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answers one request. Browsers also ask for other things, an icon for example; they get a 404."""
+        """Answers one request. Browsers also request other things, such as an icon; they get a 404."""
         try:
             async with asyncio.timeout(LOGIN_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -83,7 +83,7 @@ class RedirectServer:
             writer.close()
 
     def _take(self, query: dict[str, list[str]]) -> str:
-        """Notes what the browser brings; the page that it shows."""
+        """Takes the parameters of the redirect; returns the page to show."""
         if self.code.done():
             return FAILED
         try:
@@ -96,7 +96,7 @@ class RedirectServer:
 
 
 def code_of(query: dict[str, str], state: str, issuer: str) -> str:
-    """The code in the parameters of the redirect. Raises Failure for an error, another state, another sender."""
+    """Returns the code in the redirect's parameters. Raises Failure for an error, a wrong state or issuer."""
     if query.get("state") != state:
         raise Failure(
             "OAuth state mismatch (possible CSRF); aborting login"
@@ -114,7 +114,7 @@ def code_of(query: dict[str, str], state: str, issuer: str) -> str:
 
 
 def send_browser(url: str, server: str, show: Show) -> None:
-    """Opens the browser, and says so. Raises Failure where there is none and nobody could open one."""
+    """Opens the browser, and says so. Raises Failure without a browser and without a terminal."""
     browser = _browser()
     if browser is None and not sys.stderr.isatty():
         raise Failure(
@@ -132,7 +132,7 @@ def send_browser(url: str, server: str, show: Show) -> None:
 
 
 def _browser() -> object | None:
-    """What opens pages in a window; None where there is none (a browser in the terminal would be in the way)."""
+    """Returns what opens pages in a window; None without one (a browser in the terminal would take it over)."""
     import webbrowser
 
     headless = sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
@@ -147,5 +147,5 @@ def _browser() -> object | None:
 def _open_quietly(browser: object, url: str) -> None:
     from contextlib import suppress
 
-    with suppress(Exception):  # the address is shown, too
+    with suppress(Exception):  # the URL is also shown
         browser.open(url)  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
-"""A client of the official `mcp` package in the place of a connection of our own (extra `mcp`): for servers that live
-in the Python process, and for transports that only it knows.
+"""A client of the official `mcp` package as a connection (extra `mcp`): for servers in the Python process, and for
+transports that only that package has.
 
-Its cancel scopes must be left by the task that entered them, so a task of its own opens and closes the client.
+The task that enters its cancel scopes must leave them, so a separate task opens and closes the client.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from sema_runtime.mcp.protocol import MAX_PAGES, MAX_TOOLS, Failure
+from sema_runtime.mcp.protocol import Failure, all_tools
 
 
-class Given(NamedTuple):
-    """client: an `mcp.Client` that isn't open yet. name: what tapes know it by."""
+class OfficialClient(NamedTuple):
+    """client: an `mcp.Client` that isn't open yet. name: identifies it in cassettes."""
 
     client: Any
     name: str
 
 
 class OfficialConnection:
-    """What `Connection` of client.py is, over that client. Errors are Failures."""
+    """The interface of `Connection` (client.py) over that client. Errors are Failures."""
 
-    endpoint = None  # nothing is kept here that a tape would have to hide
+    endpoint = None  # it has no secrets that a cassette must hide
 
-    def __init__(self, target: Given, timeout_ms: float) -> None:
+    def __init__(self, target: OfficialClient, timeout_ms: float) -> None:
         self.loop = asyncio.get_running_loop()
         self.server: dict[str, Any] = {}
         self._client = target.client
@@ -55,23 +55,12 @@ class OfficialConnection:
                 raise
 
     async def list_tools(self) -> list[dict[str, Any]]:
-        tools: list[dict[str, Any]] = []
-        pages = 0
-        cursor: str | None = None
-        while True:
-            page = await self._asked(self._client.list_tools(cursor=cursor))
-            tools += page.get("tools", [])
-            cursor = page.get("nextCursor")
-            if not cursor:
-                return tools
-            pages += 1
-            if pages > MAX_PAGES or len(tools) > MAX_TOOLS:
-                raise Failure("tools/list does not come to an end: the server always names another page")
+        return await all_tools(lambda cursor: self._ask(self._client.list_tools(cursor=cursor)))
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return await self._asked(self._client.call_tool(name, arguments))
+        return await self._ask(self._client.call_tool(name, arguments))
 
-    async def _asked(self, request: Any) -> dict[str, Any]:
+    async def _ask(self, request: Any) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self._seconds):
                 return _dumped(await request)
@@ -84,14 +73,14 @@ class OfficialConnection:
         self._closing.set()
         owner = self._owner
         if owner is None or owner.get_loop() is not asyncio.get_running_loop():
-            return  # it ended with its loop
-        await asyncio.wait([owner])  # however it ends: it may have been cancelled with the tasks of its loop
+            return  # the task ended with its loop
+        await asyncio.wait([owner])  # it may have been cancelled with its loop
         if not owner.cancelled():
             owner.exception()
 
 
 def _dumped(model: Any) -> dict[str, Any]:
-    """What the protocol says it as."""
+    """Returns a model as JSON of the protocol."""
     dumped: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
     return dumped
 

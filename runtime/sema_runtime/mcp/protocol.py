@@ -1,8 +1,8 @@
-"""JSON-RPC as MCP uses it: requests by number and their answers, in any order, over a transport that carries messages.
+"""JSON-RPC as MCP uses it: numbered requests and their answers, in any order, over a transport of messages.
 
-A `Peer` belongs to one asyncio loop. Requests wait side by side; one that is cancelled or takes too long is taken back
-from the server with `notifications/cancelled`, and the conversation goes on. What the server asks of us is answered:
-`ping` with an empty result, anything else with "method not found", because no such capability is offered.
+A `Peer` belongs to one asyncio loop. Requests wait concurrently; one that is cancelled or times out is withdrawn with
+`notifications/cancelled`, and the conversation continues. Requests of the server are answered: `ping` with an empty
+result, all others with "method not found", because no such capability is offered.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from sema_runtime.values.digits import TooManyDigits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from typing import Any, Protocol
 
     Message = dict[str, Any]
 
     class Transport(Protocol):
-        """How messages get to the server. What comes from it is handed to `Peer.receive` or `Peer.fail`."""
+        """Carries messages to the server. Its messages go to `Peer.receive`, its end to `Peer.fail`."""
 
         answers_while_sending: bool  # whether sending a request lasts until it is answered
 
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
             """Sends one message. Raises Failure."""
 
         async def close(self) -> None:
-            """Ends the connection and what belongs to it."""
+            """Ends the connection and frees its resources."""
 
         def set_version(self, version: str) -> None:
-            """Tells the protocol version that was agreed on."""
+            """Sets the negotiated protocol version."""
 
 
 VERSION = "2025-11-25"
-TIMEOUT_MS = 120_000.0  # for an answer, whatever else the server says meanwhile
+TIMEOUT_MS = 120_000.0  # for an answer, whatever else the server sends meanwhile
 MAX_BYTES = 64 << 20  # of one message from a server
 METHOD_NOT_FOUND = -32601
 MAX_TOOLS = 10_000
 MAX_PAGES = 1000  # of a list of tools
-MOST_UNSENT = 1000  # messages for which nobody waits, and which the server hasn't taken yet
+MOST_UNSENT = 1000  # background messages that the server has not taken yet
 MOST_SHOWN = 4000  # characters of a server's error
 ID = re.compile(r'"id"\s*:\s*([0-9]{1,15})(?![0-9])')
 
 
 class Failure(Exception):
-    """A request without a result. message: in words, without the name of the function; hint, note: as of conditions."""
+    """A request failed. message: without the name of the function. hint, note: as in conditions."""
 
     def __init__(self, message: str, hint: str | None = None, note: str | None = None) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class Refused(Failure):
 
 
 class Unreadable(Failure):
-    """A message whose contents can't be taken. ids: the numbers that it may be an answer to."""
+    """A message that can't be decoded. ids: the numbers of requests that it may answer."""
 
     def __init__(self, message: str, text: str | bytes) -> None:
         super().__init__(message)
@@ -71,7 +71,7 @@ class Unreadable(Failure):
 
 
 class HttpFailure(Failure):
-    """The server answered with an HTTP status that is no success. challenge: its WWW-Authenticate header."""
+    """The server answered with an HTTP error status. challenge: its WWW-Authenticate header."""
 
     def __init__(self, status: int, challenge: str | None, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint)
@@ -79,13 +79,33 @@ class HttpFailure(Failure):
         self.challenge = challenge
 
 
+async def all_tools(page_at: Callable[[str | None], Awaitable[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Returns the tools of all pages. page_at: the page at a cursor, None for the first one. Raises Failure for a list
+    without end."""
+    tools: list[dict[str, Any]] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    while True:
+        page = await page_at(cursor)
+        listed = page.get("tools")
+        if not isinstance(listed, list):
+            raise Failure("tools/list result did not include a tools array")
+        tools += [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+        cursor = page.get("nextCursor")
+        if not isinstance(cursor, str) or not cursor:
+            return tools
+        if cursor in seen or len(tools) > MAX_TOOLS or len(seen) > MAX_PAGES:
+            raise Failure("tools/list does not come to an end: the server gives the same page again and again")
+        seen.add(cursor)
+
+
 def encoded(message: Message) -> bytes:
-    """A message as it is sent: JSON on one line."""
+    """Returns a message as it is sent: JSON on one line."""
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def decoded(text: str | bytes) -> list[Message]:
-    """The messages in a JSON text: one, or a batch of the revision 2025-03-26. Nothing for what is none. Raises
+    """Returns the messages in a text: one, a batch (revision 2025-03-26), or none in invalid JSON. Raises
     Unreadable."""
     try:
         value = received(text)
@@ -97,18 +117,18 @@ def decoded(text: str | bytes) -> list[Message]:
 
 
 def seconds(milliseconds: float) -> str:
-    """A time as messages show it: `120s`, `0.5s`."""
+    """Returns a time as messages show it: `120s`, `0.5s`."""
     return f"{milliseconds / 1000:g}s"
 
 
 class Peer:
-    """Our side of the conversation. timeout_ms: see TIMEOUT_MS."""
+    """The client's side of the conversation. timeout_ms: see TIMEOUT_MS."""
 
     def __init__(self, timeout_ms: float = TIMEOUT_MS) -> None:
         self.loop = asyncio.get_running_loop()
         self.timeout_ms = timeout_ms
         self.transport: Transport
-        self.broken: Failure | None = None  # why nothing can be asked any more
+        self.broken: Failure | None = None  # why the conversation has ended
         self._last = 0
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -116,7 +136,7 @@ class Peer:
     # Asking
 
     async def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The result of a request. Raises Failure."""
+        """Returns the result of a request. Raises Failure."""
         if self.broken is not None:
             raise self.broken
         self._last += 1
@@ -133,24 +153,24 @@ class Peer:
                     await self.transport.send(message)
                 result = await answer
         except TimeoutError:
-            self._take_back(number, method, "the answer took too long")
+            self._withdraw(number, method, "the answer took too long")
             raise Failure(
                 f"MCP server did not respond to `{method}` within {seconds(self.timeout_ms)}",
                 "a longer wait can be set with :timeout (milliseconds) in the map given to mcp/connect",
             ) from None
         except asyncio.CancelledError:
-            self._take_back(number, method, "the task that waited was cancelled")
+            self._withdraw(number, method, "the task that waited was cancelled")
             raise
         finally:
             self._pending.pop(number, None)
             if answer.done() and not answer.cancelled():
-                answer.exception()  # is known: nobody shall be told that it was not looked at
+                answer.exception()  # marks the error as retrieved, so that asyncio does not report it
         if not isinstance(result, dict):
             raise Failure(f"MCP server answered `{method}` with a result that is no object")
         return result
 
     async def _sent_until(self, answer: asyncio.Future[Any], message: Message) -> None:
-        """Sends a message up to its answer, or the end of the conversation; what comes behind that nobody waits for."""
+        """Sends a message until it is answered or the conversation ends; the rest goes on in the background."""
         sending = self.loop.create_task(self.transport.send(message))
         try:
             await asyncio.wait((sending, answer), return_when=asyncio.FIRST_COMPLETED)
@@ -166,14 +186,14 @@ class Peer:
             sending.add_done_callback(self._background.discard)
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
-        """Tells the server something. Raises Failure when it can't be told."""
+        """Sends a notification. Raises Failure when it can't be sent."""
         message: Message = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
-        await self._tell(message)
+        await self._send_unanswered(message)
 
-    async def _tell(self, message: Message) -> None:
-        """Sends what isn't answered."""
+    async def _send_unanswered(self, message: Message) -> None:
+        """Sends a message without an answer."""
         try:
             async with asyncio.timeout(self.timeout_ms / 1000):
                 await self.transport.send(message)
@@ -182,18 +202,18 @@ class Peer:
             raise Failure(f"MCP server did not take `{what}` within {seconds(self.timeout_ms)}") from None
 
     def is_open(self, number: Any) -> bool:
-        """Whether a request of that number still waits for its answer."""
+        """Whether the request of that number still waits for its answer."""
         answer = self._pending.get(number) if type(number) is int else None
         return answer is not None and not answer.done()
 
-    def _take_back(self, number: int, method: str, reason: str) -> None:
-        """Tells the server that nobody waits any more; `initialize` may not be taken back."""
+    def _withdraw(self, number: int, method: str, reason: str) -> None:
+        """Cancels a request at the server; `initialize` may not be cancelled."""
         if method != "initialize" and self.broken is None:
             self.later(self.notify("notifications/cancelled", {"requestId": number, "reason": reason}))
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Has something sent, for which nobody waits and which may fail."""
-        task = self.loop.create_task(work)  # itself: a task around it that is cancelled first would never await it
+        """Sends something in the background; it may fail."""
+        task = self.loop.create_task(work)  # directly: a wrapping task that is cancelled early would never await it
         self._background.add(task)
         task.add_done_callback(self._ended)
 
@@ -203,10 +223,10 @@ class Peer:
         if error is not None and not isinstance(error, Failure):
             self.loop.call_exception_handler({"message": "MCP: sending failed", "exception": error, "task": task})
 
-    # Hearing
+    # Receiving
 
     def receive(self, message: Message) -> None:
-        """Takes a message of the server's: an answer, a question or a piece of news."""
+        """Takes a message of the server: an answer, a request or a notification."""
         method = message.get("method")
         if isinstance(method, str):
             if message.get("id") is not None:
@@ -214,7 +234,7 @@ class Peer:
             return
         number = message.get("id")
         if not self.is_open(number):
-            return  # to a request that was taken back, or nobody has made
+            return  # the request was withdrawn, or never made
         answer = self._pending[number]  # type: ignore[index]
         error = message.get("error")
         if error is not None:
@@ -225,18 +245,17 @@ class Peer:
             answer.set_exception(Failure("MCP response did not include a result"))
 
     def _answer(self, number: Any, method: str) -> None:
-        """Answers a question of the server's, unless it asks and never takes the answers."""
+        """Answers a request of the server, unless it never takes the answers."""
         if self.broken is not None:
             return
         if len(self._background) < MOST_UNSENT:
-            self.later(self._tell(_reply(number, method)))
+            self.later(self._send_unanswered(_reply(number, method)))
             return
         self.fail(Failure(f"MCP server asked {MOST_UNSENT} questions without taking the answers"))
         self.later(self.transport.close())
 
     def hear(self, text: str | bytes) -> None:
-        """Takes the messages of a JSON text. One that can't be read is the answer to the requests that it names, else
-        to all that wait."""
+        """Takes the messages of a text. An unreadable one fails the requests whose numbers it contains, else all."""
         try:
             messages = decoded(text)
         except Unreadable as failure:
@@ -249,7 +268,7 @@ class Peer:
             self.receive(message)
 
     def fail(self, failure: Failure) -> None:
-        """Ends the conversation: every request that waits, and every later one, fails."""
+        """Ends the conversation: all waiting and later requests fail."""
         if self.broken is None:
             self.broken = failure
         for answer in self._pending.values():
@@ -257,7 +276,7 @@ class Peer:
                 answer.set_exception(self.broken)
 
     async def close(self, reason: Failure) -> None:
-        """Fails what waits, then ends the connection."""
+        """Fails waiting requests, then ends the connection."""
         self.fail(reason)
         for task in list(self._background):
             task.cancel()

@@ -1,7 +1,7 @@
-"""The tools of a server as Sema tools: the input schema becomes a parameters map, and goes to models as it is.
+"""The tools of a server as Sema tools: their input schemas as parameters maps and as models get them.
 
-Programs see the parameters as `deftool` writes them. Models are sent the whole schema with what is nested in it, but
-only with the keywords that all providers take.
+Programs see the parameters as in `deftool`. Models get the whole schema with nested ones, reduced to the keywords that
+all providers accept.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ KEPT = (
     *("type", "description", "enum", "default", "format", "pattern", "minimum", "maximum", "minLength", "maxLength"),
     *("minItems", "maxItems", "required"),
 )
-DEEPEST = 12  # levels of a schema that are sent; recursive ones have no end
+DEEPEST = 12  # levels of a schema that are sent; recursive schemas are infinite
 
 
 @dataclass(eq=False)
 class McpTool(Tool):
-    """input_schema: what models are sent instead of the parameters map."""
+    """input_schema: what models get instead of the parameters map."""
 
     input_schema: Any = None
 
@@ -38,8 +38,8 @@ class McpTool(Tool):
 
 
 def parameters_of(schema: Any) -> Map:
-    """The parameters map for an input schema: `:type` (a string where nothing is said), `:description`, `:enum`, and
-    `:optional #t` for what isn't required."""
+    """Returns the parameters map of an input schema: `:type` (a string by default), `:description`, `:enum`, and
+    `:optional #t` for a parameter that isn't required."""
     if not isinstance(schema, dict):
         return Map()
     properties = schema.get("properties")
@@ -63,7 +63,7 @@ def _spec(schema: Schema, required: bool) -> Map:
 
 
 def type_of(schema: Schema) -> str:
-    """The one type besides null that a schema names, "" when there is none or there are several."""
+    """Returns the one type besides null that a schema names, "" without one or with several."""
     named = schema.get("type")
     if isinstance(named, str):
         return named
@@ -81,7 +81,7 @@ def type_of(schema: Schema) -> str:
 
 
 def resolved(schema: Any, root: Schema) -> Schema:
-    """A schema, or the one of the document that it refers to, with what it says beside that."""
+    """Returns a schema with its reference resolved; keywords beside the reference stay."""
     for _ in range(DEEPEST):
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str):
@@ -95,7 +95,7 @@ def resolved(schema: Any, root: Schema) -> Schema:
 
 
 def for_models(schema: Any) -> Schema:
-    """An input schema as models are sent it: an object, without references and without rare keywords."""
+    """Returns an input schema for models: an object, without references and rare keywords."""
     root = schema if isinstance(schema, dict) else {}
     reduced = _reduced(root, root, 0)
     reduced.pop("description", None)
@@ -114,7 +114,7 @@ def _reduced(schema: Any, root: Schema, depth: int) -> Schema:
     if "const" in full and "enum" not in reduced:
         reduced["enum"] = [full["const"]]
     if isinstance(reduced.get("enum"), list) and not all(isinstance(member, str) for member in reduced["enum"]):
-        reduced.pop("enum")  # some providers take texts only
+        reduced.pop("enum")  # some providers accept texts only
     properties = full.get("properties")
     if isinstance(properties, dict):
         reduced["properties"] = {name: _reduced(member, root, depth + 1) for name, member in properties.items()}
@@ -123,8 +123,8 @@ def _reduced(schema: Any, root: Schema, depth: int) -> Schema:
     branches = full.get("anyOf") or full.get("oneOf")
     if isinstance(branches, list):
         reduced["anyOf"] = [_reduced(member, root, depth + 1) for member in branches]
-    whole = full.get("allOf")
-    for part in whole if isinstance(whole, list) else ():
+    parts = full.get("allOf")
+    for part in parts if isinstance(parts, list) else ():
         more = _reduced(part, root, depth + 1)
         if "properties" in reduced and "properties" in more:
             reduced["properties"] = {**more["properties"], **reduced["properties"]}

@@ -1,6 +1,6 @@
-"""Logins that belong to a workflow or to one run: a directory with an encrypted file for each server; or memory.
+"""Logins of a workflow or a run: a directory with an encrypted file for each server, or memory.
 
-A file is HOST-HASH.json, `{"v":1,"nonce":...,"ciphertext":...}` in base64: what the default store has as JSON,
+A file is HOST-HASH.json, `{"v":1,"nonce":...,"ciphertext":...}` in base64: the JSON entry of the default store,
 encrypted with ChaCha20-Poly1305. The format, the names and the key are the reference's.
 """
 
@@ -34,12 +34,12 @@ EXTRA = "scoped-logins"
 
 
 class _Unusable(Exception):
-    """What is wrong with a file, so that it counts as none."""
+    """A file that counts as missing; the message says why."""
 
 
 class ScopedStore:
-    """base: a directory that is trusted. parts: the names of the directories in it, each of them the user's alone; none
-    of these may be a symbolic link. name: of the workflow, or id of the run."""
+    """base: a trusted directory. parts: names of nested directories in it, private to the user and no symbolic links.
+    name: of the workflow, or id of the run."""
 
     def __init__(self, base: str, parts: tuple[str, ...], name: str) -> None:
         self.base = base
@@ -54,7 +54,7 @@ class ScopedStore:
         return f"{os.path.abspath(self.folder)}\n{url}"
 
     def check(self) -> None:
-        """Raises Failure when logins can't be encrypted here: before somebody logs in for nothing."""
+        """Raises Failure when logins can't be encrypted here; called before a login."""
         from sema_runtime.mcp import store_key
 
         _cipher()
@@ -63,7 +63,7 @@ class ScopedStore:
     # Reading
 
     def load(self, url: str) -> Credentials | None:
-        """A file that can't be used counts as none; why is said on stderr."""
+        """Returns the stored login. An unusable file counts as none; a warning on stderr says why."""
         name = file_name(url)
         entry = self._entry(name)
         credentials = None if entry is None else credentials_of(url, entry)
@@ -72,7 +72,7 @@ class ScopedStore:
         return credentials
 
     def urls(self) -> list[str]:
-        """Of the servers whose files can be read."""
+        """Returns the URLs of the servers whose files can be read."""
         if not self._is_there():
             return []
         try:
@@ -84,11 +84,11 @@ class ScopedStore:
         return [url for url in urls if isinstance(url, str) and self.load(url) is not None]
 
     def has(self, url: str) -> bool:
-        """Whether there is a file for a server, usable or not."""
+        """Whether a file for a server exists, usable or not."""
         return self._is_there() and os.path.lexists(os.path.join(self.folder, file_name(url)))
 
     def _entry(self, name: str) -> dict[str, Any] | None:
-        """What a file holds, decrypted."""
+        """Returns the decrypted entry of a file; None for a missing or unusable one."""
         try:
             data = self._read(name)
             return None if data is None else self._decrypted(data)
@@ -124,7 +124,7 @@ class ScopedStore:
             raise _Unusable("is damaged") from None
         if version != VERSION or len(nonce) != NONCE_BYTES:
             raise _Unusable("has a format that is not known here")
-        key = self._found_key()
+        key = self._existing_key()
         if key is None:
             raise _Unusable("can't be decrypted: there is no key")
         try:
@@ -136,12 +136,12 @@ class ScopedStore:
         return entry
 
     def _say(self, name: str, what: str) -> None:
-        """Says once why a login doesn't count."""
+        """Warns once for each file that it counts as no login."""
         if name not in self._said:
             self._said.add(name)
             tell(f"sema: {os.path.join(self.folder, name)} {what}; it counts as no login")
 
-    def _found_key(self) -> bytes | None:
+    def _existing_key(self) -> bytes | None:
         from sema_runtime.mcp import store_key
 
         if self._key is None:
@@ -149,7 +149,7 @@ class ScopedStore:
         return self._key
 
     def _is_there(self) -> bool:
-        """Whether the directory exists. Raises Failure for a symbolic link in its place."""
+        """Whether the directory exists. Raises Failure for a symbolic link in its path."""
         path = self.base
         for part in self.parts:
             path = os.path.join(path, part)
@@ -194,13 +194,13 @@ class ScopedStore:
             with suppress(FileExistsError):
                 os.mkdir(path, 0o700)
             os.chmod(path, 0o700)
-        if len(self.parts) > 1:  # .sema/auth: whatever the project's own .gitignore says
+        if len(self.parts) > 1:  # in .sema/auth: keeps logins out of the project's repository
             path = os.path.join(self.base, self.parts[0], ".gitignore")
             with suppress(FileExistsError), open(path, "x", opener=owned) as file:
                 file.write("*\n")
 
     def _write(self, name: str, data: bytes) -> None:
-        """Replaces a file as a whole; a symbolic link in its place is removed, not followed."""
+        """Replaces a file atomically; a symbolic link in its place is removed, not followed."""
         from sema_runtime.support.replacing import Replacement, remove_leftovers
 
         remove_leftovers(self.folder)
@@ -211,7 +211,7 @@ class ScopedStore:
             file.write(data)
 
     def delete(self, url: str) -> bool:
-        """Whether there was a login. Needs neither the key nor the package."""
+        """Deletes a login; returns whether it existed. Needs neither the key nor the package."""
         if not self._is_there():
             return False
         path = os.path.join(self.folder, file_name(url))
@@ -225,7 +225,7 @@ class ScopedStore:
 
 
 def _cipher() -> type[ChaCha20Poly1305]:
-    """The class that encrypts. Raises Failure without the package."""
+    """Returns the class that encrypts. Raises Failure without the package."""
     try:
         from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
     except ImportError:
@@ -237,7 +237,7 @@ def _cipher() -> type[ChaCha20Poly1305]:
 
 
 def _opened(key: bytes, nonce: bytes, ciphertext: bytes) -> bytes:
-    """What was encrypted. Raises _Unusable."""
+    """Returns the decrypted text. Raises _Unusable."""
     from cryptography.exceptions import InvalidTag
 
     try:
@@ -251,7 +251,7 @@ def _opened(key: bytes, nonce: bytes, ciphertext: bytes) -> bytes:
 
 
 def file_name(url: str) -> str:
-    """The host, for people who look, and a hash of the whole URL."""
+    """Returns the file name of a server: its host, for readers, and a hash of the whole URL."""
     return f"{_plain(_host(url), '-.')[:200]}-{_hash(url)}.json"
 
 
@@ -272,7 +272,7 @@ def _hash(text: str) -> str:
 
 
 def folder_names(workflow: str) -> tuple[str, ...]:
-    """The directories of a workflow's logins below `auth`: its name, if that is a safe path; else made from it."""
+    """Returns the directories of a workflow's logins below `auth`: its name, or `name-hash` if that is unsafe."""
     parts = workflow.split("/")
     if len(workflow) <= 200 and all(_is_safe(part) for part in parts):
         return tuple(parts)
@@ -280,7 +280,7 @@ def folder_names(workflow: str) -> tuple[str, ...]:
 
 
 def _plain(text: str, more: str) -> str:
-    """A text with letters and digits of ASCII, and more of them, the others as `_`."""
+    """Returns a text with `_` for all characters but ASCII letters, digits, and those of more."""
     return "".join(
         character if character.isascii() and (character.isalnum() or character in more) else "_" for character in text
     )
@@ -294,23 +294,23 @@ def _is_safe(name: str) -> bool:
 
 
 class MemoryStore:
-    """Logins that end with the process."""
+    """Logins that last as long as the process."""
 
     def __init__(self) -> None:
         self.place = "memory"
-        self.known: dict[str, Credentials] = {}
+        self.logins: dict[str, Credentials] = {}
 
     def lock_name(self, url: str) -> str:
         return f"{os.getpid()} {id(self)}\n{url}"
 
     def load(self, url: str) -> Credentials | None:
-        return self.known.get(url)
+        return self.logins.get(url)
 
     def urls(self) -> list[str]:
-        return sorted(self.known)
+        return sorted(self.logins)
 
     def save(self, credentials: Credentials) -> None:
-        self.known[credentials.url] = credentials
+        self.logins[credentials.url] = credentials
 
     def delete(self, url: str) -> bool:
-        return self.known.pop(url, None) is not None
+        return self.logins.pop(url, None) is not None

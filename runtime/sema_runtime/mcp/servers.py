@@ -1,7 +1,7 @@
-"""The servers that a program has connected to, by handle, and the tape that may stand in for them.
+"""The servers that a program has connected to, by handle, and the cassette that may answer for them.
 
-Under a tape a server is only started or connected to for what isn't on it: in replay mode never. So the connection is
-recorded too (`mcp-connect`), and the list of tools (`mcp-tools`), besides the calls of the reference (`mcp-call`).
+With a cassette, a server is started or connected to only for calls that the cassette lacks, in replay mode never. So
+the connection is recorded too (`mcp-connect`), and the list of tools (`mcp-tools`), besides the reference's `mcp-call`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from sema_runtime.llm.recordings import cassette as cassettes
 from sema_runtime.mcp.client import Connection, Program, Remote
-from sema_runtime.mcp.official import Given, OfficialConnection
+from sema_runtime.mcp.official import OfficialClient, OfficialConnection
 from sema_runtime.mcp.protocol import Failure
 from sema_runtime.support import compact_json, secrets
 from sema_runtime.tasks import suspend
@@ -24,9 +24,9 @@ MISS = "no cassette recording for this call (replay miss)"
 
 
 class Server:
-    """What a handle stands for. allowed: the names of the tools that may be used, None for all."""
+    """A server with a handle. allowed: the names of the tools that may be used, None for all."""
 
-    def __init__(self, target: Program | Remote | Given, allowed: list[str] | None, timeout_ms: float) -> None:
+    def __init__(self, target: Program | Remote | OfficialClient, allowed: list[str] | None, timeout_ms: float) -> None:
         self.target = target
         self.allowed = allowed
         self.timeout_ms = timeout_ms
@@ -37,10 +37,10 @@ class Server:
     # Which server
 
     def identity(self) -> str:
-        """What keys of tapes know the server by. Its environment and headers, where secrets are, don't count."""
+        """Returns what identifies the server in keys of cassettes, without environment and headers (secrets)."""
         if isinstance(self.target, Remote):
             return self.target.url
-        if isinstance(self.target, Given):
+        if isinstance(self.target, OfficialClient):
             return compact_json.dumps({"t": "client", "name": self.target.name})
         command, *arguments = self.target.argv
         return compact_json.dumps({
@@ -48,7 +48,7 @@ class Server:
         })  # fmt: skip
 
     def secrets(self) -> list[str]:
-        """Values that no tape shows."""
+        """Returns the values that no cassette may contain."""
         values = list(self.target.secrets) if isinstance(self.target, Program) else []
         if isinstance(self.target, Remote):
             for _, value in self.target.headers:
@@ -60,10 +60,10 @@ class Server:
     def allows(self, tool: str) -> bool:
         return self.allowed is None or tool in self.allowed
 
-    # Asking the tape or the server, from Sema code: what is waited for, only the current task waits for
+    # Asking the cassette or the server, from Sema code: only the current task waits
 
     def connect(self) -> None:
-        """Connects now, unless a tape says that it isn't needed."""
+        """Connects now, unless the cassette makes that unnecessary."""
         cassette = cassettes.current()
         if cassette is None:
             suspend(self.connected())
@@ -75,31 +75,31 @@ class Server:
         cassette.record_mcp("mcp-connect", key, secrets.redacted_json(connection.server, self.secrets()))
 
     def tools(self) -> list[dict[str, Any]]:
-        """The descriptions of the tools that may be used."""
+        """Returns the descriptions of the tools that may be used."""
 
-        async def asked(connection: Connection | OfficialConnection) -> dict[str, Any]:
+        async def list_tools(connection: Connection | OfficialConnection) -> dict[str, Any]:
             return {"tools": await connection.list_tools()}
 
-        listed = self._recorded(asked, "mcp-tools").get("tools")
+        listed = self._recorded(list_tools, "mcp-tools").get("tools")
         tools = listed if isinstance(listed, list) else []
         return [tool for tool in tools if isinstance(tool, dict) and self.allows(str(tool.get("name")))]
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result object of a tool. Raises Failure."""
+        """Returns the result object of a tool. Raises Failure."""
         return self._recorded(lambda connection: connection.call_tool(tool, arguments), "mcp-call", tool, arguments)
 
     def _recorded(
         self, ask: Callable[[Connection | OfficialConnection], Awaitable[dict[str, Any]]], kind: str, *call: Any
     ) -> dict[str, Any]:
-        """What asking gives, off the tape or noted there. kind, call: what an entry is found by."""
+        """Returns the recorded result of ask, else asks and records it. kind, call: the key of the entry."""
         result: dict[str, Any]
 
-        async def asked() -> dict[str, Any]:
+        async def ask_server() -> dict[str, Any]:
             return await ask(await self.connected())
 
         cassette = cassettes.current()
         if cassette is None:
-            result = suspend(asked())
+            result = suspend(ask_server())
             return result
         key = cassettes.mcp_key(kind, self.identity(), *call)
         entry = cassette.entry(key)
@@ -108,14 +108,14 @@ class Server:
             return result
         if cassette.mode == "replay":
             raise Failure(MISS, f"record it in :auto or :record mode; {cassette.miss_hint()}")
-        result = suspend(asked())
+        result = suspend(ask_server())
         cassette.record_mcp(kind, key, secrets.redacted_json(result, self.secrets()))
         return result
 
     # The connection
 
     async def connected(self) -> Connection | OfficialConnection:
-        """The connection, made now if there is none yet. Raises Failure."""
+        """Returns the connection, opened on first use. Raises Failure."""
         if self.opening is None:
             self.opening = asyncio.Lock()
         async with self.opening:
@@ -123,24 +123,24 @@ class Server:
                 raise Failure("the connection was closed", "reconnect with mcp/connect")
             if self.connection is None:
                 connection: Connection | OfficialConnection
-                if isinstance(self.target, Given):
+                if isinstance(self.target, OfficialClient):
                     connection = OfficialConnection(self.target, self.timeout_ms)
                 else:
                     connection = Connection(self.target, self.timeout_ms)
                 await connection.open()
                 self.connection = connection
-                if self.closed:  # meanwhile
+                if self.closed:  # closed meanwhile
                     await connection.close()
             return self.connection
 
     async def close(self) -> None:
-        """Ends the connection, if there is one; what waits on it fails."""
+        """Ends the connection, if there is one; requests that wait on it fail."""
         self.closed = True
         if self.connection is not None:
             await self.connection.close()
 
     def is_elsewhere(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether it is connected in another event loop than this one."""
+        """Whether it is connected in another event loop."""
         return self.connection is not None and self.connection.loop is not loop
 
 
@@ -149,7 +149,7 @@ _last = 0
 
 
 def add(server: Server) -> str:
-    """The handle of a new server."""
+    """Registers a server and returns its handle."""
     global _last
     _last += 1
     handle = f"mcp-{_last}"

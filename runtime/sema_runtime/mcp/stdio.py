@@ -1,8 +1,8 @@
-"""A server that is a program of its own: messages are lines of its standard input and output.
+"""A server that is a separate program: messages are lines of its standard input and output.
 
-What it writes to its error output is kept apart from the program's; the end of it is shown when the server dies. It is
-ended by `mcp/close` and with the program, whether that ends by itself, by Ctrl-C or by a signal: first by closing its
-input, then, unless that is enough, by SIGTERM and SIGKILL to it and what it has started.
+Its error output is kept apart from the program's; the last lines are shown if the server dies. `mcp/close` ends it, and
+so does the end of the program, by itself, by Ctrl-C or by a signal: first its input is closed; if that is not enough,
+it and its children get SIGTERM, then SIGKILL.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 GRACE = 1.0  # seconds for the server to end by itself, and again after SIGTERM
 POLL = 0.01  # seconds
-TAIL = 4096  # bytes of its error output that are kept
+TAIL = 4096  # last bytes of its error output, which are kept
 SHOWN_LINES = 8
 
 
 class Stdio:
-    """The connection to a started server. secrets: values that no message shows."""
+    """The connection to a started server. secrets: values to hide in messages."""
 
     answers_while_sending = False
 
@@ -43,14 +43,14 @@ class Stdio:
         self.output = _Output(self)
         self.errors = _Errors(self)
         self.input = _Input(self)
-        self.dying: asyncio.Task[None] | None = None  # since the server broke the connection off
-        self.closing: asyncio.Task[None] | None = None  # since we have
+        self.dying: asyncio.Task[None] | None = None  # set when the server closed the connection
+        self.closing: asyncio.Task[None] | None = None  # set when the client closes it
         self.over = False  # the program ends
         self.held = term_state.hold(self.end_now)
 
     @classmethod
     async def started(cls, peer: Peer, argv: list[str], settings: children.Settings, secrets: Sequence[str]) -> Stdio:
-        """A server that has just been started. Raises Failure."""
+        """Starts a server. Raises Failure."""
         from subprocess import PIPE
 
         try:
@@ -65,28 +65,28 @@ class Stdio:
         return connection
 
     def set_version(self, version: str) -> None:
-        """Nothing here depends on it."""
+        """Does nothing: this transport does not depend on the version."""
 
     async def send(self, message: Message) -> None:
-        """Writes one line; waits while the server leaves much of what came before unread."""
+        """Writes one line; waits while the server leaves many bytes unread."""
         if not self.input.finished:
-            async with self.input.turn:  # a server that doesn't read has one message in our buffer, not all of them
+            async with self.input.turn:  # so the buffer holds one message of a server that doesn't read, not all
                 await self.input.writable.wait()
                 if not self.input.finished:
                     self.input.transport.write(encoded(message) + b"\n")
                     await self.input.writable.wait()
         elif self.dying is not None:
-            await asyncio.shield(self.dying)  # then it is known why
+            await asyncio.shield(self.dying)  # so that the reason is known
 
-    # Its end
+    # The end of the server
 
     def lost(self) -> None:
-        """Notes that the server has closed one of its ends: it can't be talked to any more."""
+        """Called when the server has closed one of its pipes: the conversation is over."""
         if self.dying is None and self.closing is None and not self.over:
             self.dying = self.peer.loop.create_task(self._died())
 
     async def _died(self) -> None:
-        """Fails what waits for the server, with the reason as far as it is known."""
+        """Fails waiting requests, with the reason as far as it is known."""
         await self._ends_within(GRACE / 2)
         await asyncio.wait((self.errors.ended,), timeout=GRACE / 2)
         status = self.process.poll()
@@ -101,7 +101,7 @@ class Stdio:
         return "\n    ".join(("its error output ends with:", *text.splitlines()[-SHOWN_LINES:])) if text else None
 
     async def close(self) -> None:
-        """Ends the server; goes on with that when the task that waits for it is cancelled."""
+        """Ends the server; continues even if the waiting task is cancelled."""
         if self.closing is None:
             self.closing = self.peer.loop.create_task(self._end())
         await asyncio.shield(self.closing)
@@ -126,7 +126,7 @@ class Stdio:
         return True
 
     def end_now(self) -> None:
-        """The same when the program ends and its loop doesn't run any more."""
+        """Ends the server when the program ends and its loop has stopped."""
         self.over = True
         if self.process.poll() is not None:
             return
@@ -144,7 +144,7 @@ class Stdio:
         self.process.wait()
 
     def _signal(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):  # has ended just now
+        with suppress(ProcessLookupError, PermissionError):  # it has just ended
             os.killpg(self.process.pid, number)
 
 
@@ -179,23 +179,23 @@ class _End(asyncio.BaseProtocol):
         self.closed = True
 
     def drop(self) -> None:
-        """Closes the pipe at once."""
+        """Closes the pipe immediately."""
         if self.closed or self.transport is None:
             return
         if isinstance(self.transport, asyncio.WriteTransport):
             if not self.transport.is_closing() or self.transport.get_write_buffer_size():
-                self.transport.abort()  # else it is being closed already, which asyncio does twice if it is told twice
+                self.transport.abort()  # a second abort would make asyncio close it twice
         else:
             self.transport.close()
 
 
 class _Output(_End, asyncio.Protocol):
-    """Its output: each line is a message. What is none is passed over: some servers print banners."""
+    """The server's output: each line is a message. Other lines, such as banners, are skipped."""
 
     def __init__(self, server: Stdio) -> None:
         super().__init__(server)
-        self.unfinished = bytearray()  # a line that hasn't ended
-        self.ignored = False  # nothing counts any more
+        self.unfinished = bytearray()  # an incomplete line
+        self.ignored = False  # after too long a message
 
     def data_received(self, data: bytes) -> None:
         if self.ignored:
@@ -221,7 +221,7 @@ class _Output(_End, asyncio.Protocol):
 
 
 class _Errors(_End, asyncio.Protocol):
-    """Its error output, of which the end is kept. ended: done when there comes no more."""
+    """The server's error output, whose end is kept. ended: done at its end."""
 
     def __init__(self, server: Stdio) -> None:
         super().__init__(server)
@@ -238,7 +238,7 @@ class _Errors(_End, asyncio.Protocol):
 
 
 class _Input(_End):
-    """Its input. writable: set unless the server leaves much unread."""
+    """The server's input. writable: set unless the server leaves many bytes unread."""
 
     transport: asyncio.WriteTransport
 
@@ -247,7 +247,7 @@ class _Input(_End):
         self.turn = asyncio.Lock()
         self.writable = asyncio.Event()
         self.writable.set()
-        self.finished = False  # nothing can be written any more
+        self.finished = False  # closed for writing
 
     def pause_writing(self) -> None:
         self.writable.clear()
@@ -262,7 +262,7 @@ class _Input(_End):
         self.server.lost()
 
     def close(self) -> None:
-        """Closes it when what was written has been read."""
+        """Closes the pipe once the server has read what was written."""
         if not self.finished:
             self.finished = True
             self.transport.close()

@@ -1,7 +1,7 @@
-"""The key with which the logins of workflows and runs are encrypted. It never lies beside what it encrypts.
+"""The key that encrypts the logins of workflows and runs. It is never stored next to what it encrypts.
 
-SEMA_MCP_AUTH_KEY, else the system's keychain (an entry that the reference makes and reads, too), else a file beside the
-default store, which only the user can read. Made when something is encrypted for the first time.
+It is SEMA_MCP_AUTH_KEY, else an entry of the system's keychain (shared with the reference), else a file next to the
+default store that only the user can read. It is created when something is encrypted for the first time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BYTES = 32
 
 
 def found() -> bytes | None:
-    """The key, None while there is none. Raises Failure for one that can't be used."""
+    """Returns the key, None without one. Raises Failure for an unusable key."""
     text = os.environ.get(SETTING, "").strip()
     if text:
         return _decoded(text, SETTING, f"make one with: openssl rand -hex {BYTES}")
@@ -30,13 +30,13 @@ def found() -> bytes | None:
 
 
 def found_or_made() -> bytes:
-    """The key. Raises Failure where it can't be kept."""
+    """Returns the key, created if necessary. Raises Failure when it can't be stored."""
     key = found()
     if key is not None:
         return key
     with locked(f"{path()}.lock"):
         key = found()
-        if key is not None:  # made by another process meanwhile
+        if key is not None:  # another process created it
             return key
         new_key = os.urandom(BYTES)
         store = default_store()
@@ -51,7 +51,7 @@ def found_or_made() -> bytes:
 
 
 def path() -> str:
-    """The file, where there is no keychain."""
+    """Returns the path of the key file, for systems without keychain."""
     return os.path.join(folder(), "mcp-auth.key")
 
 

@@ -1,9 +1,9 @@
-"""Where the tokens of MCP servers are kept: the system's keychain, or a file that only the user can read. (Those of a
-workflow or of one run: scoped.py.)
+"""The stores of MCP servers' tokens: the system's keychain, or a file that only the user can read. (scoped.py has those
+of workflows and runs.)
 
-The keychain is used when the package `keyring` is there and has a place to keep things; SEMA_MCP_TOKEN_STORE chooses
-one of `file` and `keychain`. The file is `sema/mcp-auth.json` in the user's configuration directory, in the reference's
-format; it is replaced as a whole, under a lock, so that processes don't undo each other's changes.
+The keychain is used if the package `keyring` is installed and has a backend; SEMA_MCP_TOKEN_STORE chooses `file` or
+`keychain`. The file is `sema/mcp-auth.json` in the user's configuration directory, in the reference's format; it is
+replaced atomically, under a lock, so that processes don't undo each other's changes.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     class Store(Protocol):
         """Credentials by the URL of the server. Each operation raises Failure where the store can't be used."""
 
-        place: str  # in words
+        place: str  # for messages
 
         def load(self, url: str) -> Credentials | None: ...
         def save(self, credentials: Credentials) -> None: ...
         def delete(self, url: str) -> bool: ...
         def urls(self) -> list[str]: ...
-        def lock_name(self, url: str) -> str: ...  # who gets a token for that server waits for whom
+        def lock_name(self, url: str) -> str: ...  # of the lock for getting a token of that server
 
 
-SKEW_SECONDS = 60  # before its end a token counts as expired
+SKEW_SECONDS = 60  # a token counts as expired that long before its end
 SERVICE = "sema-mcp"
-INDEX = "__sema_servers__"  # the keychain entry that lists the servers; a keychain can't
+INDEX = "__sema_servers__"  # the keychain entry that lists the servers, which a keychain can't do
 SETTING = "SEMA_MCP_TOKEN_STORE"
 
 
 @dataclass(slots=True, repr=False)
 class Credentials:
-    """What is kept for a server. expires_at: unix seconds, None for a token that doesn't end.
+    """What is stored for a server. expires_at: unix seconds, None for a token that doesn't expire.
 
-    client: `client_id`, and of a registration `redirect_uri`, `scope`, and if there are such `client_secret` and
-    `auth_method`; None without one. copied: from the default store into the one of a workflow or run.
+    client: `client_id`, and of a registration `redirect_uri`, `scope`, optionally `client_secret` and `auth_method`;
+    None without a client. copied: from the default store to that of a workflow or run.
     """
 
     url: str
@@ -79,7 +79,7 @@ class Credentials:
 
 
 def credentials_of(url: str, value: Any) -> Credentials | None:
-    """What an entry says; None for one that is of another server or damaged."""
+    """Returns the credentials in an entry; None for a damaged entry, or one of another server."""
     tokens = value.get("tokens") if isinstance(value, dict) and value.get("server_url") == url else None
     if not isinstance(tokens, dict) or not isinstance(tokens.get("access_token"), str):
         return None
@@ -102,14 +102,14 @@ def _text(value: Any) -> str | None:
 
 
 def default_store() -> Store:
-    """The store that the setting chooses, or the first one that works. Raises Failure."""
-    wanted = os.environ.get(SETTING, "").strip().lower()
-    if wanted == "file":
+    """Returns the store that the setting chooses, or the first one that works. Raises Failure."""
+    choice = os.environ.get(SETTING, "").strip().lower()
+    if choice == "file":
         return FileStore()
-    if wanted == "keychain":
+    if choice == "keychain":
         return KeychainStore()
-    if wanted:
-        raise Failure(f"{SETTING} must be file or keychain, got {wanted}")
+    if choice:
+        raise Failure(f"{SETTING} must be file or keychain, got {choice}")
     try:
         return KeychainStore()
     except Failure:
@@ -120,7 +120,7 @@ def default_store() -> Store:
 
 
 def folder() -> str:
-    """The directory of the file and of the locks."""
+    """Returns the directory of the file and of the locks."""
     from sema_runtime.support.home import settings_directory
 
     return os.path.join(settings_directory(), "sema")
@@ -167,7 +167,7 @@ class FileStore:
 
     @contextmanager
     def _changed(self) -> Iterator[dict[str, Any]]:
-        """The entries; what is changed in them stands in the file afterwards."""
+        """Yields the entries; their changes are written to the file afterwards."""
         from sema_runtime.support.replacing import Replacement
 
         with locked(f"{self.path}.lock"):
@@ -254,7 +254,7 @@ class KeychainStore:
 
 @contextmanager
 def locked(path: str) -> Iterator[None]:
-    """A context in which no other process has the lock file. Raises Failure where there can't be one."""
+    """A context in which no other process has the lock file. Raises Failure if it can't be created."""
     try:
         make_folders(os.path.dirname(path))
         descriptor = _lock_file(path)
@@ -272,7 +272,7 @@ def _lock_file(path: str) -> int:
 
 
 def _take(descriptor: int, blocking: bool) -> bool:
-    """Whether the lock is ours now."""
+    """Tries to take the lock; returns whether that succeeded."""
     try:
         import fcntl
     except ImportError:  # Windows: without a lock
@@ -285,10 +285,10 @@ def _take(descriptor: int, blocking: bool) -> bool:
 
 
 class TokenLock:
-    """An async context in which nobody else, in this process or another one, gets a token of the same name.
+    """An async context that only one task, of all processes, enters at a time for the same name.
 
-    Its file is in the directory of the default store, and is removed afterwards. Where it can't be made there is no
-    lock: tokens that are there can still be read.
+    Its file is in the directory of the default store, and is removed afterwards. If it can't be created, there is no
+    lock: existing tokens can still be read.
     """
 
     def __init__(self, name: str) -> None:
@@ -308,7 +308,7 @@ class TokenLock:
             return
 
     def _taken(self) -> bool:
-        """Whether the lock is ours; not, if its file was removed by whoever had it before. Raises OSError."""
+        """Tries to take the lock; returns False also if its previous owner removed the file. Raises OSError."""
         descriptor = _lock_file(self.path)
         try:
             if _take(descriptor, blocking=False) and os.path.samestat(os.fstat(descriptor), os.stat(self.path)):

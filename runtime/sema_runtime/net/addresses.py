@@ -1,7 +1,7 @@
-"""Which addresses are of this machine or its private network.
+"""Tells addresses of this machine and its private network from public ones.
 
-What a URL says is only the first check: a name of any domain may resolve to 127.0.0.1, and to something else when it is
-resolved again. So requests say what they may reach, and `allowed` picks the addresses to connect to.
+The text of a URL is only the first check: any domain name may resolve to 127.0.0.1, and to something else a moment
+later. So requests say which addresses they may reach, and `allowed` returns the addresses to connect to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOOK_UP_SECONDS = 3.0  # for a check before anything is sent
 
 
 def is_internal(url: str) -> bool:
-    """Whether a URL says that it leads inside: to localhost, to no host, or to an internal address.
+    """Whether the text of a URL names localhost, no host, or an internal address.
 
     IPv4 addresses count in every form that the system's resolver takes (`127.1`, `0x7f000001`, `2130706433`).
     """

@@ -1,8 +1,7 @@
-"""Sends requests and follows redirects: the only module that imports httpx, and only when a request is made.
+"""Sends requests and follows redirects. httpx is imported here, when the first request is made.
 
-httpx builds the requests; the bytes go over connections of our own (exchange.py, link.py), which are kept and used
-again. Redirects are followed (redirects.py) and bodies unpacked (decoding.py) by rules of our own, too. What can go
-wrong is a `Failure`.
+httpx builds the requests. The bytes go over connections from connection.py and http1.py, which are pooled and reused;
+redirects.py has the rules of redirects, decoding.py unpacks bodies. Errors are `Failure`s.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
-from sema_runtime.net.connection import Link, opened
+from sema_runtime.net.connection import Connection, connect
 from sema_runtime.net.decoding import Unpacked, coding_of
 from sema_runtime.net.failures import CONNECT_MS, IDLE_MS, Failure, cause_of, timed_out
-from sema_runtime.net.http1 import Broken, Exchanges
+from sema_runtime.net.http1 import Http1, ProtocolError
 from sema_runtime.net.messages import Part, Request, checked_header
-from sema_runtime.net.proxies import Proxy, proxy_for, tunnelled
+from sema_runtime.net.proxies import Proxy, connect_through, proxy_for
 from sema_runtime.net.redirects import PORTS, checked_url, following
 from sema_runtime.net.tls import tls_context
 
@@ -38,7 +37,7 @@ DEFAULTS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "
 
 
 class Origin(NamedTuple):
-    """Where a connection leads. proxy: through which one. reach: what its address was checked for."""
+    """The destination of a connection. proxy: the proxy in between. reach: what its address was checked for."""
 
     scheme: str
     host: str
@@ -48,9 +47,9 @@ class Origin(NamedTuple):
 
 
 @asynccontextmanager
-async def answered(request: Request) -> AsyncIterator[Answer]:
+async def open_reply(request: Request) -> AsyncIterator[OpenReply]:
     """The response to a request, its body unread. Raises Failure, or what failure_of understands."""
-    answer = await _followed(connections().transport, _built(request), request.redirects)
+    answer = await _followed(connections().pool, _built(request), request.redirects)
     try:
         yield answer
     finally:
@@ -61,9 +60,9 @@ _url = lru_cache(64)(checked_url)  # programs ask the same address again and aga
 
 
 def _built(request: Request) -> httpx.Request:
-    given = [checked_header(name, value) for name, value in request.headers]
-    names = {name.lower() for name, _ in given}
-    headers = [(name, value) for name, value in DEFAULTS.items() if name not in names] + given
+    own_headers = [checked_header(name, value) for name, value in request.headers]
+    names = {name.lower() for name, _ in own_headers}
+    headers = [(name, value) for name, value in DEFAULTS.items() if name not in names] + own_headers
     url = _url(request.url)
     if url.userinfo:
         if "authorization" not in names:
@@ -94,44 +93,42 @@ def _basic(url: httpx.URL) -> str:
     return "Basic " + b64encode(f"{url.username}:{url.password}".encode()).decode()
 
 
-async def _followed(transport: Transport, request: httpx.Request, redirects: int) -> Answer:
+async def _followed(pool: ConnectionPool, request: httpx.Request, redirects: int) -> OpenReply:
     """The response to a request, or to the last of those that it was redirected to."""
-    answer = await transport.answer(request)
+    answer = await pool.answer(request)
     for _ in range(redirects):
         following = answer.following()
         if following is None:
             return answer
-        answer = await transport.answer(following)
+        answer = await pool.answer(following)
     if redirects and answer.following() is not None:
         raise Failure("redirect", f"more than {redirects} redirects")
     return answer
 
 
-class Answer:
-    """A reply. `await read()` gives the next piece of its body, unpacked, b"" at the end; then `close`.
+class OpenReply:
+    """A reply whose body is still to be read: `await read()` until b"", then `close()`.
 
-    headers: names in lower case. coding: what the body is packed in, "" for nothing.
+    headers: names in lower case. coding: how the body is compressed, "" for not at all.
     """
 
-    def __init__(
-        self, transport: Transport, origin: Origin, exchanges: Exchanges, request: httpx.Request, status: int
-    ) -> None:
+    def __init__(self, pool: ConnectionPool, origin: Origin, http1: Http1, request: httpx.Request, status: int) -> None:
         self.request = request
         self.status = status
         self.headers: list[tuple[str, str]] = []
         self.coding = ""
         self._unpacked: Unpacked | None = None
-        self._transport = transport
+        self._pool = pool
         self._origin = origin
-        self._exchanges = exchanges
+        self._http1 = http1
         self._open = True
 
     def header(self, name: str) -> str:
         """The first header of that name, "" without one."""
-        return next((value for given, value in self.headers if given == name), "")
+        return next((value for header, value in self.headers if header == name), "")
 
     def unpack(self, most: int | None = None) -> None:
-        """Has `read` unpack the body. most: bytes that it may have before that. Raises Failure for several codings."""
+        """Makes `read` decompress the body. most: limit of compressed bytes. Raises Failure for several codings."""
         self.coding = coding_of(self.headers)
         if self.coding:
             self._unpacked = Unpacked(self._raw, self.coding, most)
@@ -140,7 +137,7 @@ class Answer:
         return await (self._raw() if self._unpacked is None else self._unpacked.read())
 
     def following(self) -> httpx.Request | None:
-        """What it redirects to; then this reply is closed."""
+        """The request that it redirects to, None when it is no redirect. Closes this reply in the first case."""
         try:
             request = following(self.request, self.status, self.headers)
         except BaseException:
@@ -152,82 +149,82 @@ class Answer:
 
     async def _raw(self) -> bytes:
         try:
-            return await self._exchanges.piece()
-        except (OSError, Broken) as error:
+            return await self._http1.piece()
+        except (OSError, ProtocolError) as error:
             raise _failure(error) from error
 
     def close(self) -> None:
-        """Gives its connection back."""
+        """Returns the connection to the pool."""
         if self._open:
             self._open = False
-            self._transport.give_back(self._origin, self._exchanges)
+            self._pool.put_back(self._origin, self._http1)
 
 
-class Transport:
-    """Our connections. Those of an origin are used last in, first out; what was idle for long is closed when another
-    request ends."""
+class ConnectionPool:
+    """Open connections by origin. The last one returned is used first. A connection that was idle for IDLE_SECONDS is
+    closed when another request ends."""
 
     def __init__(self) -> None:
-        self._idle: dict[Origin, list[tuple[float, Exchanges]]] = {}  # since when; the oldest first
+        self._idle: dict[Origin, list[tuple[float, Http1]]] = {}  # since when; the oldest first
         self._count = 0
 
-    async def answer(self, request: httpx.Request) -> Answer:
+    async def answer(self, request: httpx.Request) -> OpenReply:
         """The reply to one request, whatever it says. Raises Failure."""
         url = request.url
         port = url.port or PORTS[url.scheme]
         origin = Origin(url.scheme, url.host, port, proxy_for(url.scheme, url.host, port), request.extensions["reach"])
-        exchanges = self._take(origin)
-        if exchanges is not None:
+        http1 = self._take(origin)
+        if http1 is not None:
             try:
-                return await self._exchanged(origin, exchanges, request)
+                return await self._exchange(origin, http1, request)
             except Failure as failure:
-                if failure.kind != "broken" or exchanges.heard or not request.extensions["repeatable"]:
-                    raise  # else the server hung up on what was idle just when it was used again
-        exchanges = Exchanges(await _connected(origin))
-        return await self._exchanged(origin, exchanges, request)
+                if failure.kind != "broken" or http1.heard or not request.extensions["repeatable"]:
+                    raise  # else the server closed the idle connection just when it was used again
+        http1 = Http1(await _connect(origin))
+        return await self._exchange(origin, http1, request)
 
-    async def _exchanged(self, origin: Origin, exchanges: Exchanges, request: httpx.Request) -> Answer:
+    async def _exchange(self, origin: Origin, http1: Http1, request: httpx.Request) -> OpenReply:
         target, headers = request.url.raw_path, request.headers.raw
         if origin.proxy is not None and origin.scheme == "http":
             target = b"http://" + request.url.netloc + target
             headers = [*headers, *origin.proxy.headers()]
         body = request.stream
         content = await request.aread() if isinstance(body, httpx.ByteStream) else body
-        exchanges.link.idle = request.extensions["idle"]
+        http1.connection.idle = request.extensions["idle"]
         try:
-            await exchanges.send(request.method, target, headers, content)  # type: ignore[arg-type]
-            status, received = await exchanges.head()
-        except (OSError, Broken) as error:
-            exchanges.link.close()
+            await http1.send(request.method, target, headers, content)  # type: ignore[arg-type]
+            status, received = await http1.head()
+        except (OSError, ProtocolError) as error:
+            http1.connection.close()
             raise _failure(error) from error
         except BaseException:
-            exchanges.link.close()
+            http1.connection.close()
             raise
-        answer = Answer(self, origin, exchanges, request, status)
+        answer = OpenReply(self, origin, http1, request, status)
         answer.headers = [(name.lower().decode("latin-1"), _text(value)) for name, value in received]
         return answer
 
-    def _take(self, origin: Origin) -> Exchanges | None:
-        """An idle connection that is still open."""
+    def _take(self, origin: Origin) -> Http1 | None:
+        """Takes an idle connection that is still open from the pool; None without one."""
         kept = self._idle.get(origin)
         while kept:
-            since, exchanges = kept.pop()
+            since, http1 = kept.pop()
             self._count -= 1
             if not kept:
                 del self._idle[origin]
-            if monotonic() - since < IDLE_SECONDS and exchanges.link.is_still_open():
-                return exchanges
-            exchanges.link.close()
+            if monotonic() - since < IDLE_SECONDS and http1.connection.is_still_open():
+                return http1
+            http1.connection.close()
         return None
 
-    def give_back(self, origin: Origin, exchanges: Exchanges) -> None:
+    def put_back(self, origin: Origin, http1: Http1) -> None:
         now = monotonic()
-        if exchanges.can_go_on() and self._count < MAX_IDLE:
-            exchanges.go_on()
-            self._idle.setdefault(origin, []).append((now, exchanges))
+        if http1.is_reusable() and self._count < MAX_IDLE:
+            http1.start_next()
+            self._idle.setdefault(origin, []).append((now, http1))
             self._count += 1
         else:
-            exchanges.link.close()
+            http1.connection.close()
         self.close_idle(now - IDLE_SECONDS)
 
     def close_idle(self, before: float = inf) -> None:
@@ -235,7 +232,7 @@ class Transport:
         for origin, kept in list(self._idle.items()):
             while kept and kept[0][0] <= before:
                 self._count -= 1
-                kept.pop(0)[1].link.close()
+                kept.pop(0)[1].connection.close()
             if not kept:
                 del self._idle[origin]
 
@@ -248,28 +245,28 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-async def _connected(origin: Origin) -> Link:
+async def _connect(origin: Origin) -> Connection:
     tls = tls_context() if origin.scheme == "https" else None
     seconds = CONNECT_MS / 1000
     try:
         if origin.proxy is None:
-            return await opened(origin.host, origin.port, tls, seconds, origin.reach)
-        return await tunnelled(origin.proxy, origin.scheme, origin.host, origin.port, tls, seconds, origin.reach)
+            return await connect(origin.host, origin.port, tls, seconds, origin.reach)
+        return await connect_through(origin.proxy, origin.scheme, origin.host, origin.port, tls, seconds, origin.reach)
     except TimeoutError:
         raise timed_out(CONNECT_MS) from None
-    except (OSError, Broken) as error:
+    except (OSError, ProtocolError) as error:
         raise Failure("connect", cause_of(error) or str(error)) from error
 
 
-def _failure(error: OSError | Broken) -> Failure:
-    """What went wrong in an exchange, in our words."""
+def _failure(error: OSError | ProtocolError) -> Failure:
+    """The failure of an exchange."""
     if isinstance(error, TimeoutError):
         return timed_out(IDLE_MS)
     return Failure("broken", cause_of(error) or str(error) or type(error).__name__)
 
 
 def failure_of(error: Exception) -> Failure:
-    """What went wrong, in our words."""
+    """The failure for an exception of a request."""
     if isinstance(error, Failure):
         return error
     return Failure("broken", cause_of(error) or str(error) or type(error).__name__)
@@ -279,35 +276,37 @@ def failure_of(error: Exception) -> Failure:
 
 
 class Connections:
+    """What one event loop has open. turns: limits the requests at once, streams: the streams at once."""
+
     def __init__(self) -> None:
         files = _open_files()
         self.turns = asyncio.Semaphore(max(16, min(files // 2, MOST_REQUESTS)))
         self.streams = asyncio.Semaphore(max(16, min(files // 4, MOST_REQUESTS)))
-        self.transport = Transport()
+        self.pool = ConnectionPool()
 
 
 _connections: WeakKeyDictionary[asyncio.AbstractEventLoop, Connections] = WeakKeyDictionary()
 
 
 def connections() -> Connections:
-    """Those of the running loop."""
+    """The connections of the running loop."""
     loop = asyncio.get_running_loop()
-    found = _connections.get(loop)
-    if found is None:
-        found = _connections[loop] = Connections()
+    of_loop = _connections.get(loop)
+    if of_loop is None:
+        of_loop = _connections[loop] = Connections()
         atexit.register(_close, loop)
-    return found
+    return of_loop
 
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:
-    """Closes the connections of a loop of ours; a host closes its own."""
-    found = _connections.pop(loop, None)
-    if found is not None and not loop.is_closed() and not loop.is_running():
-        found.transport.close_idle()
+    """Closes the connections of a loop that the scheduler made; a host closes its own loop."""
+    of_loop = _connections.pop(loop, None)
+    if of_loop is not None and not loop.is_closed() and not loop.is_running():
+        of_loop.pool.close_idle()
 
 
 def _open_files() -> int:
-    """How many files the process may open, after that was raised as far as the system lets it be."""
+    """How many files the process may open, after raising that limit as far as the system allows."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
     except ImportError:  # Windows

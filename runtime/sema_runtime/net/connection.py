@@ -1,4 +1,4 @@
-"""A TCP or TLS connection as a client's reader and writer of bytes; errors are OSErrors."""
+"""A TCP or TLS connection of a client: reads and writes bytes. Errors are OSErrors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import select
 from contextlib import suppress
 from typing import Any
 
-MOST_UNREAD = 1 << 18  # bytes that have come and nobody has read; then the other side has to wait
+MOST_UNREAD = 1 << 18  # bytes that were received and not read; beyond that the other side waits
 HAPPY_EYEBALLS = 0.25  # seconds until the next address of a host is tried beside the one before (RFC 8305)
 
 
-class Link(asyncio.Protocol):
-    """`await read()` until b"", `await write(data)`, `close()`. One reads and one writes at a time. idle: the most
-    seconds that a wait may take, None for any; then it raises TimeoutError, as for the rest OSError."""
+class Connection(asyncio.Protocol):
+    """A connection: `await read()` until b"", `await write(data)`, `close()`. One task reads and one writes at a time.
+
+    idle: seconds that a wait may take at most, None for no limit. A longer wait raises TimeoutError; other failures
+    raise OSError.
+    """
 
     def __init__(self) -> None:
         self.transport: Any = None
@@ -72,15 +75,15 @@ class Link(asyncio.Protocol):
     # Called by the client
 
     def is_quiet(self) -> bool:
-        """Whether the connection is open and nothing has come that was not asked for."""
+        """Whether the connection is open and has received nothing unread."""
         return not self.ended and not self._unread
 
     def is_still_open(self) -> bool:
-        """As `is_quiet`, for one that was idle: the loop may have stood still, so the system is asked too."""
+        """As `is_quiet`, for an idle connection: asks the operating system too, since the loop may not have run."""
         return self.is_quiet() and not _is_readable(self.transport.get_extra_info("socket").fileno())
 
     async def read(self) -> bytes:
-        """What has come, b"" at the end. Raises OSError when the connection broke."""
+        """The bytes received, b"" at the end. Waits for some. Raises OSError when the connection broke."""
         while not self._unread:
             if self._error is not None:
                 raise self._error
@@ -90,7 +93,7 @@ class Link(asyncio.Protocol):
         return self.unread()
 
     def unread(self) -> bytes:
-        """What has come, without waiting for it."""
+        """The bytes received so far, without waiting."""
         data = bytes(self._unread)
         self._unread.clear()
         if self._reading_paused:
@@ -100,7 +103,7 @@ class Link(asyncio.Protocol):
         return data
 
     async def write(self, data: bytes) -> bool:
-        """Sends; waits while the other side is slow. False when it has answered, or gone, before it took all."""
+        """Sends; waits while the other side is slow. False when it answered or closed before it took all."""
         if self.ended:
             return False
         self.transport.write(data)
@@ -109,52 +112,53 @@ class Link(asyncio.Protocol):
         return not self._writing_paused and not self.ended
 
     async def encrypt(self, tls: Any, host: str, seconds: float) -> None:
-        """Goes on in TLS. Raises OSError."""
+        """Switches to TLS. Raises OSError."""
         loop = asyncio.get_running_loop()
         self.transport = await loop.start_tls(
             self.transport, self, tls, server_hostname=host, ssl_handshake_timeout=seconds
         )
 
     def close(self) -> None:
-        """Closes without a word: whoever wants the rest of an exchange has read it."""
+        """Closes at once, without sending the data that is left: an exchange that matters has been read."""
         self.transport.abort()
 
 
 def _is_readable(descriptor: int) -> bool:
-    """Whether something has come at a socket, its end included."""
+    """Whether a socket has received something, its end included."""
     if descriptor < 0:
         return True
     if not hasattr(select, "poll"):  # Windows
         return bool(select.select([descriptor], [], [], 0)[0])
-    asked = select.poll()
-    asked.register(descriptor, select.POLLIN)
-    return bool(asked.poll(0))
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return bool(poller.poll(0))
 
 
-async def opened(host: str, port: int, tls: Any, seconds: float, reach: str = "") -> Link:
-    """A connection to a host; tls: an SSLContext or None. reach: what its addresses must be (addresses.py); then it is
-    one of those that were checked which is connected to, however the name resolves a moment later.
+async def connect(host: str, port: int, tls: Any, seconds: float, reach: str = "") -> Connection:
+    """A new connection to a host. tls: an SSLContext or None.
 
-    Raises OSError, TimeoutError after that many seconds, Failure for an address that may not be reached.
+    reach: what the host's addresses must be (addresses.py). The connection goes to one of the checked addresses, even
+    if the name resolves to another one a moment later. Raises OSError, TimeoutError after that many seconds, Failure
+    for an address that may not be reached.
     """
     async with asyncio.timeout(seconds):
         if not reach:
-            return await _opened(host, host, port, tls, seconds)
+            return await _connect(host, host, port, tls, seconds)
         from sema_runtime.net.addresses import allowed
 
         error: OSError | None = None
         for address in await allowed(host, port, reach):
             try:
-                return await _opened(address, host, port, tls, seconds)
+                return await _connect(address, host, port, tls, seconds)
             except OSError as refused:
                 error = error or refused
         raise error or OSError(f"{host} has no address")
 
 
-async def _opened(place: str, name: str, port: int, tls: Any, seconds: float) -> Link:
+async def _connect(place: str, name: str, port: int, tls: Any, seconds: float) -> Connection:
     """place: a host or an address. name: of the host, which its certificate must have."""
-    _, link = await asyncio.get_running_loop().create_connection(
-        Link,
+    _, connection = await asyncio.get_running_loop().create_connection(
+        Connection,
         place,
         port,
         ssl=tls,
@@ -162,4 +166,4 @@ async def _opened(place: str, name: str, port: int, tls: Any, seconds: float) ->
         happy_eyeballs_delay=HAPPY_EYEBALLS,
         ssl_handshake_timeout=seconds if tls is not None else None,
     )
-    return link
+    return connection

@@ -1,8 +1,8 @@
 """Compressed bodies, unpacked step by step: no step makes more than STEP bytes, whatever it was given.
 
-One coding, gzip or deflate, is undone; a body with several is refused, since each layer multiplies what a few bytes can
-become. What has a coding that isn't known stays as it came. A body that ends too early is an error; further gzip
-members are read; what stands behind the last one is an error, unless it is padding of zeros.
+One coding, gzip or deflate, is undone. A body with several is refused, since each layer multiplies the size that a few
+bytes can reach. A body with an unknown coding stays as it is. A body that ends too early is an error. Further gzip
+members are read; anything else after the last one is an error, except zero padding.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ NAMES = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate"}
 
 def coding_of(headers: list[tuple[str, str]]) -> str:
     """`gzip`, `deflate`, or "" when there is nothing to undo. Raises Failure for several codings."""
-    given = ",".join(value for name, value in headers if name == "content-encoding")
-    codings = [name for name in (one.strip().lower() for one in given.split(",")) if name not in ("", "identity")]
+    header = ",".join(value for name, value in headers if name == "content-encoding")
+    codings = [name for name in (part.strip().lower() for part in header.split(",")) if name not in ("", "identity")]
     if len(codings) > 1:
         shown = ", ".join(codings)[:60]
         raise Failure("encoding", f"the body is compressed {len(codings)} times ({shown}), more than once is refused")
@@ -31,7 +31,7 @@ def coding_of(headers: list[tuple[str, str]]) -> str:
 
 
 class Unpacked:
-    """What a source gives, unpacked: `await read()` until b""."""
+    """Decompresses the pieces of a source: `await read()` until b""."""
 
     def __init__(self, source: Callable[[], Awaitable[bytes]], coding: str, most: int | None = None) -> None:
         """source: gives the next packed bytes, b"" at the end. most: how many may come; None for any number."""
@@ -105,7 +105,7 @@ class Unpacker:
                     data = self._stream.unconsumed_tail
 
     def _opened(self, data: bytes) -> bytes:
-        """Begins a stream; what is left of the data for it."""
+        """Starts a stream; returns the data that is left for it."""
         if self._members:
             data = self._behind(data)
             if not data:
@@ -123,7 +123,7 @@ class Unpacker:
         return data
 
     def _behind(self, data: bytes) -> bytes:
-        """What comes after the end of a stream: another gzip member, or zeros."""
+        """The data after the end of a stream: another gzip member, or zeros."""
         rest = data.lstrip(b"\0")
         self._padded = self._padded or len(rest) < len(data)
         if rest and (self.coding != "gzip" or self._padded):

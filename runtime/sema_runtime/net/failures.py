@@ -1,4 +1,4 @@
-"""What keeps a request from being answered, in our words."""
+"""The failures of HTTP requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IDLE_MS = 120_000  # the longest wait for the next piece of a reply
 
 
 class Failure(Exception):
-    """A request without a reply.
+    """A request that got no usable reply.
 
     kind: url, header, connect, address, timeout, size, encoding, redirect, broken. reason: in words, without the URL.
     ms: the limit that passed, of a timeout.
@@ -24,6 +24,7 @@ class Failure(Exception):
 
 
 def timed_out(ms: float) -> Failure:
+    """The failure of a wait that took longer than ms milliseconds."""
     return Failure("timeout", f"timed out after {ms:g} ms", ms)
 
 
@@ -48,6 +49,6 @@ def cause_of(error: BaseException) -> str:
 
 
 def _first_number(text: str) -> int:
-    """The error number in what asyncio says of a host with several addresses, none of which answers; 0 without one."""
-    found = re.search(r"\[Errno (\d+)\]", text)
-    return int(found[1]) if found else 0
+    """The error number in asyncio's message about a host none of whose addresses answers; 0 without one."""
+    match = re.search(r"\[Errno (\d+)\]", text)
+    return int(match[1]) if match else 0

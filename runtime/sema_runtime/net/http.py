@@ -1,8 +1,8 @@
 """HTTP requests. Sending them (client.py) and httpx are loaded when the first one is made.
 
-`await fetch(request)` gives a whole reply; `Stream` one that is read piece by piece. Both are awaited with
-`tasks.suspend`: inside a task only that task waits, elsewhere the program does; cancelling closes the connection.
-What can go wrong is a `Failure`. Proxies come from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
+`await fetch(request)` returns a whole reply; a `Stream` is read piece by piece. Sema code waits for both with
+`tasks.suspend`: inside a task only that task waits, elsewhere the program does. Cancelling closes the connection.
+Errors are `Failure`s. Proxies come from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sema_runtime.net.messages import (
 from sema_runtime.values.digits import small
 
 if TYPE_CHECKING:
-    from sema_runtime.net.client import Answer
+    from sema_runtime.net.client import OpenReply
 
 __all__ = [
     "MAX_BYTES",
@@ -41,14 +41,14 @@ __all__ = [
 
 async def fetch(request: Request) -> Reply:
     """Sends a request and waits for the whole reply, whatever its status. Raises Failure when there is none."""
-    from sema_runtime.net.client import answered, connections, failure_of
+    from sema_runtime.net.client import connections, failure_of, open_reply
 
     limit = request.timeout_ms
     try:
         async with (
             connections().turns,
             asyncio.timeout(None if limit is None else limit / 1000),
-            answered(request) as answer,
+            open_reply(request) as answer,
         ):
             body = await _body(answer, request.max_bytes)
             return Reply(answer.status, answer.headers, body)
@@ -71,17 +71,17 @@ class Stream:
         self.limit = request.timeout_ms or IDLE_MS
         self._context: Any = None
         self._turn: asyncio.Semaphore | None = None  # held while it is open
-        self._answer: Answer | None = None
+        self._answer: OpenReply | None = None
 
     async def open(self) -> Reply:
         """The status and the headers of the reply; its body is still to be read."""
-        from sema_runtime.net.client import answered, connections
+        from sema_runtime.net.client import connections, open_reply
 
         turn = connections().streams
         await turn.acquire()
         try:
-            self._context = answered(self.request._replace(timeout_ms=self.limit))
-            answer: Answer = await self._waited(self._context.__aenter__())
+            self._context = open_reply(self.request._replace(timeout_ms=self.limit))
+            answer: OpenReply = await self._waited(self._context.__aenter__())
         except BaseException:
             turn.release()
             raise
@@ -96,9 +96,11 @@ class Stream:
         return await self._waited(self._answer.read())  # type: ignore[no-any-return]
 
     async def pour(self, take: Callable[[bytes], Awaitable[None] | bool]) -> None:
-        """Hands each piece to take, instead of `read`, until take says False or the reply ends. What take wants awaited
-        is awaited, without limit. Raises what take raises. One timer watches over all pieces, right to a hundredth of
-        the limit."""
+        """Passes each piece to take, instead of `read`, until take returns False or the reply ends.
+
+        An awaitable that take returns is awaited, without a limit. Raises what take raises. One timer covers all
+        pieces, accurate to a hundredth of the limit.
+        """
         raised: list[Exception] = []
 
         def guarded(piece: bytes) -> Awaitable[None] | bool:
@@ -158,7 +160,7 @@ class Stream:
             raise failure_of(error) from error
 
 
-async def _body(answer: Answer, limit: int) -> bytes:
+async def _body(answer: OpenReply, limit: int) -> bytes:
     from sema_runtime.net.decoding import SLACK
 
     if not answer.coding:  # not of a stream that is being read

@@ -1,7 +1,7 @@
-"""HTTP/1.1 over one connection: a request out, a reply back, as often as both sides keep it open. h11 speaks it.
+"""HTTP/1.1 over one connection, with h11: a request, its reply, and the next request while both sides keep it open.
 
-httpx's own transport takes four times as long for an exchange, and those that are under way at the same time go on in
-turns, a step each, so that all of them end late (docs/decisions/0026-http-connections-of-our-own.md).
+The transport of httpx takes four times as long for an exchange and interleaves concurrent ones step by step, so all of
+them finish late (docs/decisions/0026-http-connections-of-our-own.md).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import h11
 
-from sema_runtime.net.connection import Link
+from sema_runtime.net.connection import Connection
 
 MOST_HEAD = 100 * 1024  # bytes of a reply's status line and headers
 TOGETHER = 1 << 16  # bytes of a body that leave in one packet with the headers
@@ -28,58 +28,58 @@ MOST_SHOWN = 200  # characters of what h11 says, which quotes the server
 Headers = list[tuple[bytes, bytes]]
 
 
-class Broken(Exception):
-    """The server said something else than HTTP, or nothing."""
+class ProtocolError(Exception):
+    """The server sent something other than HTTP, or nothing."""
 
 
-class Exchanges:
-    """Those of one link. For each: `await send(...)`, `await head()`, `await piece()` until b""; `go_on()` if it
-    `can_go_on()`."""
+class Http1:
+    """HTTP/1.1 on one connection. For each exchange: `await send(...)`, `await head()`, `await piece()` until b"", then
+    `start_next()` if it `is_reusable()`."""
 
-    def __init__(self, link: Link) -> None:
-        self.link = link
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD)
-        self.heard = False  # whether anything has come for this request
-        self._over = False  # whether the body has come to its end
+        self.heard = False  # whether a byte was received for this request
+        self._over = False  # whether the body has ended
         self._doubtful = False  # whether the two sides may differ about where this reply ends
-        self._framing = 0  # bytes that have come since the head, without those of the body
+        self._framing = 0  # bytes received since the head, without those of the body
         self._body = 0  # bytes of the body
 
     async def send(self, method: str, target: bytes, headers: Headers, body: bytes | AsyncIterable[bytes]) -> None:
-        """Stops early when the server answers before it has taken everything."""
-        self._doubtful = not self.link.is_quiet()  # it answers what it hasn't been asked
+        """Sends a request. Stops early when the server answers before it has taken everything."""
+        self._doubtful = not self.connection.is_quiet()  # it answers what it hasn't been asked
         try:
             data = self._http.send(h11.Request(method=method, target=target, headers=headers)) or b""
             if isinstance(body, bytes) and len(body) <= TOGETHER:
                 data += (self._http.send(h11.Data(data=body)) or b"") if body else b""
                 data += self._http.send(h11.EndOfMessage()) or b""
-                await self.link.write(data)
+                await self.connection.write(data)
                 return
-            going_on = await self.link.write(data)
+            going_on = await self.connection.write(data)
             async for piece in _pieces_of(body):
                 if not going_on:
                     return
-                going_on = await self.link.write(self._http.send(h11.Data(data=piece)) or b"")
-            await self.link.write(self._http.send(h11.EndOfMessage()) or b"")
+                going_on = await self.connection.write(self._http.send(h11.Data(data=piece)) or b"")
+            await self.connection.write(self._http.send(h11.EndOfMessage()) or b"")
         except h11.LocalProtocolError as error:
-            raise Broken(str(error)) from error
+            raise ProtocolError(str(error)) from error
 
     async def head(self) -> tuple[int, Headers]:
-        """The status and the headers of the reply; those of interim replies (100, 103) are passed over."""
+        """The status and the headers of the reply; skips interim replies (100, 103)."""
         for _ in range(MOST_INTERIM + 1):
             event = await self._head_event()
             if type(event) is h11.Response or (type(event) is h11.InformationalResponse and event.status_code == 101):
                 headers = event.headers.raw_items()
                 if len(headers) > MOST_HEADERS:
-                    raise Broken(f"a reply with more than {MOST_HEADERS} headers")
+                    raise ProtocolError(f"a reply with more than {MOST_HEADERS} headers")
                 names = {name.lower() for name, _ in headers}
                 if b"content-length" in names and b"transfer-encoding" in names:
                     self._doubtful = True
                 self._framing = self._body = 0
                 return event.status_code, headers
             if type(event) is not h11.InformationalResponse:
-                raise Broken("the server sent something else than a reply")
-        raise Broken(f"more than {MOST_INTERIM} interim replies")
+                raise ProtocolError("the server sent something else than a reply")
+        raise ProtocolError(f"more than {MOST_INTERIM} interim replies")
 
     async def _head_event(self) -> Any:
         event = await self._next(until_begun=True)
@@ -89,7 +89,7 @@ class Exchanges:
             return await self._next()
 
     async def piece(self) -> bytes:
-        """The next piece of the body, b"" at its end. Small chunks that have come together make one piece."""
+        """The next piece of the body, b"" at its end. Small chunks that arrived together are one piece."""
         if self._over:
             return b""
         event = await self._next()
@@ -110,23 +110,23 @@ class Exchanges:
         return bytes(data)
 
     async def _next(self, until_begun: bool = False) -> Any:
-        """The next event; NEED_DATA only if asked for, when the first bytes of a reply have come and don't suffice."""
+        """The next event. NEED_DATA only with until_begun, when a reply has begun and more bytes are needed."""
         while (event := self._ready()) is h11.NEED_DATA:
             if until_begun and self._http.trailing_data[0]:
                 return event
-            data = await self.link.read()
+            data = await self.connection.read()
             if not data and not self.heard:
-                raise Broken("Server disconnected without sending a response.")
+                raise ProtocolError("Server disconnected without sending a response.")
             self.heard = True
             self._take(data)
         return event
 
     def _ready(self) -> Any:
-        """The next event in what has come; NEED_DATA, PAUSED or EndOfMessage as h11 says."""
+        """The next event in the bytes received; NEED_DATA, PAUSED or EndOfMessage as h11 says."""
         try:
             return self._http.next_event()
         except h11.RemoteProtocolError as error:
-            raise Broken(_shortened(str(error))) from error
+            raise ProtocolError(_shortened(str(error))) from error
 
     def _take(self, data: bytes) -> None:
         self._framing += len(data)
@@ -134,22 +134,22 @@ class Exchanges:
         try:
             self._http.receive_data(data)
         except h11.RemoteProtocolError as error:
-            raise Broken(_shortened(str(error))) from error
+            raise ProtocolError(_shortened(str(error))) from error
 
     def _check_framing(self) -> None:
         if self._framing > FREE_FRAMING + MOST_FRAMING * self._body:
-            raise Broken("the chunks of the body hold hardly any of it")
+            raise ProtocolError("the chunks of the body hold hardly any of it")
 
-    def can_go_on(self) -> bool:
-        """Whether the connection can take another request: the reply has come to its end, if not all of it was read,
-        and nothing has come behind it, which would be taken for the answer to the next request."""
+    def is_reusable(self) -> bool:
+        """Whether the connection can take another request: the reply has ended, even if not all of it was read, and
+        nothing follows it that would be taken for the next reply."""
         http = self._http
         try:
             for _ in range(MOST_DRAINED):
                 if http.their_state is not h11.SEND_BODY:
                     break
                 if http.next_event() is h11.NEED_DATA:
-                    if not (data := self.link.unread()):
+                    if not (data := self.connection.unread()):
                         return False
                     http.receive_data(data)
         except h11.RemoteProtocolError:
@@ -158,10 +158,11 @@ class Exchanges:
         return done and not self._doubtful and not self.has_more()
 
     def has_more(self) -> bool:
-        """Whether the connection has ended, or has brought more than was asked for."""
-        return bool(self._http.trailing_data[0]) or not self.link.is_quiet()
+        """Whether the connection has ended, or has received more than the reply."""
+        return bool(self._http.trailing_data[0]) or not self.connection.is_quiet()
 
-    def go_on(self) -> None:
+    def start_next(self) -> None:
+        """Prepares the next exchange."""
         self._http.start_next_cycle()
         self.heard = self._over = False
         self._framing = self._body = 0

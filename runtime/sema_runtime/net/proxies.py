@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from sema_runtime.net.addresses import Address, address_of, allowed, embedded
-from sema_runtime.net.connection import Link, opened
+from sema_runtime.net.connection import Connection, connect
 from sema_runtime.net.failures import Failure
-from sema_runtime.net.http1 import Exchanges, Headers
+from sema_runtime.net.http1 import Headers, Http1
 from sema_runtime.net.tls import tls_context
 
 VARIABLES = ("https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
@@ -32,7 +32,7 @@ class Proxy(NamedTuple):
     credentials: str
 
     def headers(self) -> Headers:
-        """What a request to the proxy itself has besides."""
+        """The additional headers of a request to the proxy itself."""
         if not self.credentials:
             return []
         return [(b"proxy-authorization", b"Basic " + b64encode(self.credentials.encode()))]
@@ -121,35 +121,40 @@ def _parsed(setting: str) -> Proxy:
     return Proxy(parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80), credentials)
 
 
-async def tunnelled(proxy: Proxy, scheme: str, host: str, port: int, tls: Any, seconds: float, reach: str = "") -> Link:
-    """A connection to the proxy; for https to the host behind it. reach: what the host's addresses must be, as far as
-    they are known here: the proxy resolves the name itself. Raises OSError, TimeoutError, Failure."""
+async def connect_through(
+    proxy: Proxy, scheme: str, host: str, port: int, tls: Any, seconds: float, reach: str = ""
+) -> Connection:
+    """A new connection to the proxy; for https, to the host behind it.
+
+    reach: what the host's addresses must be, if this machine can resolve the name; the proxy resolves it itself. Raises
+    OSError, TimeoutError, Failure.
+    """
     if reach:
         with suppress(gaierror):  # only the proxy knows the name
             async with asyncio.timeout(seconds):
                 await allowed(host, port, reach)
-    link = await opened(proxy.host, proxy.port, tls_context() if proxy.scheme == "https" else None, seconds)
+    connection = await connect(proxy.host, proxy.port, tls_context() if proxy.scheme == "https" else None, seconds)
     if scheme == "http":
-        return link
+        return connection
     try:
         async with asyncio.timeout(seconds):
-            await _connect(link, proxy, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-            await link.encrypt(tls, host, seconds)
+            await _request_tunnel(connection, proxy, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+            await connection.encrypt(tls, host, seconds)
     except BaseException:
-        link.close()
+        connection.close()
         raise
-    return link
+    return connection
 
 
-async def _connect(link: Link, proxy: Proxy, target: str) -> None:
-    exchanges = Exchanges(link)
+async def _request_tunnel(connection: Connection, proxy: Proxy, target: str) -> None:
+    http1 = Http1(connection)
     headers = [(b"host", target.encode()), *proxy.headers()]
-    await exchanges.send("CONNECT", target.encode(), headers, b"")
-    status, _ = await exchanges.head()
+    await http1.send("CONNECT", target.encode(), headers, b"")
+    status, _ = await http1.head()
     if not 200 <= status < 300:
         from http import HTTPStatus
 
         phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
         raise Failure("connect", f"{status} {phrase}".rstrip())
-    if exchanges.has_more():  # it would be taken for the server's
+    if http1.has_more():  # it would be taken for the server's
         raise Failure("connect", "the proxy sent more than its reply")

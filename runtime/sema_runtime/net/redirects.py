@@ -1,8 +1,7 @@
 """The request that a redirect asks for (RFC 9110, 15.4; methods as in the Fetch standard).
 
-What a program gives with a request is meant for the origin that it names: scheme, host and port. On the way to another
-origin only headers that say nothing of the caller stay, so that a key leaks under no name. From https to http nothing
-is followed.
+A request's headers are meant for the origin that it names: scheme, host and port. A redirect to another origin keeps
+only headers that reveal nothing about the caller, so no key leaks. A redirect from https to http is refused.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def following(request: httpx.Request, status: int, headers: list[tuple[str, str]
 
 
 def _target(base: httpx.URL, location: str) -> httpx.URL:
-    """Where a redirect leads. A user and a password in it are left out: they are not the caller's."""
+    """The URL of a redirect, without a user and a password: those are not the caller's."""
     try:
         joined = base.join(location)
     except (httpx.InvalidURL, ValueError) as error:

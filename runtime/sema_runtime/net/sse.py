@@ -1,7 +1,7 @@
 """Server-sent events: bytes in pieces of any size become events.
 
-Follows the WHATWG rules (BOM, comments, CR / LF / CRLF, multi-line data), except that what stands at the end of a
-stream without its closing blank line is delivered too: several compatible servers leave that line out.
+Follows the WHATWG rules (BOM, comments, CR / LF / CRLF, multi-line data), with one exception: an event at the end of a
+stream is delivered without its closing blank line too, since several compatible servers omit that line.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Event(NamedTuple):
 class SseParser:
     """`feed(bytes)` returns the events that these bytes complete; `close()` those that the end completes.
 
-    retry_ms: how long to wait before a stream that has ended is taken up again, where the server has said it.
+    retry_ms: milliseconds to wait before reconnecting after the end of a stream, None unless the server says it.
     """
 
     def __init__(self) -> None:
         self._decode = _decoder("replace").decode
-        self._parts: list[str] = []  # of the line that has not come to its end
+        self._parts: list[str] = []  # of the unfinished line
         self._started = False
         self._after_cr = False
         self._name = ""

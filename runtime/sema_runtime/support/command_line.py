@@ -1,4 +1,4 @@
-"""What `(sys/args)` knows of the command line beyond `sys.argv`, which is as Python programs expect it."""
+"""What `(sys/args)` needs to know of the command line besides `sys.argv`."""
 
 has_dashes = False
 """Whether the program's arguments stood behind `--`, which `(sys/args)` shows as the reference does."""

@@ -1,5 +1,5 @@
-"""JSON text without spaces and with sorted keys, to the byte as serde_json writes it: tapes and keys made of JSON are
-the same whichever implementation wrote them."""
+"""Writes JSON without spaces and with sorted keys, byte for byte as serde_json does: tapes and keys built from JSON are
+the same in both implementations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Values that stand in a compiled module although no text can say them: functions, promises and the like that a macro
-put into its expansion. Such code works in this process only. An input of a session gets its values as a parameter."""
+"""Constants of compiled code that no text can express: functions, promises and the like that a macro put into its
+expansion. Such code works in this process only. An input of a session gets its values as a parameter instead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _places: dict[int, int] = {}  # id of a value → its index
 
 
 def embed(value: Any) -> int:
-    """The index under which compiled code finds the value again."""
+    """Keeps a value for compiled code and returns its index."""
     index = _places.get(id(value))
     if index is None:
         index = _places[id(value)] = len(_values)

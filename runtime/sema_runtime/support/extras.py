@@ -1,4 +1,4 @@
-"""Packages that only some functions need: they are installed as extras of ours."""
+"""The error for a missing package that only some functions need; extras of the distribution `semac` install them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from sema_runtime.values.errors import SemaError
 
 
 def extra_missing(function: str, package: str, extra: str) -> SemaError:
-    """The condition of a function whose package isn't there; it says what to install."""
+    """The error of a function whose package is missing; it says what to install."""
     return SemaError(f"{function} needs the package {package}: pip install 'semac[{extra}]'")

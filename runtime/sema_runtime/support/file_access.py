@@ -1,4 +1,4 @@
-"""Opening and reading files without waiting for ever, and what failures are called."""
+"""Opens and reads files without waiting for ever, and words their errors."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def readable_name(name: str) -> str:
 
 
 def opened(path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-    """A descriptor of a file. A pipe that nobody writes to is opened at once, too. mode: of a file that is made. Raises
+    """A descriptor of a file. Opening a pipe without a writer doesn't wait. mode: permissions of a new file. Raises
     OSError, ValueError."""
     return os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0), mode)
 
 
 def opened_regular(function: str, path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-    """A descriptor of a file that is no pipe, device or directory: reading and writing it come to an end. mode: of a
-    file that is made."""
+    """A descriptor of a regular file: reads and writes of it don't wait for ever. mode: permissions of a new file.
+    Raises OSError, SemaError for a pipe, a device or a socket."""
     refuse_special(function, path)  # opening a device can have effects
     descriptor = opened(path, flags, mode)
     kind = os.fstat(descriptor).st_mode
@@ -88,7 +88,7 @@ def refuse_special(function: str, path: str) -> None:
     try:
         mode = os.stat(path).st_mode
     except FAILURES:
-        return  # opening it will tell
+        return  # opening it will report the error
     if not S_ISREG(mode) and not S_ISDIR(mode):
         raise _special(function, path, mode)
 
@@ -103,9 +103,9 @@ def _special(function: str, path: str, mode: int) -> SemaError:
 
 def contents(function: str, path: Any) -> bytes:
     """All bytes of a regular file."""
-    found = checked(function, path)
+    allowed_path = checked(function, path)
     try:
-        with open(opened_regular(function, found), "rb", buffering=0) as file:
+        with open(opened_regular(function, allowed_path), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(READ_LIMIT + 1) if size <= READ_LIMIT else b""
     except FAILURES as error:
@@ -120,7 +120,7 @@ def contents(function: str, path: Any) -> bytes:
 
 
 def write_all(descriptor: int, data: bytes | bytearray) -> None:
-    """Writes all of the data, in one go where the system does."""
+    """Writes all of the data, in one piece where the system allows it."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]

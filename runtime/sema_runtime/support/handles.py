@@ -1,4 +1,4 @@
-"""Numbers that stand for things of the system: processes, terminals, watchers, ports. None is given out twice."""
+"""Handles: numbers for processes, terminals, watchers, ports. No number is used twice."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 class Handles:
-    """The open things of one kind. expected: what a type error calls a handle; unknown: what is said of a number that
-    stands for none, as in `proc/wait: no such handle 7`."""
+    """The open resources of one kind. expected: the name of a handle in type errors. unknown: the message for a number
+    without a resource, as in `proc/wait: no such handle 7`."""
 
     def __init__(self, expected: str, unknown: str) -> None:
         self.expected = expected
@@ -22,10 +22,10 @@ class Handles:
     def __len__(self) -> int:
         return len(self.open)
 
-    def add(self, thing: Any) -> int:
-        """The handle of a new thing."""
+    def add(self, resource: Any) -> int:
+        """The handle of a new resource."""
         self.last += 1
-        self.open[self.last] = thing
+        self.open[self.last] = resource
         return self.last
 
     def number(self, handle: Any) -> int:
@@ -35,12 +35,12 @@ class Handles:
         return handle
 
     def get(self, function: str, handle: Any) -> Any:
-        """What the handle stands for."""
-        found = self.open.get(self.number(handle))
-        if found is None:
+        """The resource of a handle. Raises SemaError for an unknown one."""
+        resource = self.open.get(self.number(handle))
+        if resource is None:
             raise SemaError(f"{function}: {self.unknown} {handle}")
-        return found
+        return resource
 
     def forget(self, handle: Any) -> Any:
-        """What the handle stood for until now, None if nothing."""
+        """Forgets a handle; returns its resource, None without one."""
         return self.open.pop(self.number(handle), None)

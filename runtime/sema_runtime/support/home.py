@@ -1,4 +1,4 @@
-"""Where Sema keeps what belongs to a user: packages, caches, tokens, the history of the REPL."""
+"""The user's Sema folder: packages, caches, tokens, the history of the REPL."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 
 def sema_home() -> str:
     """SEMA_HOME, else `.sema` in the user's home directory, or in the current one when the user has none."""
-    given = os.environ.get("SEMA_HOME")
-    if given:
-        return given
+    configured = os.environ.get("SEMA_HOME")
+    if configured:
+        return configured
     user = os.environ.get("HOME") or os.environ.get("USERPROFILE") or os.path.expanduser("~")
     return os.path.join("." if user == "~" else user, ".sema")
 

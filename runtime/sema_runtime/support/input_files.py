@@ -1,4 +1,4 @@
-"""Files that are read as a whole into a library: regular ones only, and not beyond a limit."""
+"""Opens files that a library reads as a whole: regular files only, up to a limit."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ MAX_INPUT = 256 << 20  # bytes
 
 
 def check_limit(function: str, what: str, actual: int, limit: int, hint: str) -> None:
-    """Raises a condition when there is more than the limit of something."""
+    """Raises SemaError when actual is more than the limit. what: what is counted, in words."""
     if actual > limit:
         raise SemaError(f"{function}: {what} {actual} exceeds the quarantined limit {limit}", hint)
 
 
 def path_of(function: str, path: Any) -> str:
-    """The path, checked to be a string, to be allowed, and to be one that a file can have."""
-    found = checked(function, path)
+    """The path, checked to be a string, an allowed path, and a possible file name."""
+    text = checked(function, path)
     try:
-        if b"\0" in os.fsencode(found):
+        if b"\0" in os.fsencode(text):
             raise ValueError("embedded null byte")
     except ValueError as error:
-        raise failed(function, found, error) from None
-    return found
+        raise failed(function, text, error) from None
+    return text
 
 
 def open_input(function: str, path: Any, kind: str) -> BinaryIO:
-    """A file, open for reading. kind: what it should be, as messages call it: `archive`, `PDF`."""
+    """A file, open for reading. kind: the expected kind as messages name it: `archive`, `PDF`."""
     from stat import S_ISREG
 
-    found = path_of(function, path)
+    text = path_of(function, path)
     try:
-        descriptor = opened(found)
+        descriptor = opened(text)
     except OSError as error:
         raise failed(function, path, error) from None
     info = os.fstat(descriptor)

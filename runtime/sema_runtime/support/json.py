@@ -1,12 +1,13 @@
 """JSON texts to Sema values and back: maps with keyword keys, lists, exact integers.
 
-`json/decode`, `json/encode` and `json/encode-pretty` are these functions; the messages name them, whoever calls.
+Error messages name the builtins `json/decode`, `json/encode` and `json/encode-pretty`, whichever code calls.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
+from sema_runtime.support.json_input import MOST_LEVELS
 from sema_runtime.values.atoms import Keyword, Symbol
 from sema_runtime.values.digits import TooManyDigits, may_exceed, whole
 from sema_runtime.values.errors import SemaError
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 DECODE_HINT = "json/decode expects a JSON string (note: single quotes and trailing commas are not valid JSON)"
-DEEPEST = 127
 PYTHONS_LIMIT = "Exceeds the limit"  # on digits, which a Python program may keep lower than ours
-CHECKED_FOR_DEPTH = 4096  # longer texts are rejected only where Python's own limit ends
+CHECKED_FOR_DEPTH = 4096  # characters; longer texts are rejected only where Python's own limit is
 
 
 # Decoding
@@ -43,7 +43,7 @@ def _decoder() -> JSONDecoder:
 
 @cache
 def _counting_decoder() -> JSONDecoder:
-    """The same for texts that may hold integers of too many digits: it asks `whole` for each integer."""
+    """As `_decoder`, for texts that may hold integers of too many digits: `whole` converts each integer."""
     from json import JSONDecoder
 
     return JSONDecoder(parse_constant=_no_constant, parse_int=whole)
@@ -63,7 +63,7 @@ def decode(text: str) -> Any:
 
 
 def _raw(text: str) -> Any:
-    """What the scanner makes of a text. Raises ValueErrors, RecursionError."""
+    """Plain Python data for a JSON text. Raises ValueError, RecursionError."""
     if not may_exceed(text):
         try:
             return _decoder().decode(text)
@@ -74,23 +74,23 @@ def _raw(text: str) -> Any:
 
 
 def _suspicious(text: str) -> bool:
-    """Whether the text may hold what Python accepts and the reference doesn't: lone surrogates, deep nesting."""
+    """Whether the text may hold lone surrogates or deep nesting, which Python accepts and the reference doesn't."""
     if "\\" in text and ("\\ud" in text or "\\uD" in text):
         return True
-    return len(text) <= CHECKED_FOR_DEPTH and text.count("[") + text.count("{") > DEEPEST
+    return len(text) <= CHECKED_FOR_DEPTH and text.count("[") + text.count("{") > MOST_LEVELS
 
 
 def _check(text: str) -> None:
     """Raises the reference's error for a text that isn't JSON."""
     from sema_runtime.support.json_errors import first_error
 
-    found = first_error(text)
-    if found is not None:
-        message, place = found
+    error = first_error(text)
+    if error is not None:
+        message, place = error
         raise SemaError(f"json/decode: parse error {place}: {message} {place}", DECODE_HINT)
 
 
-# Encoding: Python's C encoder writes; it asks `_plain` about what it doesn't know
+# Encoding: Python's C encoder writes; it calls `_plain` for values it doesn't know
 
 
 def _plain(value: Any) -> Any:
@@ -101,7 +101,7 @@ def _plain(value: Any) -> Any:
         return items if type(items) is list else list(items)
     if kind is Map or kind is HashMap:
         try:
-            return _raw_of(value)  # read from JSON and not looked at since
+            return _raw_of(value)  # read from JSON and not used since
         except AttributeError:
             return _object(value)
     if kind is Keyword or kind is Symbol:
@@ -115,12 +115,12 @@ def _plain(value: Any) -> Any:
 
 def _object(value: Map) -> dict[str, Any]:
     """The entries by key text. Of keys with equal texts the last in map order wins."""
-    held = value.stable()
+    entries = value.stable()
     try:
-        texts = {key.name: item for key, item in held.items()}
+        texts = {key.name: item for key, item in entries.items()}
     except AttributeError:
         texts = {}
-    return texts if len(texts) == len(held) else {_key_text(key): item for key, item in value.pairs()}
+    return texts if len(texts) == len(entries) else {_key_text(key): item for key, item in value.pairs()}
 
 
 def _key_text(key: Any) -> str:
@@ -132,8 +132,7 @@ _raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises Attribut
 
 @cache
 def _encoder() -> Callable[[Any], str]:
-    """The function that writes a value on one line. Python's `JSONEncoder.encode` makes a C encoder for each call; this
-    one is kept."""
+    """The function that writes a value on one line. `JSONEncoder.encode` would make a C encoder for each call."""
     from json import encoder
 
     make: Any = getattr(encoder, "c_make_encoder", None)
@@ -155,7 +154,7 @@ def encode(value: Any) -> str:
     try:
         text = _encoder()(value)
     except (ValueError, TypeError) as error:
-        if _OUT_OF_RANGE not in str(error):  # else perhaps of a JSON object not looked at, where it means nil
+        if _OUT_OF_RANGE not in str(error):  # else it may come from an unused JSON object, where it means nil
             raise _not_encodable("json/encode", error) from None
         text = ""
     if not text or ("e-" in text and _has_small_float(text)):
@@ -163,7 +162,7 @@ def encode(value: Any) -> str:
     return text
 
 
-_OUT_OF_RANGE = "Out of range float"  # how Python's encoder begins to complain of infinity
+_OUT_OF_RANGE = "Out of range float"  # how the message of Python's encoder about infinity begins
 
 
 def _text(value: Any, function: str, indent: str) -> str:

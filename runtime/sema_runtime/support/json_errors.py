@@ -1,4 +1,4 @@
-"""Where a text stops being JSON, with the messages and positions of the reference's parser (serde_json).
+"""Finds where a text stops being JSON, with the messages and positions of the reference's parser (serde_json).
 
 Runs only when decoding failed or might have accepted too much: a plain recursive reader. Positions count bytes.
 """
@@ -26,13 +26,13 @@ SHORT = re.compile(rb"(?:0|[1-9][0-9]{0,17})(?=[,\]}])")  # a number that nothin
 
 
 def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    found = pattern.match(data, at)
-    assert found is not None
-    return found.end()
+    match = pattern.match(data, at)
+    assert match is not None
+    return match.end()
 
 
 class _Stop(Exception):
-    """The message, and how many bytes had been read."""
+    """A parse error: its message and the number of bytes read before it."""
 
 
 def first_error(text: str) -> tuple[str, str] | None:
@@ -56,7 +56,7 @@ class _Reader:
         self.depth = 0
 
     def fail_here(self, message: str) -> _Stop:
-        """An error behind what has been read."""
+        """An error after the bytes read so far."""
         return _Stop(message, self.at)
 
     def fail_next(self, message: str) -> _Stop:
@@ -64,7 +64,7 @@ class _Reader:
         return _Stop(message, self.at + 1)
 
     def blank(self) -> int:
-        """Skips white space; the next byte, -1 at the end."""
+        """Skips white space and returns the next byte, -1 at the end."""
         data, at = self.data, self.at
         if at < len(data) and data[at] in BLANK:
             at = self.at = _end(BLANKS, data, at)
@@ -74,10 +74,10 @@ class _Reader:
         return self.data[self.at] if self.at < len(self.data) else -1
 
     def take(self) -> int:
-        found = self.peek()
-        if found >= 0:
+        byte = self.peek()
+        if byte >= 0:
             self.at += 1
-        return found
+        return byte
 
     def document(self) -> None:
         self.value()
@@ -111,10 +111,10 @@ class _Reader:
 
     def identifier(self, word: bytes) -> None:
         for expected in word:
-            found = self.take()
-            if found < 0:
+            byte = self.take()
+            if byte < 0:
                 raise self.fail_here("EOF while parsing a value")
-            if found != expected:
+            if byte != expected:
                 raise self.fail_here("expected ident")
 
     def array(self) -> None:
@@ -165,7 +165,7 @@ class _Reader:
         self.at += 1
 
     def number(self) -> None:
-        """Behind the sign."""
+        """Parses a number after its sign."""
         whole = SHORT.match(self.data, self.at)
         if whole is not None:
             self.at = whole.end()
@@ -186,9 +186,9 @@ class _Reader:
             self.at += 1
             if self.peek() in (ord("+"), ord("-")):
                 self.at += 1
-            found = self.take()
-            if found not in DIGITS:
-                raise self.fail_here("EOF while parsing a value" if found < 0 else "invalid number")
+            byte = self.take()
+            if byte not in DIGITS:
+                raise self.fail_here("EOF while parsing a value" if byte < 0 else "invalid number")
             self.digits()
 
     def digits(self) -> bool:
@@ -197,7 +197,7 @@ class _Reader:
         return self.at > start
 
     def string(self) -> None:
-        """Behind the opening quote."""
+        """Parses a string after its opening quote."""
         while True:
             self.at = _end(PLAIN, self.data, self.at)
             mark = self.take()
@@ -225,19 +225,19 @@ class _Reader:
             raise self.fail_here("lone leading surrogate in hex escape")
         if 0xD800 <= code < 0xDC00:
             for expected in b"\\u":
-                found = self.take()
-                if found < 0:
+                byte = self.take()
+                if byte < 0:
                     raise self.fail_here("EOF while parsing a string")
-                if found != expected:
+                if byte != expected:
                     raise self.fail_here("unexpected end of hex escape")
             if not 0xDC00 <= self.four_digits() < 0xE000:
                 raise self.fail_here("lone leading surrogate in hex escape")
 
     def four_digits(self) -> int:
-        found = self.data[self.at : self.at + 4]
-        self.at += len(found)
-        if len(found) < 4:
+        digits = self.data[self.at : self.at + 4]
+        self.at += len(digits)
+        if len(digits) < 4:
             raise self.fail_here("EOF while parsing a string")
-        if not HEX.issuperset(found):
+        if not HEX.issuperset(digits):
             raise self.fail_here("invalid escape")
-        return int(found, 16)
+        return int(digits, 16)

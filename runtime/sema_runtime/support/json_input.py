@@ -1,4 +1,4 @@
-"""JSON texts that others wrote: replies of servers and models, bodies of requests, tapes, journals."""
+"""Parses JSON from outside: replies of servers and models, request bodies, tapes, journals."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-MOST_LEVELS = 127  # as `json/decode` takes, and the reference everywhere
+MOST_LEVELS = 127  # the limit of `json/decode`, and of the reference everywhere
 
 
 class TooDeep(ValueError):
-    """JSON with more than MOST_LEVELS arrays and objects in one another."""
+    """JSON with more than MOST_LEVELS nested arrays and objects."""
 
     def __init__(self) -> None:
         super().__init__(f"it is nested deeper than {MOST_LEVELS} levels")
 
 
 def loads(text: str | bytes, **options: Any) -> Any:
-    """As `json.loads`, except that an integer of too many digits raises TooManyDigits, which is a ValueError, before
-    it takes time. Raises RecursionError for what is nested too deeply."""
+    """As `json.loads`, except that an integer with too many digits raises TooManyDigits, a ValueError, before it takes
+    time. Raises RecursionError for a text that is nested too deeply."""
     import json
 
     if not may_exceed(text):
@@ -37,8 +37,8 @@ def loads(text: str | bytes, **options: Any) -> Any:
 
 
 def reply(text: str) -> Any:
-    """The value of a JSON text from the network, in which NaN and infinities, which aren't JSON, are None. Halves of
-    characters stay: the other half may come in the next piece of a stream. Raises as `loads` does."""
+    """The value of a JSON text from the network. NaN and infinities, which aren't JSON, become None. Lone surrogates
+    stay: the other half may be in the next piece of a stream. Raises as `loads` does."""
     if not may_exceed(text):
         try:
             return _decode()(text)
@@ -56,8 +56,8 @@ def _decode() -> Callable[[str], Any]:
 
 
 def received(text: str | bytes) -> Any:
-    """As `reply`, for a whole message. Bytes that aren't UTF-8 and halves of characters become U+FFFD, which any output
-    takes. Raises ValueErrors: TooManyDigits, TooDeep, JSONDecodeError."""
+    """As `reply`, for a whole message. Bytes that aren't UTF-8 and lone surrogates become U+FFFD, which every output
+    can encode. Raises ValueErrors: TooManyDigits, TooDeep, JSONDecodeError."""
     shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
     try:
         value = reply(shown.removeprefix("\ufeff"))
@@ -73,10 +73,10 @@ def _none(_: str) -> None:
 
 
 def _check_levels(value: Any) -> None:
-    """Raises TooDeep. Goes through a value level by level."""
+    """Raises TooDeep for a value with too many levels."""
     level = [value]
     for _ in range(MOST_LEVELS + 1):
-        inner = [one.values() if type(one) is dict else one for one in level if type(one) in (dict, list)]
+        inner = [value.values() if type(value) is dict else value for value in level if type(value) in (dict, list)]
         if not inner:
             return
         level = [item for items in inner for item in items if type(item) in (dict, list)]
@@ -84,7 +84,7 @@ def _check_levels(value: Any) -> None:
 
 
 def mended_json(value: Any) -> Any:
-    """Decoded JSON with its texts mended."""
+    """Decoded JSON with `mended` strings and keys."""
     if isinstance(value, str):
         return mended(value)
     if isinstance(value, dict):
@@ -95,8 +95,7 @@ def mended_json(value: Any) -> Any:
 
 
 def mended(text: str) -> str:
-    """The text with the halves of characters put together, and U+FFFD for a half that is alone: JSON can say such, no
-    output can."""
+    """The text with surrogate pairs joined and U+FFFD for lone surrogates: JSON can hold them, no output can."""
     if text.isascii():
         return text
     try:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 
 from sema_runtime.capabilities import check_path
+from sema_runtime.support.appending import locked
 from sema_runtime.support.file_access import failed, reason
-from sema_runtime.support.locks import locked
 from sema_runtime.support.replacing import Replacement
 from sema_runtime.values.errors import IoError, SemaError
 from sema_runtime.values.maps import Map
@@ -148,8 +148,8 @@ def members(text: str) -> dict[str, str]:
     try:
         value = decode(text)
     except SemaError:
-        found = first_error(text)
-        raise ValueError(" ".join(found) if found else "unreadable") from None
+        error = first_error(text)
+        raise ValueError(" ".join(error) if error else "unreadable") from None
     if not isinstance(value, Map):
         raise ValueError(f"expected an object, got {type_name(value)}")
     return _split(text)
@@ -160,17 +160,17 @@ def _split(text: str) -> dict[str, str]:
     from json import JSONDecoder
 
     scan = JSONDecoder(parse_int=str).raw_decode  # only where a value ends is wanted
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     at = _behind_blanks(text, _behind_blanks(text, 0) + 1)
     while text[at] != "}":
         key, at = scan(text, at)
         start = _behind_blanks(text, _behind_blanks(text, at) + 1)
         _, end = scan(text, start)
-        found[key] = text[start:end]
+        texts[key] = text[start:end]
         at = _behind_blanks(text, end)
         if text[at] == ",":
             at = _behind_blanks(text, at + 1)
-    return found
+    return texts
 
 
 def _behind_blanks(text: str, at: int) -> int:

@@ -1,4 +1,4 @@
-"""Reading options maps. A value of the wrong type counts as absent; integer keys ignore floats."""
+"""Reads options maps. A value of the wrong type counts as absent; integer options ignore floats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def options_map(value: Any) -> Map:
-    """The options argument of a builtin: nil counts as none. Raises a type error for what is no map."""
+    """The options argument of a builtin as a map; nil means no options. Raises a type error for other values."""
     if isinstance(value, Map):
         return value
     if value is None:
@@ -50,7 +50,7 @@ def number(options: Map, name: str) -> float | None:
 
 
 def finite(options: Map, name: str) -> float | None:
-    """As `number`; what JSON can't say counts as absent."""
+    """As `number`; an infinite one counts as absent."""
     value = number(options, name)
     return value if value is not None and abs(value) != float("inf") else None
 
@@ -66,19 +66,19 @@ def function(options: Map, name: str) -> Any:
 
 
 def is_function(value: Any) -> bool:
-    """Whether the value is called for its own sake: keywords can be called, but only look things up."""
+    """Whether the value is a function. Keywords can be called too, but only for lookups."""
     return callable(value) and not isinstance(value, Keyword)
 
 
 def names(options: Map, name: str) -> tuple[str, ...]:
-    """The strings and keywords of a list, or the only one."""
+    """The strings and keywords of a list as strings; a single one counts as a list of one."""
     value = options.lookup(keyword(name))
-    found = value if isinstance(value, tuple | List | list) else (value,)
-    return tuple(one if isinstance(one, str) else one.name for one in found if isinstance(one, str | Keyword))
+    items = value if isinstance(value, tuple | List | list) else (value,)
+    return tuple(item if isinstance(item, str) else item.name for item in items if isinstance(item, str | Keyword))
 
 
 def texts(options: Map, name: str) -> dict[str, str]:
-    """A map with its keys and values as text: names and strings as they are, anything else as it prints."""
+    """A map with keys and values as text: names and strings unchanged, other values as they print."""
     value = options.lookup(keyword(name))
     if not isinstance(value, Map | dict):
         return {}
@@ -92,7 +92,7 @@ def truthy(options: Map, name: str, default: bool) -> bool:
 
 
 def is_native(function: str, options: Map) -> bool:
-    """Whether `:mode :native` is asked for. Raises SemaError for a mode that there isn't."""
+    """Whether the options say `:mode :native`. Raises SemaError for an unknown mode."""
     mode = name_or_text(options, "mode")
     if mode not in (None, "native", "prompt"):
         raise SemaError(f"{function}: unknown :mode {mode}", "the modes are :prompt (the default) and :native")

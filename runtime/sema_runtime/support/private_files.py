@@ -1,4 +1,4 @@
-"""Folders and files for their owner alone: journals, tapes and ledgers hold prompts, replies and values."""
+"""Makes folders and files that only their owner can read: journals, tapes and ledgers hold prompts and replies."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ FOLDER_MODE = 0o700
 
 
 def make_folders(path: str) -> None:
-    """Makes a folder and those above it that are missing, each for its owner alone; one that is there keeps its mode.
-    Raises OSError."""
+    """Makes a folder and its missing parents, for their owner alone; an existing one keeps its mode. Raises OSError."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path.rstrip(os.sep))
-    if above and not os.path.exists(above):  # what is there and no folder is told by mkdir
+    if above and not os.path.exists(above):  # mkdir reports a parent that is no folder
         with suppress(FileExistsError):
             make_folders(above)
     try:
@@ -26,10 +25,10 @@ def make_folders(path: str) -> None:
 
 
 def make_file(path: str) -> None:
-    """Makes an empty file for its owner alone; one that is there stays as it is. Raises OSError."""
+    """Makes an empty file for its owner alone; an existing one stays unchanged. Raises OSError."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
 def owned(path: str, flags: int) -> int:
-    """Opens a file as `open` wants it of its opener; one that is made is for its owner alone."""
+    """Opens a file; usable as the opener of `open`. A new file is for its owner alone."""
     return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)

@@ -1,7 +1,7 @@
-"""What messages, traces, journals and reports show of texts that may hold keys: everything but the keys.
+"""Removes keys from texts that messages, traces, journals and reports show.
 
-`hidden` is for texts of any kind, as what a server answers, which may repeat the headers and the URL of a request;
-`shown_url` for a URL.
+`hidden` is for any text, such as a server's reply, which may repeat the headers and the URL of a request; `shown_url`
+is for a URL.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ TOKENS = (
     r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
     r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",
 )
-KEPT_BEHIND = ":.,;)]}"  # punctuation of a sentence around a URL
+KEPT_BEHIND = ":.,;)]}"  # punctuation after a URL
 
 
 def hidden(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without keys: those of this process, the secrets given, and all that its place or its form betrays."""
+    """The text without keys: those this process knows, the given secrets, and what looks or is named like a key."""
     for secret in (*secrets, *known()):
         if len(secret) >= SHORTEST_KEY and secret in text:
             text = text.replace(secret, REDACTED)
@@ -81,24 +81,24 @@ def names_key(name: str) -> bool:
     return bare in NAMES or bare.startswith(STARTS) or (bare != name.lower() and bare.endswith(ENDINGS))
 
 
-def _without_value(found: re.Match[str]) -> str:
-    mark, name, value = found.groups()
+def _without_value(match: re.Match[str]) -> str:
+    mark, name, value = match.groups()
     if not names_key(name) or value.startswith(REDACTED):
-        return found[0]
+        return match[0]
     return f"{mark}{name}={REDACTED}{value[len(value.rstrip(KEPT_BEHIND)) :]}"
 
 
-def _without_header(found: re.Match[str]) -> str:
-    name, between, scheme, value = found.groups()
+def _without_header(match: re.Match[str]) -> str:
+    name, between, scheme, value = match.groups()
     if value.startswith(REDACTED):
-        return found[0]
+        return match[0]
     return f"{name}{between}{scheme or ''}{REDACTED}"
 
 
-def _without_field(found: re.Match[str]) -> str:
-    quote, name, between, inner, value = found.groups()
+def _without_field(match: re.Match[str]) -> str:
+    quote, name, between, inner, value = match.groups()
     if not names_key(name) or REDACTED in value:
-        return found[0]
+        return match[0]
     return f"{quote}{name}{quote}{between}{inner}{REDACTED}{inner}"
 
 

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: a reader sees the old contents or the new ones, also after a crash.
+"""Replaces files as a whole: a reader sees the old contents or the new ones, also after a crash.
 
 Only a regular file is ever replaced. Where the path leads decides, through all symbolic links:
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MOST_LINKS = 40  # of a path, as Linux counts
-PAUSE = 0.01  # seconds between two looks whether a pipe has a reader
+PAUSE = 0.01  # seconds between two checks whether a pipe has a reader
 
 
 class Replacement:
-    """A context in which a file is written anew; it is a binary file. After an error the old one is as it was.
+    """A context manager that replaces a file; gives a binary file to write to. An error leaves the old file unchanged.
 
-    The text goes into a new file beside the old one, which takes its place when all is written. Raises OSError.
+    The data goes into a new file beside the old one and takes its place when all is written. Raises OSError.
     permissions: of the new file; as before, or as usual, when None.
     in_place: where that can't be done (no new file can be made there, the owner can't be kept, other names are linked
     to the file) the file itself is written. Without, the first is an error, the others are not kept.
@@ -78,7 +78,7 @@ class Replacement:
         return self.file
 
     def _descriptor(self, before: os.stat_result | None) -> int:
-        """Of the new file, or of the old one where it is written itself."""
+        """A descriptor of the new file, or of the old one where that is written itself."""
         linked = before is not None and before.st_nlink > 1
         if not (linked and self.in_place):
             try:
@@ -100,8 +100,8 @@ class Replacement:
         try:
             permissions = self.permissions
             if before is not None:
-                made = os.fstat(descriptor)
-                if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
+                new = os.fstat(descriptor)
+                if (new.st_uid, new.st_gid) != (before.st_uid, before.st_gid):
                     self._keep_owner(descriptor, before)
                 self._keep_attributes(descriptor)
                 permissions = before.st_mode & 0o7777 if permissions is None else permissions
@@ -194,11 +194,11 @@ def _is_descriptor_folder(folder: str) -> bool:
 def opened_through(path: str, flags: int = 0, check: Callable[[], None] | None = None) -> int:
     """A descriptor to write to a path that leads to no regular file. Raises OSError, for a folder too.
 
-    A pipe without a reader is awaited; check: called meanwhile, what it raises ends that. flags: beyond O_WRONLY.
+    Waits for the reader of a pipe. check: called meanwhile, what it raises ends the wait. flags: besides O_WRONLY.
     """
     number = own_descriptor(path)
     if number is not None:
-        for stream in (sys.stdout, sys.stderr):  # what was printed before stands before
+        for stream in (sys.stdout, sys.stderr):  # earlier output comes first
             if stream is not None:
                 stream.flush()
         return os.dup(number)
@@ -230,7 +230,7 @@ def take_place(temporary: str, target: str) -> None:
 
 
 def _sync_folder(path: str) -> None:
-    """Has the disk note which files a folder holds, where the system can do that."""
+    """Flushes the entries of a folder to the disk, where the system can do that."""
     try:
         folder = os.open(path or ".", os.O_RDONLY)
     except OSError:
@@ -244,7 +244,7 @@ def _sync_folder(path: str) -> None:
 
 
 def remove_leftovers(folder: str) -> None:
-    """Removes what processes that died while they were replacing a file have left in a folder."""
+    """Removes temporary files that dead processes have left in a folder."""
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         owner, dash, _ = name.removeprefix(".sema-").partition("-")
         if (

@@ -1,4 +1,4 @@
-"""Settings that hold while a function runs, tasks started inside included."""
+"""Settings that apply while a function runs, also in tasks that it starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def within(variable: ContextVar[Any], value: Any, thunk: Any) -> Any:
-    """The value of thunk, called while the variable has a value; what held before holds again afterwards."""
+    """The result of thunk, called while the variable has a value; restores the old value afterwards."""
     if not is_function(thunk):
         type_error("function", thunk)
     token = variable.set(value)

@@ -1,7 +1,7 @@
-"""What a program has changed about the terminal and must be put back however the program ends.
+"""Changes of the terminal that are undone however the program ends.
 
-`hold` notes how to undo a change, before it is made; `release` undoes it, once. What is still held when the program
-ends by its last form, an error, `exit`, Ctrl-C, SIGTERM or SIGHUP is undone then, the latest change first.
+`hold` registers how to undo a change, before it is made; `release` undoes it, once. When the program ends (by its last
+form, an error, `exit`, Ctrl-C, SIGTERM or SIGHUP), the changes still held are undone, the latest first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _watching = False
 
 
 class Held:
-    """A change that is in force. undo: what takes it back; it must work at any moment, within a signal too."""
+    """A change that is in force. undo: reverts it; it must work at any time, in a signal handler too."""
 
     __slots__ = ("owner", "undo")
 
@@ -32,7 +32,7 @@ class Held:
 
 
 def hold(undo: Callable[[], None]) -> Held:
-    """Has undo called when the result is released, or when the program ends."""
+    """Arranges that undo is called when the result is released, or when the program ends."""
     _watch()
     held = Held(undo)
     _held[held] = None
@@ -59,7 +59,7 @@ def restore_all() -> None:
 def _flush() -> None:
     try:
         sys.stdout.flush()
-    except (OSError, ValueError, RuntimeError):  # closed, or a signal has come in the midst of writing
+    except (OSError, ValueError, RuntimeError):  # closed, or interrupted by a signal while writing
         return
 
 
@@ -89,7 +89,7 @@ def _restore_on_signals() -> None:
     import threading
 
     if threading.current_thread() is not threading.main_thread():
-        return  # only that one may set handlers
+        return  # only the main thread may set handlers
 
     def end(number: int, _: object) -> None:
         restore_all()

@@ -1,4 +1,4 @@
-"""Argument checks shared by builtins that take text: most are the slow path behind a failed `isinstance` test."""
+"""Argument checks that builtins share; most are the slow path after a failed `isinstance` test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def text_of(value: Any) -> str:
 
 
 def strings(*values: Any) -> None:
-    """Raises `expected string, got Y` for the first value that is no string."""
+    """Checks that all values are strings. Raises `expected string, got Y` for the first that isn't."""
     for value in values:
         if not isinstance(value, str):
             type_error("string", value)

@@ -1,4 +1,4 @@
-"""Text of models, tools, servers and files as it is shown at a terminal: what a terminal would obey is made visible."""
+"""Makes control characters visible in texts of models, tools, servers and files that are shown at a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TextIO
 
-JOINERS = "\u200c\u200d"  # between letters and in emoji; they do nothing else
+JOINERS = "\u200c\u200d"  # zero-width joiners, used between letters and in emoji; harmless
 OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls; formats, those of direction among them; half characters; ends
 
 
@@ -33,7 +33,7 @@ def _escape(char: str) -> str:
 
 
 class Escaped:
-    """A stream to a terminal that gets nothing that the terminal obeys. unescaped: the stream itself."""
+    """A stream to a terminal that escapes control characters. unescaped: the stream itself."""
 
     def __init__(self, stream: TextIO, escape: Callable[[str], str] = visible) -> None:
         self.unescaped = stream
@@ -48,8 +48,8 @@ class Escaped:
 
 
 def escape_terminal(as_json: bool = False) -> None:
-    """Has stdout and stderr escaped where they are terminals: for commands that show and don't run programs.
-    as_json: stdout gets JSON, which stays so."""
+    """Escapes stdout and stderr where they are terminals: for commands that don't run programs.
+    as_json: stdout gets JSON and stays valid JSON."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and stream.isatty():
@@ -57,22 +57,22 @@ def escape_terminal(as_json: bool = False) -> None:
 
 
 def at_terminal(text: str) -> str:
-    """The text as stdout gets it: as it is where that is a file or a pipe, visible at a terminal."""
+    """The text for stdout: unchanged for a file or a pipe, visible at a terminal."""
     return visible(text) if sys.stdout.isatty() else text
 
 
 def at_error_terminal(text: str) -> str:
-    """The same for stderr."""
+    """The text for stderr, as `at_terminal`."""
     return visible(text) if sys.stderr is not None and sys.stderr.isatty() else text
 
 
 def json_at_terminal(text: str) -> str:
-    """A JSON text as stdout gets it."""
+    """A JSON text for stdout, as `at_terminal`."""
     return visible_json(text) if sys.stdout.isatty() else text
 
 
 def visible_json(text: str) -> str:
-    """What `visible` gives, for a JSON text: with the escapes of JSON, so that it still says the same."""
+    """As `visible`, for a JSON text: with JSON's own escapes, so that its value stays the same."""
     if text.isprintable():
         return text
     return "".join(_json_escape(char) if char not in "\n\t" and _is_obeyed(char) else char for char in text)

@@ -1,7 +1,7 @@
-"""Tasks: greenlets over one run queue, so that compiled functions stay plain Python and still wait side by side.
+"""Tasks: greenlets over one run queue. Compiled functions stay plain Python and still wait concurrently.
 
-`suspend(awaitable)` waits for a Python awaitable from Sema code: only the current task stops, and outside a task the
-others run meanwhile; `finish(awaitable)` does too, for cleaning up. `await call(function, *args)` runs a Sema function
+`suspend(awaitable)` waits for a Python awaitable from Sema code: only the current task stops; outside a task, the tasks
+run meanwhile. `finish(awaitable)` does the same for cleaning up. `await call(function, *args)` runs a Sema function
 from a Python coroutine. `drain()` gives unfinished tasks a moment to finish; it costs nothing when there are none.
 """
 
@@ -23,13 +23,13 @@ def suspend(awaitable: Awaitable[Any]) -> Any:
 
 
 def finish(awaitable: Awaitable[Any]) -> Any:
-    """As `suspend`, for what must be done to its end: when the task is cancelled it goes on without it."""
+    """As `suspend`, for work that must be completed: when the task is cancelled, the work continues without it."""
     from asyncio import shield
 
     from sema_runtime.tasks.scheduler import scheduler
 
-    here = scheduler()
-    return here.suspend(shield(here.start(awaitable, bool)))
+    queue = scheduler()
+    return queue.suspend(shield(queue.start(awaitable, bool)))
 
 
 def sleep(milliseconds: float) -> None:
@@ -44,7 +44,7 @@ def sleep(milliseconds: float) -> None:
 
 
 def cancelled() -> bool:
-    """Whether the running task was cancelled, and has handled that: it is to end, and will when it waits again."""
+    """Whether the running task was cancelled and has caught that: it ends when it waits again."""
     module = sys.modules.get("sema_runtime.tasks.scheduler")
     if module is None:
         return False
@@ -53,14 +53,14 @@ def cancelled() -> bool:
 
 
 async def call(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:
-    """Runs a Sema function as a task of the running asyncio loop; what it waits for doesn't block that loop."""
+    """Runs a Sema function as a task of the running asyncio loop. Its waits don't block that loop."""
     from sema_runtime.tasks.hosted import call_in_loop
 
     return await call_in_loop(function, args, keywords)
 
 
 def drain() -> None:
-    """Runs the tasks that are still unfinished, for a moment at most, and drops them when the process ends."""
+    """Runs unfinished tasks for a moment at most; those left are dropped when the process ends."""
     module = sys.modules.get("sema_runtime.tasks.scheduler")
     if module is not None:
         module.scheduler().drain()

@@ -1,5 +1,5 @@
-"""Work that computes or reads files, in a pool of threads, so that tasks go on meanwhile; it looks now and then whether
-anybody still waits for it. What may wait for ever belongs in a thread of its own: `threads.py`."""
+"""Work that computes or reads files, in a thread pool, while tasks continue. It checks now and then whether its result
+is still wanted. Work that may wait for ever belongs in a thread of its own (`threads.py`)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Abandoned(BaseException):
-    """Ends work whose result nobody wants. No Exception, so that the work's own handlers let it pass."""
+    """Ends work whose result is unwanted. A BaseException, so that the work's own handlers don't catch it."""
 
 
 class Work:
-    """A piece of blocking work, which looks here now and then. cancelled: whoever waited for it has gone."""
+    """A piece of blocking work, which calls `check` now and then. cancelled: its result is unwanted."""
 
     __slots__ = ("cancelled",)
 
@@ -29,26 +29,25 @@ class Work:
         self.cancelled = False
 
     def check(self) -> None:
-        """Ends the work when it was cancelled."""
+        """Raises Abandoned when the work was cancelled."""
         if self.cancelled:
             raise Abandoned
 
 
 def run(function: Callable[[Work], T], pool: ThreadPoolExecutor | None = None) -> T:
-    """The result of function(work): in a thread when other tasks could run meanwhile, else at once.
+    """The result of function(work), computed in a thread when other tasks could run meanwhile, else here.
 
-    pool: whose thread does it; without, one of the loop's. Cancelling the task (or Ctrl-C) sets work.cancelled.
+    pool: the pool of that thread; the loop's own when None. Cancelling the task (or Ctrl-C) sets work.cancelled.
     """
     work = Work()
     if not others_may_run():
         return function(work)
     from sema_runtime.tasks.scheduler import scheduler
 
-    here = scheduler()
     _watch_exit()
     _running.add(work)
     try:
-        result: T = here.suspend(_in_pool(pool, function, work))
+        result: T = scheduler().suspend(_in_pool(pool, function, work))
     except BaseException:
         work.cancelled = True
         raise
@@ -58,19 +57,19 @@ def run(function: Callable[[Work], T], pool: ThreadPoolExecutor | None = None) -
 
 
 async def _in_pool(pool: ThreadPoolExecutor | None, function: Callable[[Work], T], work: Work) -> T:
-    """The result of function(work), done by a thread. Started from the loop, since Ctrl-C isn't raised there: it would
-    leave a new thread behind that its pool doesn't know, and that Python waits for in vain when the program ends."""
+    """The result of function(work), computed in a thread. Started from the loop, since Ctrl-C isn't raised there: it
+    could leave a new thread that its pool doesn't know and that Python waits for in vain at the end."""
     from asyncio import get_running_loop
 
     return await get_running_loop().run_in_executor(pool, function, work)
 
 
-_running: set[Work] = set()  # what somebody waits for
+_running: set[Work] = set()  # whose results are wanted
 
 
 @cache
 def _watch_exit() -> None:
-    """When the program ends, work that is still being done shall end too: Python waits for its threads."""
+    """Arranges that work ends with the program: Python waits for its threads."""
     import concurrent.futures.thread  # noqa: F401 - registers itself, before us
     import threading
 
@@ -83,18 +82,18 @@ def _cancel_all() -> None:
 
 
 def others_may_run() -> bool:
-    """Whether anything but the running task could go on: a task, a timer, a host's loop."""
+    """Whether anything but the running task could run: a task, a timer, a host's loop."""
     module = sys.modules.get("sema_runtime.tasks.scheduler")
     if module is None:
         return False
-    here = module.scheduler()
-    return type(here) is not module.Scheduler or bool(here.ready or here.timers or here.external)
+    queue = module.scheduler()
+    return type(queue) is not module.Scheduler or bool(queue.ready or queue.timers or queue.external)
 
 
 class Lane:
-    """The work on one thing that bears one piece at a time, in the order of the calls. Any thread may use it.
+    """Serializes work on one resource: one piece at a time, in the order of the calls. Any thread may use it.
 
-    waiting: how many calls have not returned yet. lock: held while a piece of work is done.
+    waiting: how many calls have not returned yet. lock: held while a piece of work runs.
     """
 
     def __init__(self) -> None:
@@ -103,7 +102,7 @@ class Lane:
         self._pool: Any = None
 
     def run(self, function: Callable[[Work], T]) -> T:
-        """As `run`, behind what was asked for earlier."""
+        """As the function `run`, after the work that was given earlier."""
         if self._pool is None and others_may_run():
             from concurrent.futures import ThreadPoolExecutor
 
@@ -120,7 +119,7 @@ class Lane:
             return function(work)
 
     def end(self, function: Callable[[], Any]) -> None:
-        """Calls function behind everything else; doesn't wait for it. The lane is not used afterwards."""
+        """Calls function after all other work, without waiting for it. The lane must not be used afterwards."""
         if self._pool is None:
             function()
         else:

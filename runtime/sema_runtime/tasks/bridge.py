@@ -1,7 +1,7 @@
-"""What a coroutine produces piece by piece, consumed by Sema code: each piece costs one switch of greenlets.
+"""A bridge from a coroutine that produces pieces to Sema code that consumes them, at one greenlet switch a piece.
 
-`suspend` for every piece would start and end a piece of work of the asyncio loop each time, and outside of tasks the
-loop itself, which costs several times more than the piece.
+`suspend` for every piece would start and end an asyncio task each time, and outside of tasks the loop too, which costs
+several times more than the piece.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-MOST_WAITING = 256  # pieces that were not consumed yet; then the producer waits
+MOST_WAITING = 256  # unconsumed pieces; with more the producer should wait
 
 
 class Feed:
-    """What the producer gives and the consumer hasn't taken yet."""
+    """The pieces that the producer has given and the consumer hasn't taken yet."""
 
-    def __init__(self, here: Scheduler) -> None:
-        self._here = here
+    def __init__(self, queue: Scheduler) -> None:
+        self._scheduler = queue
         self._pieces: deque[Any] = deque()
         self._waiter: Waiter | None = None
         self._room = Event()
 
     def give(self, pieces: list[Any]) -> None:
-        """Called by the producer, in the loop: the consumer runs now, if it waits for pieces."""
+        """Adds pieces; called by the producer, in the loop. The consumer runs at once if it waits."""
         self._pieces.extend(pieces)
         self._wake()
 
@@ -47,9 +47,9 @@ class Feed:
         await self._room.wait()
 
     def consume(self, produce: Callable[[Feed], Awaitable[Any]], take: Callable[[Any], object]) -> Any:
-        """The result of produce(self); take gets each piece meanwhile, in the running strand."""
-        here = self._here
-        work = here.start(produce(self), self._wake)
+        """The result of produce(self). Calls take(piece) for each piece meanwhile, in the running strand."""
+        queue = self._scheduler
+        work = queue.start(produce(self), self._wake)
         try:
             while True:
                 while self._pieces:
@@ -57,8 +57,8 @@ class Feed:
                 self._room.set()
                 if work.done():
                     return work.result()
-                self._waiter = here.waiter()
-                here.wait(self._waiter)
+                self._waiter = queue.waiter()
+                queue.wait(self._waiter)
         except BaseException:
             if not work.done():
                 from sema_runtime.tasks import finish
@@ -66,34 +66,36 @@ class Feed:
                 work.cancel()
                 finish(_ended(work))
             elif not work.cancelled():
-                work.exception()  # is seen, or asyncio complains: what take has raised came first
+                work.exception()  # retrieved, or asyncio logs it: the error of take came first
             raise
 
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
         if waiter is not None and waiter.live:
-            self._here.hand_over(waiter)
+            self._scheduler.hand_over(waiter)
 
 
 async def _ended(work: Awaitable[Any]) -> None:
-    """Waits until cancelled work has cleaned up; what it raises is of no concern any more."""
+    """Waits until cancelled work has cleaned up; ignores what it raises."""
     with suppress(CancelledError, Exception):
         await work
 
 
 def feed(produce: Callable[[Feed], Awaitable[Any]], take: Callable[[Any], object]) -> Any:
-    """The result of a coroutine that gives pieces: produce(feed) calls feed.give(pieces), take(piece) runs for each, in
-    order, in the current task. Raises what either raises; the coroutine is cancelled when take raises or the task ends.
+    """The result of a coroutine that produces pieces, while take(piece) runs for each, in order, in the current task.
+
+    produce: called with a Feed, to whose `give` it passes the pieces. Raises what either raises; the coroutine is
+    cancelled when take raises or the task ends.
     """
-    here = scheduler()
-    made = Feed(here)
-    if here.current() is not here.root:
-        return made.consume(produce, take)
+    queue = scheduler()
+    bridge = Feed(queue)
+    if queue.current() is not queue.root:
+        return bridge.consume(produce, take)
     # the root would have to stop the loop for every piece; a task with the same context needn't
-    task = Task(here, lambda: made.consume(produce, take), getcurrent().gr_context)
-    here.ready.append(task)
+    task = Task(queue, lambda: bridge.consume(produce, take), getcurrent().gr_context)
+    queue.ready.append(task)
     try:
-        return here.await_promise(task.promise)
+        return queue.await_promise(task.promise)
     except BaseException:
-        here.cancel(task.promise)
+        queue.cancel(task.promise)
         raise

@@ -1,10 +1,10 @@
 """Turns of tasks around builtins that call back (`map`, `sort`, `apply`), as the reference's machine takes them.
 
-A builtin that has called back gives the other tasks a turn when it ends, but for those that the reference's machine
-runs inline: `map`, `filter`, `for-each` and the folds with callbacks that can't wait, and every builtin called in these
-callbacks. In each callback, the first channel operation gives a turn even where it need not wait.
+A builtin that has called back gives the other tasks a turn when it ends. Exceptions are builtins that the reference's
+machine runs inline: `map`, `filter`, `for-each` and the folds with callbacks that can't wait, and every builtin called
+in these callbacks. In each callback, the first channel operation gives a turn even if it need not wait.
 
-The compiler has `call_native` make such calls, in programs with tasks only.
+In programs with tasks, the compiler makes such calls with `call_native`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> Any:
     """The result of a builtin. is_inline: whether the reference's machine runs it inline."""
-    here = scheduler()
-    strand = here.current()
+    queue = scheduler()
+    strand = queue.current()
     outer = strand.callback
     is_inline = is_inline or (outer is not None and outer.is_inline)
     callbacks = strand.callback = Callbacks(is_inline, calls_builtin(native, args))
-    here.natives += 1
+    queue.natives += 1
     try:
         return native(*[callbacks.begin(arg) if is_program_function(arg) else arg for arg in args])
     finally:
-        here.natives -= 1
+        queue.natives -= 1
         strand.callback = outer
         if callbacks.is_used or (callbacks.has_begun and not is_inline):
-            here.pause()
+            queue.pause()
 
 
 def force_promise(promise: Any) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Channel:
-    """A channel of the given capacity. Values of waiting senders follow into the buffer as soon as there is room."""
+    """A channel of that capacity. The values of waiting senders move into the buffer as soon as there is room."""
 
     __slots__ = ("__weakref__", "buffer", "capacity", "closed", "receivers", "senders")
     type_name = "channel"
@@ -46,7 +46,7 @@ class Channel:
             scheduler.wait(waiter)
 
     def _put(self, value: Any) -> bool:
-        """Hands the value on where nothing has to be waited for."""
+        """Passes the value to a receiver or the buffer. False when there is no room."""
         if self.closed:
             raise dropped(value)
         receivers = self.receivers
@@ -84,7 +84,7 @@ class Channel:
         return value
 
     def close(self) -> None:
-        """Ends the channel: waiting receivers get nil, waiting senders an error. What is buffered can be received."""
+        """Closes the channel: waiting receivers get nil, waiting senders an error. Buffered values can be received."""
         self.closed = True
         while self.receivers:
             self.receivers.popleft().wake()

@@ -1,7 +1,7 @@
-"""Programs that we start. A thread of each collects what it writes, so that it never waits for a reader of ours, and
-sees it end, so that none stays behind as a zombie. Most are leaders of a session, whose programs are ended together.
+"""Child processes. A thread per child collects its output, so the child never waits for a reader, and waits for its
+end, so no zombie is left. Most children lead a session of their own, whose processes end together.
 
-Those that are still running when this process ends are ended with it.
+Children that still run when this process ends are killed.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     Start = Callable[[], tuple[Popen[bytes], Sequence[IO[bytes]]]]
 
 CHUNK = 1 << 16
-LIMIT = 1 << 28  # bytes of one stream that may wait for a reader; a program that writes more is ended
-GRACE = 0.5  # seconds for the last output of a program that has ended, while others hold its streams open
+LIMIT = 1 << 28  # unread bytes of one stream; a child that writes more is killed
+GRACE = 0.5  # seconds to wait for the last output of a child that has ended, while others hold its streams open
 
 _running: set[Child] = set()
 
 
 class Output:
-    """What a program has written to one stream and nobody has taken yet. Filled by one thread, emptied by another."""
+    """The untaken output of one stream of a child. Filled by one thread, emptied by another."""
 
     __slots__ = ("chunks", "decoder", "lock", "size")
 
@@ -60,15 +60,15 @@ class Output:
         return data
 
     def take_text(self, ended: bool) -> str:
-        """As text; the first bytes of a character stay behind for the next time, unless the stream has ended."""
+        """The output as text. The first bytes of an incomplete character stay, unless the stream has ended."""
         return self.decoder.decode(self.take(), ended)
 
 
 class Child:
-    """A started program.
+    """A child process.
 
-    start: makes its process and the files, open for reading, that its output comes from. Called in the thread that
-    collects the output, where Ctrl-C can't leave a process behind that nobody knows of. What it raises is raised here.
+    start: returns the process and its output files, open for reading. Called in the thread that collects the output,
+    where Ctrl-C can't leave an unknown process behind. What it raises is raised here.
     """
 
     __slots__ = (
@@ -93,9 +93,9 @@ class Child:
 
         self.alone = alone  # in a session of its own
         self.limit = limit
-        self.exceeded = False  # has been ended because it wrote more than anybody would read
-        self.closed = False  # nobody will take its output any more
-        self.noticed = 0.0  # when its end was seen first
+        self.exceeded = False  # was killed because it wrote more than the limit
+        self.closed = False  # its output is unwanted from now on
+        self.noticed = 0.0  # monotonic time at which its end was first seen
         self.error: BaseException | None = None  # why it could not be started
         self.abandoned = False  # Ctrl-C came while it was started
         self.started = Event()
@@ -105,7 +105,7 @@ class Child:
             self.started.wait()
         except BaseException:
             self.abandoned = True
-            self.started.wait(GRACE)  # this process may end now, but not before the thread has noted that one
+            self.started.wait(GRACE)  # this process may end now, but only after the thread has noted the child
             raise
         if self.error is not None:
             raise self.error
@@ -148,21 +148,21 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Whether the program has ended and all of its output is there."""
+        """Whether the child has ended and all of its output is collected."""
         return not self.thread.is_alive()
 
     def text(self, stream: int) -> str:
-        """What it has written to one of its streams since the last time."""
-        ended = self.ended  # asked first: what comes in between is left for the next time
+        """The output to one of its streams since the last call."""
+        ended = self.ended  # read first: output that arrives in between is left for the next call
         return self.outputs[stream].take_text(ended)
 
     def status(self) -> int | None:
-        """The status that it ended with, -1 when a signal ended it; None while it runs."""
+        """The exit status, -1 when a signal ended the child; None while it runs."""
         code = self.handle.poll()
         return -1 if code is not None and code < 0 else code
 
     def is_over(self) -> bool:
-        """Whether the program has ended and all that it wrote is there."""
+        """Whether the child has ended and its output is collected, or was waited for long enough."""
         if self.status() is None:
             return False
         if self.noticed == 0.0:
@@ -170,14 +170,14 @@ class Child:
         return self.ended or monotonic() - self.noticed > GRACE
 
     def ends_within(self, seconds: float | None) -> bool:
-        """Waits until the program has ended and everybody has closed its streams. False when that takes longer."""
+        """Waits until the child has ended and its streams are closed everywhere. False when that takes longer."""
         end = None if seconds is None else monotonic() + seconds
         while self.thread.is_alive() and (end is None or monotonic() < end):
             self.thread.join(LONGEST_WAIT if end is None else max(0.0, min(LONGEST_WAIT, end - monotonic())))
         return self.ended
 
     def wait(self) -> int:
-        """Waits until the program has ended; its status. What it wrote is there then."""
+        """Waits until the child has ended and its output is collected; returns its exit status."""
         self.handle.wait()
         self.thread.join(GRACE)
         code = self.status()
@@ -185,7 +185,7 @@ class Child:
         return code
 
     def signal(self, number: int) -> None:
-        """Sends a signal to the program and those it has started, unless it has ended."""
+        """Sends a signal to the child and the processes it has started, unless it has ended."""
         if self.handle.returncode is not None:
             return
         with suppress(ProcessLookupError, PermissionError):  # has ended just now
@@ -195,14 +195,14 @@ class Child:
                 self.handle.send_signal(number)
 
     def kill(self) -> None:
-        """Ends the program and those it has started by force."""
+        """Kills the child and the processes it has started."""
         from signal import SIGKILL
 
         self.signal(SIGKILL)
 
 
 def _read(descriptor: int) -> bytes | None:
-    """What there is to read; nothing at the end, None when there is nothing yet."""
+    """The bytes available to read; b"" at the end, None when there are none yet."""
     try:
         return os.read(descriptor, CHUNK)
     except BlockingIOError:
@@ -251,16 +251,16 @@ def arguments(function: str, argv: Any) -> list[str]:
     """A command line, checked to be a list or vector of strings that isn't empty."""
     from sema_runtime.values.matching import sequence_items
 
-    found = sequence_items(argv)
-    if found is None:
+    items = sequence_items(argv)
+    if items is None:
         type_error("list of strings (argv)", argv)
-    if not found:
+    if not items:
         raise SemaError(f"{function}: argv must be non-empty")
-    return [text_of(one) for one in found]
+    return [text_of(item) for item in items]
 
 
 def opened(argv: list[str], settings: Settings, **more: Any) -> Popen[bytes]:
-    """A new program. more: arguments of subprocess.Popen. Raises OSError and ValueError: see `refusal`."""
+    """Starts a process. more: arguments of subprocess.Popen. Raises OSError and ValueError: see `refusal`."""
     from subprocess import Popen
 
     return Popen(argv, cwd=settings.cwd, env=settings.env, bufsize=0, **more)
@@ -269,7 +269,7 @@ def opened(argv: list[str], settings: Settings, **more: Any) -> Popen[bytes]:
 def piped(
     argv: list[str], settings: Settings, *, with_input: bool = False, alone: bool = True, limit: int = LIMIT
 ) -> Child:
-    """A new program whose output and error output are collected; its input is a pipe or empty. Raises as `opened`."""
+    """Starts a child whose output and error output are collected; its input is a pipe or empty. Raises as `opened`."""
     from subprocess import DEVNULL, PIPE
 
     def start() -> tuple[Popen[bytes], Sequence[Any]]:
@@ -288,21 +288,21 @@ def write_all(file: Any, data: bytes) -> None:
 
 
 def feed(child: Child, data: bytes) -> None:
-    """Gives a program its whole input, as it reads it."""
+    """Writes the whole input of a child in a thread, as fast as the child reads it."""
     from threading import Thread
 
     stdin = child.handle.stdin
 
     def write() -> None:
         assert stdin is not None
-        with suppress(OSError), stdin:  # it need not read all of it
+        with suppress(OSError), stdin:  # the child need not read all of it
             write_all(stdin, data)
 
     Thread(target=write, daemon=True).start()
 
 
 def refusal(function: str, name: str, settings: Settings, error: OSError | ValueError) -> str:
-    """Why a program could not be started: `proc/spawn nosuch: No such file or directory`."""
+    """Why a process could not be started: `proc/spawn nosuch: No such file or directory`."""
     if isinstance(error, ValueError):
         return f"{function} {name}: {error}"
     place = f":cwd {settings.cwd}" if settings.cwd is not None and error.filename == settings.cwd else name

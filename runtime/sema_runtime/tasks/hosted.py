@@ -21,7 +21,7 @@ _schedulers: WeakKeyDictionary[asyncio.AbstractEventLoop, HostedScheduler] = Wea
 
 
 class HostedScheduler(Scheduler):
-    """A queue that the host's loop runs. There is no root; what can't go on waits for the host, not for ever."""
+    """A queue that the host's loop runs. There is no root, and no deadlock: the host may wake any task."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
@@ -61,11 +61,11 @@ class HostedScheduler(Scheduler):
 
 
 def scheduler_of(loop: asyncio.AbstractEventLoop) -> Scheduler:
-    """The scheduler whose tasks the running loop of a host runs."""
-    found = _schedulers.get(loop)
-    if found is None:
-        found = _schedulers[loop] = HostedScheduler(loop)
-    return found
+    """The scheduler of a host's loop."""
+    hosted = _schedulers.get(loop)
+    if hosted is None:
+        hosted = _schedulers[loop] = HostedScheduler(loop)
+    return hosted
 
 
 async def call_in_loop(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Reading from what may keep its reader waiting: the standard input, pipes, terminals. Meanwhile other tasks run."""
+"""Reads from inputs that may have nothing to read yet: standard input, pipes, terminals. Other tasks run meanwhile."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ HINT = "process standard input with stream/read in bounded chunks"
 
 
 class Input:
-    """Bytes that are read ahead. What a read didn't use, or a cancelled one had collected, is there for the next one.
+    """An input with a buffer. Bytes that a read didn't use, or that a cancelled read had collected, stay in it.
 
-    read: gives at most that many bytes, none at the end. descriptor: tells whether there is something to read.
+    read: returns at most that many bytes, none at the end. descriptor: polled for something to read; None without one.
     """
 
     __slots__ = ("buffer", "descriptor", "ended", "read")
@@ -55,7 +55,7 @@ class Input:
         return bool(self.buffer) or (not self.ended and is_readable(self.descriptor))
 
     def some(self, function: str, count: int) -> bytes:
-        """What there is, at most that many bytes; waits only when there is nothing."""
+        """The available bytes, at most count; waits only when there are none."""
         while count and not self.buffer and self.more(function):
             pass
         return self._taken(count)
@@ -89,7 +89,7 @@ class Input:
 
 
 class PatientFile:
-    """A pipe or device to go through, as bytes or as text: gives what there is; waits only when there is nothing."""
+    """A pipe or device, read as bytes or as text. A read returns what is available and waits only for nothing."""
 
     def __init__(self, descriptor: int, as_text: bool) -> None:
         from codecs import getincrementaldecoder
@@ -111,15 +111,15 @@ class PatientFile:
                 data = os.read(self.descriptor, count)
             except BlockingIOError:  # another reader of the pipe was faster
                 continue
-            found = data if self.decode is None else self.decode(data, not data)
-            if found or not data:
-                return found
+            decoded = data if self.decode is None else self.decode(data, not data)
+            if decoded or not data:
+                return decoded
 
 
 def wait_readable(descriptor: int | None, always: bool = False) -> None:
     """Waits until the descriptor has something to read or has ended; other tasks run meanwhile.
 
-    When there are no tasks, the read itself is left to wait, unless `always`.
+    Without tasks it returns at once, since the read itself waits, unless `always`.
     """
     if descriptor is None:
         return
@@ -168,7 +168,7 @@ class _Standard:
 
 
 def standard_input() -> Input:
-    """The standard input as it is now: whoever hosts a program may replace sys.stdin."""
+    """The input of the current sys.stdin, which a host may replace."""
     file = sys.stdin
     if _Standard.input is None or _Standard.file is not file:
         _Standard.file = file

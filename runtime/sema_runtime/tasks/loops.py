@@ -1,4 +1,4 @@
-"""Running an asyncio loop for a while, also underneath another one (a notebook's) that runs in the same thread."""
+"""Runs an asyncio loop for a while, also below another one (a notebook's) that runs in the same thread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def run(loop: asyncio.AbstractEventLoop) -> None:
-    """Runs the loop until somebody stops it. Raises KeyboardInterrupt after Ctrl-C."""
+    """Runs the loop until it is stopped. Raises KeyboardInterrupt after Ctrl-C."""
     outer = asyncio._get_running_loop()
     with _interrupts(loop):
         if outer is None:
@@ -38,11 +38,11 @@ def run(loop: asyncio.AbstractEventLoop) -> None:
 
 @contextmanager
 def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Has Ctrl-C stop the loop between two callbacks: raised inside of one, it would leave connections half handled, or
-    be lost, since libraries catch what callbacks raise.
+    """Makes Ctrl-C stop the loop between two callbacks. Raised inside of one, it would leave connections half handled,
+    or be lost, since libraries catch what callbacks raise.
 
-    In a task, which runs code of the program, it is raised at once, too. Signals wake the loop: one that comes in the
-    moment before it begins to wait would else be noticed after the wait.
+    In a task, which runs the program's code, it is raised at once, too. Signals wake the loop; otherwise one that comes
+    in the moment before the loop begins to wait would be noticed after the wait.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -73,7 +73,7 @@ def _interrupts(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
 
 
 class Hiding:
-    """Hides the running loop and its current task from the code inside a `with`, which is not theirs."""
+    """Hides the running loop and its current task from the code inside a `with`."""
 
     __slots__ = ("loop", "task")
 
@@ -106,7 +106,7 @@ def _close_at_exit(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def close(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancels what is left and closes the loop."""
+    """Cancels the tasks that are left and closes the loop."""
     if loop.is_closed():
         return
     left = asyncio.all_tasks(loop)

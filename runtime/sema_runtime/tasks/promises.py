@@ -17,14 +17,14 @@ PENDING, RESOLVED, REJECTED, CANCELLED = "pending", "resolved", "rejected", "can
 
 
 class AsyncPromise:
-    """A value that will be there later. state: one of the four above; settled once, watchers are told in order."""
+    """The future result of a task. state: one of the four above. Settled once; watchers are called in order."""
 
     __slots__ = ("__weakref__", "error", "number", "open", "state", "task", "value", "watchers")
     type_name = "async-promise"
 
     def __init__(self) -> None:
         self.state = PENDING
-        self.open = True  # until its watchers have been told
+        self.open = True  # until its watchers have been called
         self.number = 0  # counts up in the order in which promises are settled
         self.value: Any = None
         self.error: BaseException | None = None
@@ -35,13 +35,15 @@ class AsyncPromise:
         return "<async-promise>"
 
     def resolve(self, value: Any) -> None:
+        """Settles it with a value."""
         self._settle(RESOLVED, value, None)
 
     def reject(self, error: BaseException) -> None:
+        """Settles it with an error."""
         self._settle(REJECTED, None, error)
 
     def cancel(self, tell: bool = True) -> None:
-        """tell: whether the watchers hear of it now; otherwise when `tell` is called."""
+        """Settles it as cancelled. tell: whether to call the watchers now; else `tell` does it later."""
         self._settle(CANCELLED, None, Cancelled(), tell)
 
     def _settle(self, state: str, value: Any, error: BaseException | None, tell: bool = True) -> None:
@@ -53,7 +55,7 @@ class AsyncPromise:
             self.tell()
 
     def tell(self) -> None:
-        """Tells the watchers, once, that the promise is settled."""
+        """Calls the watchers, once."""
         self.open = False
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
@@ -67,7 +69,7 @@ class AsyncPromise:
 
 
 class Cancelled(SemaError):
-    """Raised in a task that was cancelled, at the place where it waits, and in whoever waits for it."""
+    """Raised in a cancelled task where it waits, and in tasks that wait for it."""
 
     kind = "cancelled"
 

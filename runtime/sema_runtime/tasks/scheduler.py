@@ -1,10 +1,10 @@
 """The run queue. One thread, first in first out, so that the order of a program's effects is always the same.
 
-A *strand* is whoever can wait: a task (a greenlet) or the root, the program's main line, which drives the queue while
-it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that need
-not wait; even that does where it is the first task builtin that a callback calls (`tasks/callbacks.py`). Timers fire
-in the order of a virtual clock that only timers advance, but never before their real time: two tasks that sleep 1 ms
-and 2 ms wake in that order however busy the machine is.
+A *strand* is anything that can wait: a task (a greenlet) or the root, the program's main line, which drives the queue
+while it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that
+need not wait; even that gives a turn when it is the first task builtin in a callback (`tasks/callbacks.py`). Timers
+fire in the order of a virtual clock that only timers advance, but never before their real time: two tasks that sleep
+1 ms and 2 ms wake in that order however busy the machine is.
 """
 
 from __future__ import annotations
@@ -62,42 +62,42 @@ class Scheduler:
 
     def current(self) -> Strand:
         """The strand that is running."""
-        here = getcurrent()
-        return here.task if type(here) is TaskGreenlet else self.root
+        running = getcurrent()
+        return running.task if type(running) is TaskGreenlet else self.root
 
     def waiter(self) -> Waiter:
-        """A wait of the running strand, to be handed to whoever will end it."""
+        """A wait of the running strand, to be passed to the code that will end it."""
         strand = self.current()
         if self.natives:
             strand.note_use()
         return Waiter(strand, self.ready)
 
     def wait(self, waiter: Waiter) -> Any:
-        """Lets the others run until the waiter is woken. Gives its value or raises its error."""
+        """Runs the others until the waiter is woken. Returns its value or raises its error."""
         strand = waiter.strand
         if type(strand) is Task and strand.promise.state is CANCELLED:
             self._end(strand)
         strand.waiter = waiter
         try:
             self._park(strand)
-            while waiter.live:  # woken by what was left in the queue when an earlier wait was broken off (Ctrl-C)
+            while waiter.live:  # woken by an entry that an interrupted wait (Ctrl-C) left in the queue
                 self._park(strand)
         finally:
             strand.waiter = None
-            waiter.live = False  # when the wait was broken off, nobody shall hand it anything
+            waiter.live = False  # an interrupted wait takes no value any more
         if waiter.error is not None:
             raise waiter.error
         return waiter.value
 
     def pause(self) -> None:
-        """Goes to the end of the queue."""
+        """Moves the running strand to the end of the queue."""
         if self.ready:
             self.turn(bool)
         elif self.natives:
             self.current().note_use()
 
     def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
-        """Gives the others a turn around an effect; whoever it wakes comes after the running strand. Its result."""
+        """The result of an effect, with a turn for the others. Strands that the effect wakes run after this one."""
         waiter = self.waiter()
         waiter.wake()
         try:
@@ -109,7 +109,7 @@ class Scheduler:
         return result
 
     def sleep(self, milliseconds: float) -> None:
-        """Waits for that long."""
+        """Waits for that many milliseconds."""
         waiter = self.waiter()
         self.after(milliseconds, waiter)
         self.wait(waiter)
@@ -136,7 +136,7 @@ class Scheduler:
         return future.result()
 
     def start(self, awaitable: Awaitable[Any], ended: Callable[[], object]) -> asyncio.Future[Any]:
-        """Has the asyncio loop work on an awaitable, and calls ended when it is done. The program waits for it, too."""
+        """Starts an awaitable in the asyncio loop; calls ended when it is done. The program waits for it, too."""
         import asyncio
 
         future = asyncio.ensure_future(awaitable, loop=self.loop())
@@ -153,7 +153,7 @@ class Scheduler:
     # Tasks
 
     def spawn(self, function: Callable[[], Any]) -> AsyncPromise:
-        """A new task behind those in the queue; the running strand keeps its place before it."""
+        """Queues a new task and returns its promise; the running strand continues before the task."""
         task = Task(self, function)
         parent = self.current()
         if self.natives:
@@ -170,8 +170,8 @@ class Scheduler:
     def cancel(self, promise: AsyncPromise) -> bool:
         """Cancels the task of a pending promise: it raises Cancelled where it waits. False when it had ended.
 
-        The tasks that it has started are cancelled with it. A task that is not waiting but queued is ended on the spot;
-        one that handles Cancelled is ended when it waits again.
+        The tasks that it has started are cancelled too. A queued task ends at once; a task that catches Cancelled ends
+        when it waits again.
         """
         if promise.state is not PENDING or promise.task is None:
             return False
@@ -196,14 +196,14 @@ class Scheduler:
         return promise.result()
 
     def run_others(self) -> None:
-        """Waits until no task can go on any more (async/run)."""
+        """Waits until no task can continue (async/run)."""
         waiter = self.waiter()
         self.idle_runners.append(waiter)
         self.wait(waiter)
 
     def drain(self, seconds: float = LEFTOVER_TIME) -> None:
-        """Runs unfinished tasks for that long, at the end of a program. Those that still wait then, like losers of a
-        race, are dropped when the process ends."""
+        """Runs unfinished tasks for that many seconds, at the end of a program. Tasks that still wait then, such as
+        losers of a race, are dropped when the process ends."""
         end = time.monotonic() + seconds
         self._run_until(end)
         if self.begun and not self.drops_at_exit:
@@ -213,7 +213,7 @@ class Scheduler:
             atexit.register(self.drop)
 
     def drop(self) -> None:
-        """Ends the tasks that have begun: what they hold is closed, their handlers of errors don't run."""
+        """Ends the tasks that have begun: their resources are closed, their error handlers don't run."""
         end = time.monotonic() + CLEANUP_TIME
         self.hub = getcurrent()
         for task in list(self.begun):
@@ -223,7 +223,7 @@ class Scheduler:
         self._run_until(end)  # for clean-up that waits
 
     def _run_until(self, end: float) -> None:
-        """Runs tasks on behalf of the root until none can go on, at most until that moment of the monotonic clock."""
+        """Runs tasks for the root until none can continue, at most until that time of the monotonic clock."""
         self.hub = getcurrent()
         while time.monotonic() < end:
             if self.ready:
@@ -258,7 +258,7 @@ class Scheduler:
             hub.switch()
 
     def _end(self, task: Task) -> NoReturn:
-        """What a cancelled task gets for waiting: the first time, if it cancelled itself, Cancelled; then its end."""
+        """Ends a cancelled task that waits. A task that cancelled itself gets Cancelled the first time."""
         if task in self.ready:
             self.ready.remove(task)
         if task.cancelling:
@@ -298,7 +298,7 @@ class Scheduler:
         inner.switch()
 
     def _greenlet_for(self, task: Task) -> TaskGreenlet | None:
-        """A greenlet for a task that begins; None for one that has ended, woken by a wait that it broke off."""
+        """A greenlet for a task that begins; None for a task that has ended and was woken by an abandoned wait."""
         context = task.context
         if context is None:
             return None
@@ -327,8 +327,8 @@ class Scheduler:
         return False
 
     def _look_at_loop(self) -> None:
-        """Every BATCH turns, has the loop do what it can at once: a program that starts a thousand requests sends the
-        first ones before it has made the last one."""
+        """Runs the loop once every BATCH turns, so that a program that starts a thousand requests sends the first ones
+        before it has built the last one."""
         self.turns += 1
         if self.turns >= BATCH:
             self.turns = 0
@@ -374,13 +374,13 @@ class Scheduler:
             self.in_loop = False
 
     def pump_soon(self) -> None:
-        """Says, from a callback or coroutine of the loop, that a strand became ready."""
+        """Schedules `pump`; called from the loop when a strand became ready."""
         if self.in_loop and not self.pumping:
             self.pumping = True
             self.loop().call_soon(self.pump)
 
     def pump(self) -> None:
-        """Runs what is ready, as a callback of the loop; ends the loop's run where the root's turn comes."""
+        """Runs ready strands, as a callback of the loop; stops the loop when it is the root's turn."""
         self.pumping = False
         if not self.in_loop:
             return
@@ -394,7 +394,7 @@ class Scheduler:
             self._set_alarm()
 
     def _run_batch(self) -> None:
-        """Runs what is ready, up to the root's turn; at most so much that the loop's other callbacks don't starve."""
+        """Runs ready strands up to the root's turn; at most BATCH, so that the loop's other callbacks run too."""
         ready = self.ready
         for _ in range(BATCH):
             if not (ready or self._fire()) or ready[0] is self.root:
@@ -402,7 +402,7 @@ class Scheduler:
             self.resume(ready.popleft())
 
     def start_in_loop(self, function: Callable[[], Any], context: Context) -> Task:
-        """A new task, run at once by a coroutine of the loop until it ends or waits: what a server does a request.
+        """A new task that a coroutine of the loop runs at once, until it ends or waits: a server does so per request.
 
         context: the task's own context variables.
         """
@@ -422,7 +422,7 @@ class Scheduler:
             self.pump_soon()
 
     def _set_alarm(self) -> None:
-        """Has the loop come back when the first timer is due."""
+        """Sets an alarm in the loop for the first timer."""
         delay = self._next_timer()
         if delay is None:
             return
@@ -451,7 +451,7 @@ def scheduler() -> Scheduler:
     current = getcurrent()
     if type(current) is TaskGreenlet:
         return current.task.scheduler  # type: ignore[return-value]  # the one that made the task
-    found = _here.scheduler
-    if found is None:
-        found = _here.scheduler = Scheduler()
-    return found
+    of_thread = _here.scheduler
+    if of_thread is None:
+        of_thread = _here.scheduler = Scheduler()
+    return of_thread

@@ -1,8 +1,8 @@
-"""Work that may wait for ever (a process, a device), in a thread of its own, so that tasks go on meanwhile.
+"""Work that may wait for ever (on a process, a device), in a thread of its own, while tasks continue.
 
-The threads are daemons: one that is stuck doesn't keep the process from ending. There is one for each piece of work,
-so that none waits for another's to end. Work that computes or reads files, and can look whether it is still wanted,
-belongs in the pool of `background.py`.
+The threads are daemons, so a stuck one doesn't keep the process from ending. Each piece of work has its own thread, so
+none waits for another. Work that computes or reads files, and can check whether it is still wanted, belongs in the pool
+of `background.py`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def in_background(work: Callable[[], Any], stop: Callable[[], Any] | None = None) -> Any:
-    """The result of blocking work; when there are tasks, it is done in a thread so that they go on.
+    """The result of blocking work. When there are tasks, the work runs in a thread while they continue.
 
-    stop: ends the work early. Called when it fails or the wait for it is broken off, by cancelling the task or Ctrl-C;
-    without it the thread is left alone then.
+    stop: ends the work early. Called when the work fails, when the task is cancelled and after Ctrl-C; without it the
+    thread is left running then.
     """
     try:
         if "sema_runtime.tasks.scheduler" not in sys.modules:

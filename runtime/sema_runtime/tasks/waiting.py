@@ -1,4 +1,4 @@
-"""Who can wait, and one wait of theirs: strands, tasks, waiters."""
+"""Strands (the root and tasks), which can wait; waiters (one wait of a strand); the greenlets of tasks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_IDLE = 256  # greenlets kept for later tasks
 
 
 class Waiter:
-    """One wait of one strand; whoever ends the wait first wins, later calls have no effect."""
+    """One wait of one strand. The first call of wake, fail or settle ends it; later calls have no effect."""
 
     __slots__ = ("error", "live", "queue", "strand", "value")
 
@@ -85,16 +85,16 @@ class Callbacks:
 
 
 class Strand:
-    """Whoever can wait. `waiter` is set while it does. This class is the root; tasks are the subclass."""
+    """Something that can wait; `waiter` is set while it does. This class is the root; tasks are the subclass."""
 
     __slots__ = ("callback", "waiter")
 
     def __init__(self) -> None:
         self.waiter: Waiter | None = None
-        self.callback: Callbacks | None = None  # those of the builtin that is calling back
+        self.callback: Callbacks | None = None  # of the builtin that is calling back
 
     def note_use(self) -> bool:
-        """Says that a task builtin is called; whether it is the first one in its callback."""
+        """Notes that a task builtin is called. Returns whether it is the first one in its callback."""
         callback = self.callback
         if callback is None:
             return False
@@ -126,20 +126,20 @@ class Task(Strand):
         self.context: Context | None = copy_context() if context is None else context  # until it begins
         self.promise = AsyncPromise()
         self.promise.task = self
-        self.cancelling = False  # has cancelled itself and doesn't know yet
+        self.cancelling = False  # has cancelled itself and not yet waited since
         self.dropped = False  # was cancelled in the queue
         self.parent: Task | None = None
-        self.children: dict[Task, None] = {}  # those it has started and that haven't ended
+        self.children: dict[Task, None] = {}  # the unfinished tasks that it has started
         self.greenlet: TaskGreenlet | None = None  # from its first turn to its end
 
     def run(self) -> None:
-        """What its greenlet does."""
+        """Calls the function and settles the promise; runs in the task's greenlet."""
         promise = self.promise
         try:
             value = self.function()
         except Exception as error:
             promise.reject(error)
-        except BaseException:  # Ctrl-C, exit: goes on in whoever drives the queue
+        except BaseException:  # Ctrl-C, exit: raised in the greenlet that drives the queue
             promise.cancel()
             raise
         else:

@@ -1,5 +1,5 @@
-"""Our spans as spans of OpenTelemetry, live, so that its samplers, processors and exporters, and whatever else makes
-spans in this process, see them: a host's span is the parent of ours, and ours of what a host's code does inside."""
+"""Sema's spans as live spans of OpenTelemetry, so that its samplers, processors and exporters see them, and other code
+of this process too: a span of the host is the parent of Sema's, and Sema's of what the host's code does inside."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = {CLIENT: trace.SpanKind.CLIENT}
 
 
 def of_host() -> Bridge | None:
-    """To the providers that the program around us has set; None when it has set none."""
+    """Returns a bridge to the providers that the host program has set; None when it has set none."""
     spans = trace.get_tracer_provider()
     if isinstance(spans, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
         return None
@@ -32,7 +32,7 @@ def of_host() -> Bridge | None:
 
 
 class Bridge:
-    """spans, measures: OpenTelemetry's providers. close: what to do at the end of the program, for ours."""
+    """spans, measures: OpenTelemetry's providers. close: called at the end of the program."""
 
     def __init__(
         self, spans: TracerProvider, measures: MeterProvider | None, close: Callable[[], None] | None = None
@@ -50,7 +50,7 @@ class Bridge:
         self._close = close
 
     def begin(self, span: Span, parent: Span | None) -> None:
-        """Starts the span there. Its ids, and whose child it is, are decided there too."""
+        """Starts the span in OpenTelemetry, which also decides its ids and its parent."""
         above = (
             trace.set_span_in_context(parent.otel_span) if parent is not None and parent.otel_span is not None else None
         )

@@ -1,7 +1,7 @@
-"""The attributes that some tools read instead of `gen_ai.*`: added to every span for the modes of SEMA_OTEL_COMPAT.
+"""Attributes that some tools read instead of `gen_ai.*`, added to every span for the modes of SEMA_OTEL_COMPAT.
 
-Each method gives the attributes of one aspect, none where no active mode has any. Names and values are those that the
-tools document: OpenInference (Phoenix, Arize), OpenLLMetry (Traceloop), LangSmith, Langfuse, Braintrust.
+Each method returns the attributes of one aspect in the active modes. Names and values are those that the tools
+document: OpenInference (Phoenix, Arize), OpenLLMetry (Traceloop), LangSmith, Langfuse, Braintrust.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LANGFUSE, BRAINTRUST = "langfuse", "braintrust"
 ALL = frozenset((OPENINFERENCE, TRACELOOP, LANGSMITH, LANGFUSE, BRAINTRUST))
 ALIASES = {"phoenix": OPENINFERENCE, "arize": OPENINFERENCE, "openllmetry": TRACELOOP}
 
-# attribute → value by what a span is; the last value is for all others
+# attribute → value by the kind of a span; the last value is for all other kinds
 SPAN_KINDS: dict[str, tuple[str, dict[str, str], str]] = {
     OPENINFERENCE: (
         "openinference.span.kind",
@@ -67,18 +67,18 @@ OPENINFERENCE_SYSTEMS = {
     **{name: name for name in ("openai", "anthropic", "cohere", "deepseek", "xai")},
     **{"gemini": "vertexai", "vertex": "vertexai", "mistral": "mistralai", "x_ai": "xai"},
 }
-MAX_DOCUMENTS = 64  # described by one span
+MAX_DOCUMENTS = 64  # of one span
 MAX_TEXTS = 128
 
 
 def modes(text: str) -> frozenset[str]:
-    """The modes in a comma-separated list of names; unknown names are ignored."""
+    """Returns the modes in a comma-separated list of names; unknown names are ignored."""
     names = {ALIASES.get(name, name) for name in (part.strip().lower() for part in text.split(","))}
     return ALL if "all" in names else ALL & names
 
 
 def aspect(method: Callable[Concatenate[Compat, P], Attributes]) -> Callable[Concatenate[Compat, P], Attributes]:
-    """A method that is only called when a mode is active: without, there are no attributes."""
+    """Wraps a method that is only called when a mode is active; without one there are no attributes."""
 
     def attributes(self: Compat, /, *args: P.args, **named: P.kwargs) -> Attributes:
         return method(self, *args, **named) if self.active else {}
@@ -94,7 +94,7 @@ class Compat:
         self.release = release
 
     def _merged(self, by_mode: Mapping[str, Attributes]) -> Attributes:
-        """The attributes of the active modes, without those whose value is None or empty text."""
+        """Returns the attributes of the active modes, except those with None or an empty text."""
         return {
             key: value
             for mode, attributes in by_mode.items()
@@ -119,7 +119,7 @@ class Compat:
 
     @aspect
     def dispatch(self, operation: str, provider: str, model: str) -> Attributes:
-        """Who was asked; provider as programs name it."""
+        """The provider and model that were asked. provider: as programs name it."""
         if not provider:
             return {}
         return self._merged(
@@ -171,7 +171,7 @@ class Compat:
 
     @aspect
     def usage(self, used: TokenCounts, cost: float | None, split: tuple[float, float] | None) -> Attributes:
-        """Tokens and USD; split: of the prompt and of the reply."""
+        """Tokens and USD. split: the costs of prompt and reply."""
         prompt_cost, reply_cost = split or (None, None)
         read, written = used.cache_read or None, used.cache_creation or None
         details = {
@@ -227,7 +227,7 @@ class Compat:
 
     @aspect
     def trace(self, question: str, answer: str) -> Attributes:
-        """What a whole run was asked and answered."""
+        """The question and the answer of a whole run."""
         return self._merged({LANGFUSE: {"langfuse.trace.input": question, "langfuse.trace.output": answer}})
 
     @aspect
@@ -257,7 +257,7 @@ class Compat:
 
     @aspect
     def streaming(self, first_piece: str) -> Attributes:
-        """first_piece: when it came, as RFC 3339."""
+        """first_piece: its time, as RFC 3339."""
         return self._merged(
             {
                 LANGFUSE: {"langfuse.observation.completion_start_time": first_piece},
@@ -276,7 +276,7 @@ class Compat:
 
     @aspect
     def retrieved(self, documents: Iterable[tuple[str, str, float]], capture: bool) -> Attributes:
-        """What a search found: (id, text, score)."""
+        """The results of a search: (id, text, score)."""
         entries: Attributes = {}
         for number, (name, text, score) in enumerate(documents):
             if number == MAX_DOCUMENTS:

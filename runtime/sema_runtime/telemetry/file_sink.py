@@ -1,5 +1,5 @@
-"""Spans as lines of JSON at the end of a file. A thread writes; a program that makes spans faster than the file takes
-them loses some. Lines are appended whole, so that processes can share a file."""
+"""Spans as lines of JSON at the end of a file. A thread writes them; if the program makes spans faster than the file
+takes them, some are lost. Lines are appended as a whole, so that processes can share a file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ MOST_AT_ONCE = 1 << 18  # bytes of one write
 
 
 def opened(path: str, bound: int) -> FileSink | None:
-    """A sink for at most bound waiting spans; None, with a warning, when the file can't be written."""
+    """Returns a sink for at most bound waiting spans; None, with a warning, when the file can't be written."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), FILE_MODE)  # a pipe nobody reads fails at once
+        descriptor = os.open(
+            path, flags | getattr(os, "O_NONBLOCK", 0), FILE_MODE
+        )  # opening a pipe without reader fails at once
     except (OSError, ValueError) as error:
         from sema_runtime.support.file_access import reason
 
@@ -31,7 +33,7 @@ def opened(path: str, bound: int) -> FileSink | None:
 
 
 def line(span: Span) -> bytes:
-    """The line of a span; `events` is there only when there are any."""
+    """Returns the line of a span; `events` is left out if there are none."""
     entry: dict[str, object] = {
         "name": span.name,
         "trace_id": span.trace_id,
@@ -53,7 +55,7 @@ def line(span: Span) -> bytes:
 
 class FileSink:
     """waiting: spans, and events to set when all before them are written. dropped: spans that found the queue full.
-    torn: whether the file ends in the middle of a line of ours."""
+    torn: whether the file ends in the middle of a line."""
 
     def __init__(self, path: str, descriptor: int, bound: int) -> None:
         self.path = path
@@ -65,14 +67,14 @@ class FileSink:
         self._start()
 
     def _start(self) -> None:
-        """Empty, without a thread; also in a process forked off, where the parent's thread doesn't exist."""
+        """Resets the queue; also in a forked process, where the parent's thread doesn't exist."""
         self.process = os.getpid()
         self.waiting: deque[Span | threading.Event] = deque()
         self.more = threading.Event()
         self.thread: threading.Thread | None = None
 
     def put(self, span: Span) -> None:
-        """Has a span written soon. Never waits."""
+        """Queues a span for writing; never waits."""
         if self.process != os.getpid():
             self._start()
         if len(self.waiting) >= self.bound:
@@ -100,7 +102,7 @@ class FileSink:
             self._write_waiting()
 
     def _write_waiting(self) -> None:
-        """Writes what waits, many lines at once."""
+        """Writes waiting spans, many lines at once."""
         lines: list[bytes] = []
         size = 0
         while self.waiting:
@@ -127,7 +129,7 @@ class FileSink:
                 warn(f"can't write spans to {self.path}: {error.strerror}")
 
     def close(self) -> None:
-        """Waits until everything is written, for a while; spans that come later are still written."""
+        """Waits until everything is written, at most PATIENCE seconds; later spans are still written."""
         if self.process != os.getpid() or self.thread is None:
             return
         done = threading.Event()

@@ -1,8 +1,7 @@
 """Traces and metrics over the network, by the official exporters (extra `otel`): http/protobuf, http/json, grpc.
 
-They read OpenTelemetry's own variables (headers, certificates, compression, batching, sampling) themselves; what a
-program gives in `otel/configure` goes before those. Providers are ours alone: the process-wide ones are left to
-hosts."""
+They read OpenTelemetry's own variables (headers, certificates, compression, batching, sampling) themselves; the
+settings of `otel/configure` take precedence. The providers are private: the process-wide ones are left to hosts."""
 
 from __future__ import annotations
 
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
 
 LARGEST_MS = 1 << 31
 PATIENCE = 3.0  # seconds that the end of the program waits for a collector
-MOST_ATTRIBUTES = 1024  # of a span; long prompts under several modes of compat.py pass the usual 128
+MOST_ATTRIBUTES = 1024  # of a span; long prompts in several modes of compat.py exceed the default of 128
 GRPC = "opentelemetry-exporter-otlp-proto-grpc"
 
 
 def opened(settings: Settings) -> Bridge | None:
-    """A bridge to exporters of our own; None, with a warning, when they aren't installed or can't be set up."""
+    """Returns a bridge to private exporters; None, with a warning, when they aren't installed or can't be set up."""
     try:
         from sema_runtime.telemetry.bridge import Bridge
 
@@ -67,14 +66,14 @@ def _providers(settings: Settings) -> tuple[TracerProvider, MeterProvider | None
 
 
 def _is_wanted(settings: Settings, signal: str) -> bool:
-    """Whether there is a place for a signal, TRACES or METRICS, and nobody has switched it off."""
+    """Whether a signal, TRACES or METRICS, has a destination and is not switched off."""
     places = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")
     endpoint = settings.endpoint or any(os.environ.get(name) for name in places)
     return bool(endpoint) and os.environ.get(f"OTEL_{signal}_EXPORTER") != "none"
 
 
 def _resource(settings: Settings) -> Resource:
-    """What the spans say about the program. OTEL_RESOURCE_ATTRIBUTES adds to it."""
+    """Returns the attributes of the program; OTEL_RESOURCE_ATTRIBUTES adds to them."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     detected = OTELResourceDetector().detect().attributes
@@ -88,16 +87,16 @@ def _resource(settings: Settings) -> Resource:
 
 
 def _exporters(settings: Settings) -> tuple[Any, Any]:
-    """(of traces, of metrics) for the protocol that is asked for."""
-    wanted = settings.protocol
-    if wanted == "grpc":
+    """Returns the exporters of traces and metrics for the configured protocol."""
+    protocol = settings.protocol
+    if protocol == "grpc":
         try:
             return _grpc(settings)
         except ImportError:
             warn(f"OTLP over grpc needs the package {GRPC}; http/protobuf is used instead")
-    elif wanted not in ("http/protobuf", "http/json"):
-        warn(f"there is no OTLP protocol {wanted!r}; http/protobuf is used instead")
-    return _http(settings, wanted == "http/json")
+    elif protocol not in ("http/protobuf", "http/json"):
+        warn(f"there is no OTLP protocol {protocol!r}; http/protobuf is used instead")
+    return _http(settings, protocol == "http/json")
 
 
 def _grpc(settings: Settings) -> tuple[Any, Any]:
@@ -128,17 +127,17 @@ def _http(settings: Settings, as_json: bool) -> tuple[Any, Any]:
 
 
 def _timeout() -> float | None:
-    """Seconds that one request may take. The variable has milliseconds, as OpenTelemetry's specification says; the
-    exporters for Python would take them for seconds."""
+    """Returns the seconds that one request may take. The variable has milliseconds, as OpenTelemetry's specification
+    says; the exporters for Python would read them as seconds."""
     text = os.environ.get("OTEL_EXPORTER_OTLP_TIMEOUT", "").strip()
     milliseconds = small(text, LARGEST_MS) if text.isdecimal() else 0
     return milliseconds / 1000 if milliseconds else None
 
 
 class _Closing:
-    """Sends what waits when the program ends; a collector that doesn't answer holds it up for a few seconds at most.
+    """Sends what is left when the program ends; a collector that doesn't answer delays the end by PATIENCE at most.
 
-    The thread that does it waits from the start: some versions of Python can't start one at the end."""
+    Its thread waits from the start: some versions of Python can't start one at the end."""
 
     def __init__(self, spans: TracerProvider, measures: MeterProvider | None) -> None:
         self.spans = spans
@@ -158,7 +157,7 @@ class _Closing:
         self.ended.set()
 
     def __call__(self) -> None:
-        if self.process != os.getpid():  # forked off, where that thread isn't
+        if self.process != os.getpid():  # a forked process has no such thread
             try:
                 self._start()
             except RuntimeError:
@@ -169,23 +168,23 @@ class _Closing:
 
 
 class _FirstFailure(logging.Handler):
-    """The first failure of the exporters goes to stderr as one line; the others would only repeat it."""
+    """Writes the first failure of the exporters to stderr as one line; the others would repeat it."""
 
     def __init__(self, secrets: list[str]) -> None:
         super().__init__(logging.ERROR)
         self.secrets = secrets
-        self.said = False
+        self.has_reported = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self.said:
-            self.said = True
+        if not self.has_reported:
+            self.has_reported = True
             from sema_runtime.support.redaction import hidden
 
             warn(hidden(record.getMessage(), self.secrets))
 
 
 def _tame_logging(settings: Settings) -> None:
-    """Where nobody has set up logging, the exporters would write to stderr whenever a collector is away."""
+    """Limits the exporters' logging if the program has not set up any: they would report every failure on stderr."""
     logger = logging.getLogger("opentelemetry")
     if not logger.hasHandlers():
         logger.addHandler(_FirstFailure(_secrets(settings)))
@@ -193,7 +192,7 @@ def _tame_logging(settings: Settings) -> None:
 
 
 def _secrets(settings: Settings) -> list[str]:
-    """What must not be shown: values of headers, a name and password in the URL."""
+    """Returns what must not be shown: values of headers, a name and password in the URL."""
     names = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS")
     pairs = ",".join(os.environ.get(name, "") for name in names).split(",")
     values = [*settings.headers.values(), *(pair.partition("=")[2].strip() for pair in pairs)]

@@ -1,7 +1,7 @@
-"""OTLP as JSON, through the exporter for protobuf: the bodies are translated on the way out.
+"""OTLP as JSON, through the exporter for protobuf: the bodies are translated before they are sent.
 
 The JSON form of OTLP is that of protobuf except for ids, which are hexadecimal, and enumerations, which are numbers.
-(There is an official exporter, but it is a pre-release that can't be installed beside other versions of its parts.)
+(The official exporter is a pre-release that can't be installed with other versions of its parts.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNPACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.decompress, "defla
 
 
 def session(signal: str) -> requests.Session:
-    """A session for the exporter of a signal: traces or metrics."""
+    """Returns a session for the exporter of a signal: traces or metrics."""
     http_session = requests.Session()
     for scheme in ("http://", "https://"):
         http_session.mount(scheme, _Translating(signal))

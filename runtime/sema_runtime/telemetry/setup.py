@@ -21,8 +21,7 @@ def is_disabled() -> bool:
 
 
 def from_environment() -> Tracer | None:
-    """Returns the tracer that the environment asks for, if any. A host's OpenTelemetry takes precedence over an
-    endpoint."""
+    """Returns the tracer that the environment asks for, if any. A host's OpenTelemetry precedes an endpoint."""
     return opened(read(os.environ))
 
 
@@ -44,8 +43,7 @@ def _host_bridge() -> Bridge | None:
 
 
 def opened(settings: Settings) -> Tracer | None:
-    """Returns a tracer for these settings; None when they name no destination, or none that works (a warning says
-    why)."""
+    """Returns a tracer for these settings; None without a destination that works (a warning says why)."""
     if is_disabled():
         return None
     file = None

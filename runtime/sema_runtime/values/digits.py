@@ -1,7 +1,7 @@
-"""Integers from decimal digits that come from outside, refused where their conversion would take long.
+"""Converts decimal digits from outside to integers, and refuses those whose conversion would take long.
 
-Python converts digits in a time that grows with the square of their number: one integer of a megabyte stops a server
-for many seconds. Python's own limit (`sys.set_int_max_str_digits`) bounds printing too, which Sema doesn't want.
+The time grows with the square of the number of digits: one integer of a megabyte stops a server for many seconds.
+Python's own limit (`sys.set_int_max_str_digits`) bounds printing too, which Sema doesn't want.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_DIGITS = 20_000  # 1.5 ms; a megabyte of such integers takes 70 ms
-DIGITS_AT_ONCE = 4000  # Python may refuse to convert longer texts in one go
+DIGITS_AT_ONCE = 4000  # Python may refuse to convert longer texts at once
 SHOWN = 20
 HINT = "send such a number as a string, or to the base 16, which (string->number text 16) reads whatever its length"
 _STRIDE = MOST_DIGITS // 2  # of two samples as far apart, a longer run of digits has both
@@ -61,6 +61,6 @@ def may_exceed(text: str | bytes) -> bool:
 
 
 def small(digits: Any, most: int) -> int:
-    """The value of decimal digits that count something, at most `most`, whatever their number."""
+    """The value of decimal digits, at most `most`, for any number of digits."""
     bare = digits.lstrip("0")
     return min(int(bare or "0"), most) if len(bare) <= SHOWN else most

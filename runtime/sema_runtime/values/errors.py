@@ -63,7 +63,7 @@ class ReaderError(SemaError):
 
 
 class Thrown(SemaError):
-    """What `throw` raises; value is any Sema value."""
+    """The error that `throw` raises; value is any Sema value."""
 
     kind = "user"
     hint = None
@@ -90,8 +90,8 @@ class Thrown(SemaError):
 
 
 class ThrownMap(Thrown):
-    """`(throw {...})` of a map literal, held as a dict of stored keys: most handlers take one entry out of it. The map
-    is made when somebody asks for the value."""
+    """`(throw {...})` of a map literal, held as a dict of stored keys: most handlers read one entry. The map is built
+    when the value is read."""
 
     @property
     def value(self) -> Any:
@@ -108,7 +108,7 @@ class ThrownMap(Thrown):
 
 
 class Rethrown(Thrown):
-    """A thrown map that looks like one that `catch` binds (it has a :type): it stands for that condition again."""
+    """A thrown map like those that `catch` binds (with a :type): it stands for that condition again."""
 
     def __str__(self) -> str:
         return self.display()
@@ -126,7 +126,7 @@ class Rethrown(Thrown):
 
 
 class InternalError(SemaError):
-    """What only a mistake of the compiler or the runtime can raise."""
+    """An error that only a mistake of the compiler or the runtime can cause."""
 
     kind = "internal"
 
@@ -164,7 +164,7 @@ class PermissionDenied(SemaError):
 
 
 class PolicyDenied(SemaError):
-    """boundary: model, tool, llm.input or llm.output; subject: what was to pass it. rule: the one that denied it.
+    """boundary: model, tool, llm.input or llm.output. subject: what was stopped there. rule: the rule that denied it.
     action: fail, skip, tool-error or block. source: request, cache or cassette."""
 
     kind = "policy-denied"

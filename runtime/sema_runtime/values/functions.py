@@ -1,4 +1,4 @@
-"""Calls that plain Python can't express: tail calls of unknown functions, functions and their Sema names."""
+"""Tail calls of unknown functions, which plain Python can't express."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FUNCTION: type = type(lambda: None)
 
 
 class TailCall:
-    """A call handed back to the `tail_call` that is waiting for it."""
+    """A call that is returned to the `tail_call` that waits for it."""
 
     __slots__ = ("args", "function")
 
@@ -25,8 +25,8 @@ class TailCall:
 def tail_call(function: Callable[..., Any], *args: Any) -> Any:
     """Calls function in tail position without growing the stack.
 
-    Emitted as `return tail_call(f, x)`. When the function that says so was itself called by a `tail_call`, the call is
-    handed back to that one, which loops; otherwise this one becomes the loop. Chains of any length use three frames.
+    Emitted as `return tail_call(f, x)`. When the function with this call was itself called by a `tail_call`, the call
+    is returned to that one, which loops; otherwise this one becomes the loop. Chains of any length use three frames.
     """
     if type(function) is not FUNCTION:
         return _foreign_call(function, args)
@@ -46,7 +46,7 @@ _CODE = tail_call.__code__
 
 
 def _foreign_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """A call of what may call back without a frame of its own (`functools.reduce`): the frame here tells it apart."""
+    """Calls something that may call back without a frame of its own (`functools.reduce`); this frame marks it."""
     return function(*args)
 
 

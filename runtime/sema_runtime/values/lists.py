@@ -1,15 +1,16 @@
 """The list: immutable to the program, flat when built in bulk, linked when walked or consed.
 
 One class with two faces. A list made from a sequence holds `items`; a list made by `cons` holds `car` and `cdr`.
-Whichever slot is asked for and unset is filled in then (`__getattr__` runs only for unset slots), so a walk reads
-slots at full speed, and `map`, `nth` and `length` work on a Python sequence. `items` is never mutated once set.
-Of the empty list, `car` reads as nil and `cdr` as the empty list, as in the language.
+An unset slot is filled when it is read (`__getattr__` runs only for unset slots), so a walk reads slots at full speed,
+and `map`, `nth` and `length` work on a Python sequence. `items` is never mutated once set. The `car` of the empty list
+is nil and its `cdr` the empty list, as in the language.
 
 Walking: the first few `cdr`s of a flat list are slices (one copy each, as `xs[1:]` would be); then the rest of the
-chain is linked in one go. So a single `rest` stays cheap and a walk over n elements costs O(n).
+chain is linked at once. So a single `rest` stays cheap and a walk over n elements costs O(n).
 
-The items of a consed list are a cache, kept by the newest cell that was asked: making them takes the cache of the cell
-it grew from, so a list that is consed and measured in turn needs memory for one copy, not for one a step.
+The items of a consed list are a cache, kept by the newest cell that was asked for them. Building them takes over the
+cache of the cell it grew from, so a program that alternates cons and length needs memory for one copy, not for one a
+step.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-FEW = 10_000  # more cells than these are made without garbage collections, which would visit them again and again
+FEW = 10_000  # more cells than these are made with the collector off, which would visit them again and again
 SLICES_BEFORE_LINKING = 3
 CACHED = -1  # `steps` of a consed cell whose items are a cache
 
@@ -81,7 +82,7 @@ class List:
         return value in self.items
 
     def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
-        """The place of the first item that equals value. Raises ValueError when there is none."""
+        """The index of the first item that equals value. Raises ValueError when there is none."""
         return self.items.index(value, start, stop)
 
     def count(self, value: Any) -> int:
@@ -125,7 +126,7 @@ def cons(head: Any, tail: List) -> List:
 
 
 def delayed_list(make: Callable[[], Sequence[Any]]) -> List:
-    """A list whose items are made when somebody looks: the stack trace of a caught error, which few programs read."""
+    """A list whose items make() returns when they are read first: for stack traces, which few programs read."""
     cell = _new(List)
     cell.steps = make  # type: ignore[assignment]
     return cell
@@ -141,23 +142,23 @@ def _flatten(cell: List) -> Sequence[Any]:
     make: Any = cell.steps
     if type(make) is not int:
         cell.steps = 0
-        cell.items = made = make()
-        return made  # type: ignore[no-any-return]
+        cell.items = items = make()
+        return items  # type: ignore[no-any-return]
     collected: list[Any] = []
     push = collected.append
     items_of = _items_of
-    here = cell
+    current = cell
     while True:
         try:
-            collected += items_of(here)
+            collected += items_of(current)
             break
         except AttributeError:
-            push(here.car)
-            here = here.cdr
-    if here.steps == CACHED:
-        here.steps = 0
+            push(current.car)
+            current = current.cdr
+    if current.steps == CACHED:
+        current.steps = 0
         try:  # noqa: SIM105  (contextlib would be slow to load)
-            del here.items
+            del current.items
         except AttributeError:  # another thread was here
             pass
     cell.items = collected

@@ -1,4 +1,4 @@
-"""What may be a key of a map: anything but mutable containers and what holds one."""
+"""Checks keys of maps: a key must not be a mutable container or hold one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = frozenset((str, int, Keyword, Symbol, Char, bool, float, type(None), byte
 
 
 def map_literal(pairs: list[tuple[Any, Any]]) -> Map:
-    """What `{...}` makes of computed keys and their values."""
+    """The map of `{...}` with computed keys and values."""
     for key, _ in pairs:
         if type(key) not in KEYS:
             check_key(key)
@@ -25,7 +25,7 @@ def map_literal(pairs: list[tuple[Any, Any]]) -> Map:
 
 
 def check_key(key: Any, function: str = "") -> None:
-    """Raises `expected immutable map key` for a mutable container, and for whatever has one inside."""
+    """Raises `expected immutable map key` for a mutable container and for a value that holds one."""
     if type(key) not in KEYS and _is_mutable(key):
         who = f"{function}: " if function else ""
         type_error("immutable map key", key, f"{who}freeze the key first (mutable-array/->vector or mutable-cell/get)")

@@ -4,11 +4,11 @@ Both keep a dict from *stored key* to value. Most keys are stored as they are; t
 (`1`, `1.0` and `#t` hash alike) are wrapped (`stored`). Iteration gives the program's keys back, in Sema's key order
 for both kinds: nil, bools, ints, floats, chars, strings, symbols, keywords, lists, vectors, maps, rationals.
 
-A small map is copied by `assoc`. Of a large one the new map takes the dict over and changes it; the old map keeps
-the new map and what was changed (`undo`), and makes its own dict from them if it is ever asked again. So a loop that
-builds or updates a map pays O(1) a step, and a program that goes on with both versions pays one copy, as it would
-have anyway. `d` is thus unset on a map whose dict was taken: reading it restores it (`__getattr__`).
-Use `m.d.get(atom)` at once; code that holds a map's dict while the program may run says so with `m.pinned()`.
+`assoc` copies a small map. A large one gives its dict to the new map, which changes it; the old map keeps a reference
+to the new map and what was changed (`undo`), and rebuilds its own dict from them if it is read again. So a loop that
+builds or updates a map pays O(1) a step, and a program that uses both versions pays one copy, as it would have anyway.
+So `d` is unset on a map whose dict was taken; reading it restores it (`__getattr__`). Use `m.d.get(atom)` at once; code
+that keeps a map's dict while the program may run calls `m.pinned()`.
 
 Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name`; `m.get`, `in`, `len`, `items()`.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ATOMIC = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes))  # stored as they are, hashed without our code
 PLAIN = ATOMIC | {List}  # stored as they are
 UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
-SMALL = 40  # up to this many entries a copy costs no more than taking the dict over
+SMALL = 40  # entries up to which a copy costs no more than taking the dict over
 PINNED = 1 << 60
 TAKING = RLock()  # held while a dict changes its owner
 
@@ -47,12 +47,12 @@ def stored(key: Any) -> Any:
 def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) -> dict[Any, Any]:
     """`collect(values)`, a dict by Python's equality (Counter, dict.fromkeys), or by Sema's where that differs."""
     try:
-        found = collect(values)
+        collected = collect(values)
     except TypeError:  # a key that Python can't hash
         return collect(map(stored, values))
-    kinds = set(map(type, found))
+    kinds = set(map(type, collected))
     if kinds <= UNAMBIGUOUS or (kinds <= ATOMIC and ATOMIC.issuperset(map(type, values))):
-        return found
+        return collected
     return collect(map(stored, values))
 
 
@@ -77,9 +77,9 @@ class Map:
 
     __slots__ = ("_hash", "_order", "age", "d", "raw", "undo")
     d: dict[Any, Any]
-    age: int  # how many owners the dict had since it was last copied; unset means 0
+    age: int  # owners that the dict has had since it was last copied; unset means 0
     undo: tuple[Map, Any, Any]  # where d went: the newer map, the stored key, what the key had here (or MISSING)
-    raw: dict[str, Any]  # what a JSON object was read into, until somebody asks for d; see `json_map`
+    raw: dict[str, Any]  # a JSON object as it was read, until d is read; see `json_map`
     _order: list[Any] | None
     _hash: int | None
     type_name = "map"
@@ -104,60 +104,64 @@ class Map:
     # What programs do
 
     def lookup(self, key: Any, default: Any = None) -> Any:
+        """The value under a key of the program, default when it is absent."""
         if type(key) in ATOMIC:
             return self.d.get(key, default)
         return self._searched(stored(key), default)
 
     def assoc(self: M, key: Any, value: Any) -> M:
+        """A map of the same kind with key set to value."""
         if type(key) not in PLAIN:
             key = _wrapped(key)
         d = self.d
         if len(d) > SMALL:
             return _changed(self, key, value)
         kind = type(self)
-        made: M = kind.__new__(kind)
-        made.d = d = d.copy()
+        new: M = kind.__new__(kind)
+        new.d = d = d.copy()
         d[key] = value
-        return made
+        return new
 
     def assoc_own(self: M, more: tuple[Any, ...]) -> M:
-        """As `assoc` with the keys and values of more in turn, on a map that `assoc` has just made and nobody has."""
+        """As `assoc` for each key and value of more, on a map that `assoc` has just made and no other code holds."""
         d = self.d
         if len(d) <= SMALL:  # not taken from an older map
             for index in range(0, len(more), 2):
                 key = more[index]
                 d[key if type(key) in PLAIN else _wrapped(key)] = more[index + 1]
             return self
-        made = self
+        new = self
         for index in range(0, len(more), 2):
-            made = made.assoc(more[index], more[index + 1])
-        return made
+            new = new.assoc(more[index], more[index + 1])
+        return new
 
     def without(self: M, *keys: Any) -> M:
-        made = self
+        """A map of the same kind without the keys."""
+        new = self
         for key in keys:
             key = stored(key)
-            if made._searched(key, MISSING) is not MISSING:
-                made = _changed(made, key, MISSING)
-        return made
+            if new._searched(key, MISSING) is not MISSING:
+                new = _changed(new, key, MISSING)
+        return new
 
     def merged(self: M, other: Map) -> M:
-        """Entries of both, other's win; the kind of self."""
+        """A map of the kind of self with the entries of both; those of other win."""
         theirs = other.stable()
         if len(theirs) * 8 < len(self.d):
-            made = self
+            new = self
             for key, value in theirs.items():
-                made = _changed(made, key, value)
-            return made
+                new = _changed(new, key, value)
+            return new
         return type(self)(self.stable() | theirs)
 
     def has(self, key: Any) -> bool:
+        """Whether the map has a key of the program."""
         if type(key) in ATOMIC:
             return key in self.d
         return self._searched(stored(key), MISSING) is not MISSING
 
     def stable(self) -> dict[Any, Any]:
-        """A dict of the entries that no later `assoc` changes: d itself for a small map, else a copy."""
+        """The entries as a dict that no later `assoc` changes: d itself for a small map, else a copy."""
         while True:
             d = self.d
             if len(d) <= SMALL:
@@ -167,7 +171,7 @@ class Map:
                 return copied
 
     def pinned(self) -> dict[Any, Any]:
-        """d, never to be taken over by a newer map: for reading it while the program runs."""
+        """d, kept from being taken over by a newer map: for reading it while the program runs."""
         while True:
             d = self.d
             if len(d) <= SMALL:
@@ -178,12 +182,12 @@ class Map:
                     return d
 
     def _searched(self, key: Any, default: Any) -> Any:
-        """The value of a stored key. Hashing it may let other threads run, so the owner is checked afterwards."""
+        """The value of a stored key. Hashing the key may let other threads run, so d is checked afterwards."""
         while True:
             d = self.d
-            found = d.get(key, default)
+            value = d.get(key, default)
             if self.d is d:
-                return found
+                return value
 
     def sorted_keys(self) -> list[Any]:
         """The program's keys in Sema's order; the caller must not change the list."""
@@ -200,12 +204,12 @@ class Map:
     # What Python sees
 
     def __getitem__(self, key: Any) -> Any:
-        found = self.lookup(key, MISSING)
-        if found is MISSING and type(key) is str:
-            found = self.lookup(keyword(key), MISSING)
-        if found is MISSING:
+        value = self.lookup(key, MISSING)
+        if value is MISSING and type(key) is str:
+            value = self.lookup(keyword(key), MISSING)
+        if value is MISSING:
             raise KeyError(key)
-        return found
+        return value
 
     def get(self, key: Any, default: Any = None) -> Any:
         try:
@@ -242,10 +246,10 @@ class Map:
         return same_entries(self.stable(), other.stable())
 
     def __hash__(self) -> int:
-        found = self._hash
-        if found is None:
-            self._hash = found = hash((self.type_name, frozenset(self.stable())))
-        return found
+        computed = self._hash
+        if computed is None:
+            self._hash = computed = hash((self.type_name, frozenset(self.stable())))
+        return computed
 
     def __repr__(self) -> str:
         from sema_runtime.values.printer import to_text
@@ -270,16 +274,16 @@ _new = Map.__new__
 
 # JSON objects: Python's scanner makes dicts and lists; what a program reads of them becomes maps and lists
 
-_keywords: dict[str, Keyword] = {}  # of the names met so far: one C lookup a key
-_FINAL = frozenset((str, int, bool, type(None)))  # what the scanner makes that is a Sema value already
+_keywords: dict[str, Keyword] = {}  # by name; one C lookup a key
+_FINAL = frozenset((str, int, bool, type(None)))  # types of the scanner's values that are Sema values already
 _OBJECTS = {dict}
 
 
 def json_map(raw: dict[str, Any]) -> Map:
-    """A map of a JSON object: d, with keywords as keys and lists for arrays, is made when it is asked for."""
-    made = _new(Map)
-    made.raw = raw
-    return made
+    """The map of a JSON object. Its d, with keywords as keys and lists for arrays, is built when it is read."""
+    new = _new(Map)
+    new.raw = raw
+    return new
 
 
 def json_value(value: Any) -> Any:
@@ -312,49 +316,49 @@ _dict_of = Map.d.__get__  # type: ignore[attr-defined, misc]  # raises Attribute
 def _changed(old: M, key: Any, value: Any) -> M:
     """A map like old, except that the stored key has value, or is absent when value is MISSING.
 
-    Takes the dict over, unless old is small, or the dict had as many owners as it has entries: then a copy starts a new
-    chain, so that a very old version neither keeps all its successors alive nor has far to go.
+    Takes the dict over, unless old is small or the dict has had as many owners as it has entries. Then a copy starts a
+    new chain, so that a very old version neither keeps all its successors alive nor has many steps to undo.
     """
     kind = type(old)
-    made: M = kind.__new__(kind)
+    new: M = kind.__new__(kind)
     with TAKING:
         d = old.d
         age = old.age
         if len(d) <= SMALL or age >= len(d):
             d = d.copy()
         else:
-            old.undo = (made, key, d.get(key, MISSING))
+            old.undo = (new, key, d.get(key, MISSING))
             del old.d
-            made.age = age + 1
+            new.age = age + 1
         if value is not MISSING:
             d[key] = value
         else:
             d.pop(key, None)
-        made.d = d
-    return made
+        new.d = d
+    return new
 
 
 def _restored(old: Map) -> dict[Any, Any]:
-    """A dict of its own for a map whose dict was taken. Raises AttributeError on a half-made map."""
+    """Rebuilds the dict of a map whose dict was taken or not built yet. Raises AttributeError on a half-made map."""
     with TAKING:
         try:
             raw = _raw_of(old)
         except AttributeError:
             pass
         else:
-            old.d = found = _json_entries(raw)
+            old.d = entries = _json_entries(raw)
             del old.raw
-            return found
+            return entries
         changes: list[tuple[Any, Any]] = []
-        here = old
+        newer = old
         while True:
             try:
-                d: dict[Any, Any] = _dict_of(here)
+                d: dict[Any, Any] = _dict_of(newer)
                 break
             except AttributeError:
-                here, key, value = here.undo
+                newer, key, value = newer.undo
                 changes.append((key, value))
-        if here is old:  # another thread was faster
+        if newer is old:  # another thread was faster
             return d
         d = d.copy()
         for key, value in reversed(changes):

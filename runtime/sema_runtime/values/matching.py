@@ -1,4 +1,4 @@
-"""What emitted code asks when it takes values apart: destructuring, `match`, iteration in inlined `map` and friends."""
+"""Functions of emitted code for destructuring, `match`, and iteration in inlined `map` and similar builtins."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _items_or_error(value: Any) -> Any:
 
 
 def malformed(message: str, hint: str | None = None) -> NoReturn:
-    """Raises the error of a pattern that no value can be bound to; called where a value reaches its malformed part."""
+    """Raises the error of a malformed pattern; called when a value reaches its malformed part."""
     raise SemaError(message, hint)
 
 
@@ -88,7 +88,7 @@ def no_match(value: Any, advice: str = "") -> SemaError:
 
 
 def iterate(value: Any, who: str) -> Any:
-    """Something to loop over: the items of a list, vector or mutable array; who is the builtin that asks."""
+    """The items of a list, vector or mutable array, to loop over. who: the builtin that loops."""
     if type(value) is List:
         return value.items
     if type(value) is tuple or type(value) is list:

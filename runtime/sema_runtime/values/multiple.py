@@ -1,4 +1,4 @@
-"""Multiple values: what `values` returns when it isn't exactly one."""
+"""Multiple values: the result of `values` with zero or several arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Values:
         return strict_hash(self.items)
 
     def sema_members(self) -> tuple[Any, ...]:
-        """What equality compares."""
+        """The parts that equality compares."""
         return self.items
 
     def sema_parts(self) -> tuple[str, Iterable[Any], str]:
@@ -37,9 +37,9 @@ class Values:
 def values_tuple(value: Any, count: int, has_rest: bool) -> tuple[Any, ...]:
     """The values that let-values binds to count variables, and more to a rest. Raises ArityError if they don't fit."""
     items = value.items if type(value) is Values else (value,)
-    given = len(items)
-    if given != count and (given < count or not has_rest):
+    actual = len(items)
+    if actual != count and (actual < count or not has_rest):
         from sema_runtime.values.errors import ArityError
 
-        raise ArityError("<lambda>", f"{count}+" if has_rest else str(count), given)
+        raise ArityError("<lambda>", f"{count}+" if has_rest else str(count), actual)
     return items

@@ -1,6 +1,6 @@
 """The mutable containers: arrays and cells. They compare by content, so their hash is that of their kind.
 
-One can hold itself, so nothing here or in what compares them walks their contents by recursion.
+One can hold itself, so neither they nor the functions that compare them recurse into their contents.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class MutableArray:
         return iter(self.items)
 
     def sema_contents(self) -> list[Any]:
-        """What orders it among its like."""
+        """The contents, by which it is ordered."""
         return self.items
 
-    sema_members = sema_contents  # what equality compares
+    sema_members = sema_contents  # the parts that equality compares
 
     def sema_text(self) -> str:
         return f"<mutable-array {len(self.items)}>"
@@ -64,10 +64,10 @@ class MutableCell:
         return hash(MutableCell)
 
     def sema_contents(self) -> list[Any]:
-        """What orders it among its like."""
+        """The contents, by which it is ordered."""
         return [self.value]
 
-    sema_members = sema_contents  # what equality compares
+    sema_members = sema_contents  # the parts that equality compares
 
     def sema_text(self) -> str:
         return "<mutable-cell>"

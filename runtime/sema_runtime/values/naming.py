@@ -1,4 +1,4 @@
-"""The Sema names of functions and globals, from what the compiler and the builtins leave on them."""
+"""The Sema names of functions and globals, from the attributes that the compiler and the builtins set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GLOBALS = "__sema_globals__"  # the globals that are the program's, in modules t
 
 
 def function_name(function: Any) -> str:
-    """The name programs know a callable by; `<lambda>` when it has none.
+    """The Sema name of a callable; `<lambda>` when it has none.
 
     A builtin carries `__sema_name__`. A function of a compiled module is found in that module's `__sema_names__` by the
     name of its code; names that table doesn't list follow the rule `_` → `-`.
@@ -43,17 +43,17 @@ def name_of_code(co_name: str, table: dict[str, str] | None) -> str:
     """The Sema name for a code object's name; table: its module's `__sema_names__`, None for a plain Python module."""
     if table is None:
         return co_name
-    found = table.get(co_name)
-    if found is not None:
-        return found
+    name = table.get(co_name)
+    if name is not None:
+        return name
     return co_name if co_name.startswith("<") else co_name.replace("_", "-")
 
 
 def program_globals(namespace: dict[str, Any]) -> dict[str, str]:
-    """Sema name → Python name of the globals that are the program's; none in a module that doesn't list them.
+    """Maps Sema names to Python names of the program's globals; empty for a module that doesn't list them.
 
-    The compiler writes a tuple of Python names, because most modules are never asked: `total_over` is `total-over`, and
-    what doesn't follow that rule has its Sema name behind a space, `is_empty empty?`.
+    The compiler writes a tuple of Python names, since most modules are never asked for them: `total_over` is
+    `total-over`; a name that doesn't follow that rule has its Sema name after a space, `is_empty empty?`.
     """
     known = namespace.get(GLOBALS, ())
     if type(known) is tuple:
@@ -61,5 +61,5 @@ def program_globals(namespace: dict[str, Any]) -> dict[str, str]:
         known = {sema or python.replace("_", "-"): python for python, _, sema in pairs}
         if GLOBALS in namespace:
             namespace[GLOBALS] = known
-    found: dict[str, str] = known
-    return found
+    names: dict[str, str] = known
+    return names

@@ -112,12 +112,12 @@ NAMES[Complex] = "complex"
 
 
 class Kinds(dict[type, bool]):
-    """Which types are in: `kinds[type(x)]`. Ratios always are; what it was never told of is not."""
+    """A set of number types, asked as `kinds[type(x)]`. Always includes ratios; other types only if listed."""
 
     def __missing__(self, kind: type) -> bool:
-        found = kind.__module__ == "fractions" and kind.__name__ == "Fraction"
-        self[kind] = found
-        return found
+        is_ratio = kind.__module__ == "fractions" and kind.__name__ == "Fraction"
+        self[kind] = is_ratio
+        return is_ratio
 
 
 NUMBERS = Kinds({int: True, float: True, Complex: True, complex: True})

@@ -1,4 +1,4 @@
-"""The total order of values: of map keys, and of what `sort-by` and `list/unique` compare.
+"""The total order of values: of map keys, and of the keys that `sort-by` and `list/unique` compare.
 
 nil < booleans < ints < floats < chars < strings < symbols < keywords < lists < vectors < maps < hashmaps < records
 < bytevectors < everything else < rationals < complex numbers. Within a kind: by value; text by code point; sequences
@@ -39,7 +39,7 @@ INFINITY = float("inf")
 
 
 class ContentsKey:
-    """Orders mutable containers by what they hold. One can hold itself: a pair that is being compared is equal."""
+    """Orders mutable containers by their contents. One can hold itself: a pair under comparison counts as equal."""
 
     __slots__ = ("container",)
     comparing: ClassVar[set[tuple[int, int, int]]] = set()  # two containers and the thread that compares them
@@ -104,7 +104,7 @@ def _other(value: Any) -> tuple[Any, ...]:
 
 
 def _within(rank: int, value: Any) -> Any:
-    """What orders two values of the same kind."""
+    """The key that orders two values of the same kind."""
     if rank in (6, 7):
         return value.name
     if rank == 4:

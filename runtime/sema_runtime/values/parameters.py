@@ -1,4 +1,4 @@
-"""`make-parameter` and `parameterize`: context variables, so a task sees the bindings it was started under."""
+"""`make-parameter` and `parameterize`, with context variables: a task sees the bindings that it was started under."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNSET: Any = object()
 
 
 class Parameter:
-    """Called without argument it gives its value; with one it sets it, in the innermost `parameterize` of it.
+    """Called without argument it returns its value; called with one it sets it, in its innermost `parameterize`.
 
     converter: applied to every value that is set, also to the first one; None for none.
     """
@@ -67,7 +67,7 @@ class parameterized:  # emitted code says `with parameterized(p, 1): ...`
 
 
 def _refuse(parameter: Any, value: Any) -> None:
-    """Raises what binding something that is no parameter raises: it is called with two arguments."""
+    """Raises the error for binding a value that is no parameter: the reference calls it with two arguments."""
     if not callable(parameter):
         from sema_runtime.values.errors import SemaError
         from sema_runtime.values.printer import to_text

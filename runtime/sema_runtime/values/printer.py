@@ -1,7 +1,8 @@
-"""Printed forms. `to_text` is what `write` shows, `display` what `println` shows, `pretty` wraps at a width in bytes.
+"""Printed forms: `to_text` for `write`, `display` for `println`, `pretty` with line breaks at a width in bytes.
 
-A class of ours says how it prints: `sema_text() -> str` for something opaque, or `sema_parts() -> (open, items, close)`
-for something that holds values (a record). All three functions work on data of any depth: they keep their own stacks.
+A class of the runtime defines how it prints: `sema_text() -> str` for an opaque value, or `sema_parts() -> (open,
+items, close)` for one that holds values (a record). The functions handle data of any depth, since they keep their own
+stacks.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def to_text(value: Any) -> str:
 
 
 def display(value: Any) -> str:
-    """As `to_text`, except that at the top a string is shown raw and a Python object as its `str`."""
+    """As `to_text`, except that a top-level string is shown raw and a top-level Python object as its `str`."""
     if type(value) is str:
         return value
     atom = ATOMS.get(type(value))
@@ -110,7 +111,7 @@ ATOMS: dict[type, Callable[[Any], str]] = {
 
 
 def _opaque(value: Any, foreign: Callable[[Any], str] = repr) -> str:
-    """What is neither an atom nor a collection: a class of ours, a foreign callable or Python object."""
+    """The text of a value that is neither an atom nor a collection: an opaque one, a callable, a Python object."""
     own = getattr(value, "sema_text", None)
     if own is not None:
         return str(own())
@@ -202,7 +203,7 @@ def _nested(parts: Parts) -> str:
 
 
 class _Node:
-    """A collection to lay out; size: bytes of its one-line form; children: texts of what can't break, and nodes."""
+    """A collection to lay out. size: bytes of its one-line form. children: texts without line breaks, and nodes."""
 
     __slots__ = ("children", "closing", "opening", "size")
 
@@ -261,7 +262,7 @@ def _laid_out(root: _Node, width: int) -> str:
 
 
 def _elements(node: _Node, indent: int) -> list[tuple[str | _Node, int]]:
-    """One element a line: what to write between the brackets, each piece with its column."""
+    """The pieces between the brackets with their columns, one element a line."""
     separator = "\n" + " " * (indent + 1)
     lines: list[tuple[str | _Node, int]] = []
     for child in node.children:
@@ -270,7 +271,7 @@ def _elements(node: _Node, indent: int) -> list[tuple[str | _Node, int]]:
 
 
 def _entries(node: _Node, indent: int, width: int) -> list[tuple[str | _Node, int]]:
-    """One entry a line, the value behind its key or below it."""
+    """The pieces between the braces with their columns, one entry a line, the value after its key or below it."""
     separator = "\n" + " " * (indent + 1)
     below = "\n" + " " * (indent + 3)
     lines: list[tuple[str | _Node, int]] = []

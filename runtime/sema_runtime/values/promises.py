@@ -11,7 +11,7 @@ HINT = "force: argument must be a (delay ...) or promise — non-promise values 
 
 
 class Promise:
-    """A value computed when it is first forced. A computation that raises is run again by the next force."""
+    """A value that is computed when it is first forced. After an error, the next force computes it again."""
 
     __slots__ = ("running", "thunk", "value")
     type_name = "promise"

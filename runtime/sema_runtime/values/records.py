@@ -46,7 +46,7 @@ class Record:
         return _restored, (self.tag, self.fields, tuple(self.values))
 
     def sema_members(self) -> Sequence[Any]:
-        """What equality compares."""
+        """The parts that equality compares."""
         return self.values
 
     def sema_parts(self) -> tuple[str, Sequence[Any], str]:
@@ -62,10 +62,10 @@ def make_record_type(tag: str, fields: Sequence[str]) -> type[Record]:
     A type that is defined again in the same way is the same type, so its older records stay equal to new ones.
     """
     key = tag, tuple(fields)
-    found = _types.get(key)
-    if found is None:
-        found = _types.setdefault(key, _new_type(*key))
-    return found
+    kind = _types.get(key)
+    if kind is None:
+        kind = _types.setdefault(key, _new_type(*key))
+    return kind
 
 
 def _new_type(tag: str, fields: tuple[str, ...]) -> type[Record]:

@@ -1,6 +1,6 @@
-"""What the collection builtins share: reading their arguments, and the errors when those are something else.
+"""Reads the collection arguments of builtins, and raises the errors for other values.
 
-The builtins themselves test the common case inline (`x.items if type(x) is List else elements(x, "take")`).
+Builtins test the common case inline (`x.items if type(x) is List else elements(x, "take")`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def foreign_items(value: Any) -> list[Any] | None:
 
 
 def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
-    """What a mapping of Python has under key. Its keys are strings as a rule: a keyword finds that of its name too."""
+    """The value of a Python mapping under key. A keyword also finds the string of its name, the usual kind of key."""
     if type(key) is Keyword:
         return foreign_entry(value, key, default)
     return value.get(key, default) if type(key) in ATOMIC else mapping(value).lookup(key, default)
@@ -55,7 +55,7 @@ def foreign_size(value: Any) -> int | None:
 
 
 def elements(value: Any, function: str) -> Sequence[Any]:
-    """The items that a function taking lists, vectors and mutable arrays runs over; of an array, those it has now."""
+    """The items of a list, vector or mutable array (those it has now), for a function that iterates over them."""
     if type(value) is List:
         return value.items
     if isinstance(value, tuple | list):
@@ -102,12 +102,12 @@ def whole(value: Any, hint: str | None = None) -> int:
 
 
 def not_callable(function: Any) -> NoReturn:
-    """Raises what a function that got something to call, and couldn't, raises."""
+    """Raises `expected callable, got X`."""
     type_error("callable", function)
 
 
 def items_for(function: Any, collection: Any, name: str) -> Sequence[Any]:
-    """The items of a collection for a builtin that calls function on each; without items nobody needs a function."""
+    """The items of a collection for a builtin that calls function on each. Without items, function isn't checked."""
     items = collection.items if type(collection) is List else elements(collection, name)
     if not callable(function) and items:
         not_callable(function)

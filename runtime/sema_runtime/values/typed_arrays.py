@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TypedArray:
-    """What both kinds share. items: an `array` of the kind's type code."""
+    """The base class of both kinds. items: an `array` of the kind's type code."""
 
     __slots__ = ("items",)
     code = ""
@@ -38,7 +38,7 @@ class TypedArray:
         return self.sema_text()
 
     def sema_contents(self) -> Iterable[float]:
-        """What the total order of values compares."""
+        """The items, which the total order of values compares."""
         return self.items
 
     def sema_text(self) -> str:

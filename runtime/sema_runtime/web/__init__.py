@@ -22,12 +22,12 @@ def asgi_app(
     read_timeout: float = READ_TIMEOUT,
     origins: Iterable[str] = (),
 ) -> Application:
-    """An ASGI application that answers with a Sema handler, for any ASGI server or framework.
+    """Returns an ASGI application that answers with a Sema handler, for any ASGI server or framework.
 
-    handler: a function from request map to response map, as `http/router` makes them. max_body: bytes a request's body
-    may have (413 above). read_timeout: seconds a client may pause while it sends the body, and that the whole body may
-    take, plus a second for each KiB (408). origins: of pages that may open WebSockets besides those of the same host
-    and port, such as `https://app.example.com`; `*` for all.
+    handler: a function from request map to response map, such as `http/router` returns. max_body: the most bytes of a
+    request's body (413 above). read_timeout: seconds that a client may pause while it sends the body, and that the
+    whole body may take, plus a second for each KiB (408). origins: of pages that may open WebSockets besides those of
+    the same host and port, such as `https://app.example.com`; `*` for all.
     """
     from sema_runtime.web.app import Application
     from sema_runtime.web.origins import normal

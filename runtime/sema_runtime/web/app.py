@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sema_runtime.web.asgi import App, Receive, Scope, Send
 
 CLOSE = (b"connection", b"close")
-SLOWEST = 1024  # bytes a second of a body, beyond the time that a client may stall
+SLOWEST = 1024  # bytes a second of a body, besides the time that a client may pause
 
 
 class Application:
@@ -110,8 +110,7 @@ class Application:
             await send_parts(send, *text_response(400, "WebSocket upgrade required"))
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Returns the whole body. Raises Refused when it is too large, stalls or comes too slowly; ClientGone when the
-        client went away."""
+        """Returns the whole body. Raises Refused when it is too large, stalls or is too slow, and ClientGone."""
         for name, value in scope["headers"]:
             if (
                 name == b"content-length"

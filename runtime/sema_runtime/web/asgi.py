@@ -1,4 +1,4 @@
-"""What ASGI calls its parts, and sending an ordinary response by it."""
+"""Types of ASGI, and sending an ordinary response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending files: read in a thread, piece by piece, so that neither size nor a slow disk holds up other requests."""
+"""Sending files: a thread reads them in pieces, so that large files and slow disks don't delay other requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIECE = 1 << 18  # bytes read at a time
 
 
 async def send_file(path: str, headers: Headers, send: Send) -> None:
-    """Sends a file, or 404 where it can't be read."""
+    """Sends a file, or 404 if it can't be read."""
     try:
         file, size, piece = await asyncio.to_thread(_opened, path)
     except (OSError, ValueError, PermissionDenied):
@@ -35,14 +35,14 @@ async def send_file(path: str, headers: Headers, send: Send) -> None:
         await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
         while left > 0:
             piece = await asyncio.to_thread(file.read, min(PIECE, left))
-            if not piece:  # it was cut off meanwhile: the connection is closed, as the length is no longer true
+            if not piece:  # the file was truncated: its length is wrong now, so the connection is closed
                 return
             left -= len(piece)
             await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
 
 
 def _opened(path: Any) -> tuple[IO[bytes], int, bytes]:
-    """(file, its size, its first piece)."""
+    """Opens a file; returns it with its size and first piece."""
     capabilities.require("http/file", "fs-read")
     capabilities.check_path("http/file", path)
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for a writer

@@ -1,7 +1,7 @@
-"""The `:json` of a request, parsed when a handler asks for it; a long text in a thread, while others are served.
+"""The `:json` of a request, parsed when the handler reads it; a thread parses long texts.
 
-A handler gets an ordinary map. Only its dict is one that knows of an entry to come: whatever depends on whether that is
-there parses the text first.
+A handler gets an ordinary map. Its dict has an entry to come: operations that depend on that entry parse the text
+first.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 JSON = keyword("json")
-AT_ONCE = 1 << 15  # characters that are parsed where they are asked for, in less than a millisecond
+AT_ONCE = 1 << 15  # characters that are parsed in place, in less than a millisecond
 THREADS = 2
 
 
 class Parsing:
-    """A text, and its value once somebody has asked: MISSING where it is no JSON."""
+    """A text, and its value once it was read: MISSING for a text that is no JSON."""
 
     __slots__ = ("_text", "_value")
 
@@ -37,20 +37,20 @@ class Parsing:
     def value(self) -> Any:
         text = self._text
         if text is not None:
-            if len(text) <= AT_ONCE or TAKING._is_owned():  # type: ignore[attr-defined]  # then nobody may wait
+            if len(text) <= AT_ONCE or TAKING._is_owned():  # type: ignore[attr-defined]  # the lock forbids waiting
                 value = _parsed(text)
             else:
                 from sema_runtime.tasks import suspend
 
                 value = suspend(_in_thread(text))
-            if self._text is not None:  # no other task was quicker
+            if self._text is not None:  # no other task has parsed it meanwhile
                 self._value, self._text = value, None
         return self._value
 
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    """Of their own: sending files and looking up names must not wait for somebody's JSON."""
+    """Returns a separate pool: sending files and resolving names must not wait for JSON."""
     return ThreadPoolExecutor(THREADS, "sema-json")
 
 
@@ -59,7 +59,7 @@ async def _in_thread(text: str) -> Any:
 
 
 def _parsed_quietly(text: str) -> Any:
-    """As _parsed, with the collector off: looking through millions of values that are just made stops all threads."""
+    """As _parsed, without garbage collection: scanning millions of new values would stop all threads."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -79,7 +79,7 @@ def _parsed(text: str) -> Any:
 
 
 class LazyJson(dict[object, object]):
-    """The dict of a request map that gets its :json when it matters."""
+    """The dict of a request map whose :json is added on first use."""
 
     __slots__ = ("_parsing",)
 

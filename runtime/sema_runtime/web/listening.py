@@ -1,4 +1,4 @@
-"""Where servers listen."""
+"""Listening sockets of servers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import socket
 
 
 def listening(host: str, port: int, backlog: int) -> socket.socket:
-    """A socket that listens at a host, by IPv4 where it has both.
+    """Returns a socket that listens at a host, by IPv4 if the host has both families.
 
-    Raises OSError, OverflowError for a port that is none, UnicodeError for a name that can be none.
+    Raises OSError, OverflowError for an invalid port, UnicodeError for an invalid name.
     """
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = min(addresses, key=lambda candidate: candidate[0] != socket.AF_INET)

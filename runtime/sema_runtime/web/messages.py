@@ -1,4 +1,4 @@
-"""Between ASGI and Sema: the request map of a scope and a body, and the parts of a response map."""
+"""Conversion between ASGI and Sema: the request map of a scope and a body, the parts of a response map."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ METHOD, PATH, QUERY, PARAMS = keyword("method"), keyword("path"), keyword("query
 BYTES, REMOTE = keyword("bytes"), keyword("remote")
 EMPTY = Map()
 
-# A method outside of this list is answered with 501: each keyword lives for ever, and clients choose the methods.
+# Other methods are answered with 501: keywords are never freed, and clients choose the methods.
 _NAMES = (
     "get post put patch delete head options trace connect query search report link unlink purge"
     " propfind proppatch mkcol copy move lock unlock"
@@ -53,7 +53,7 @@ _bad_value = regex(r"[\x00-\x08\x0a-\x1f\x7f]").search
 
 
 class Refused(Exception):
-    """A request that no handler sees. status, text: the response."""
+    """A request that is answered without the handler. status, text: the response."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -65,7 +65,7 @@ class Refused(Exception):
 
 
 def request_map(scope: Any) -> tuple[Map, bool]:
-    """What a handler gets, and whether a body comes that must be added. Raises Refused for what no handler can get."""
+    """Returns the request map, and whether a body is to be added. Raises Refused for an unsupported request."""
     method = METHODS.get(scope.get("method", "GET"))
     if method is None:
         raise Refused(501, "Method Not Implemented")
@@ -85,7 +85,7 @@ def request_map(scope: Any) -> tuple[Map, bool]:
 
 
 def path_of(scope: Any) -> str:
-    """The path as the client wrote it, below the place where the application is mounted."""
+    """Returns the path as the client wrote it, relative to where the application is mounted."""
     raw = scope.get("raw_path")
     if raw is None:
         from urllib.parse import quote
@@ -98,7 +98,7 @@ def path_of(scope: Any) -> str:
 
 
 def query_map(query: bytes) -> Map:
-    """`a=1&b` by keyword, percent-encoding undone; of fields with one name the last wins."""
+    """Returns the fields of `a=1&b` by keyword, percent-decoded; of fields with one name the last wins."""
     if query.count(b"&") >= MAX_FIELDS:
         raise Refused(400, "Too many query fields")
     fields: dict[str, str] = {}
@@ -120,8 +120,8 @@ def _decoded(text: str) -> str:
 
 
 def with_body(request: Map, body: bytes) -> Map:
-    """The request with :body, :json where the client says that it is JSON and it can be read, :bytes where it is no
-    text. The JSON is parsed when somebody asks for it."""
+    """Returns the request with :body; with :json if the client declares JSON and it is valid; with :bytes if the body
+    is no text. The JSON is parsed on first use."""
     more: dict[Keyword, Any] = {}
     try:
         text = body.decode()
@@ -141,7 +141,7 @@ def with_body(request: Map, body: bytes) -> Map:
 
 
 def response_parts(value: Any) -> tuple[int, Headers, bytes]:
-    """(status, headers, body) of what a handler has given back. Raises SemaError for a map that is no response."""
+    """Returns status, headers and body of a handler's result. Raises SemaError for a map that is no response."""
     if not isinstance(value, Map):
         return text_response(200, to_text(value))
     d = value.d
@@ -164,12 +164,12 @@ def response_parts(value: Any) -> tuple[int, Headers, bytes]:
 
 
 def content_length(data: bytes) -> tuple[bytes, bytes]:
-    """The header that says how long the data is."""
+    """Returns the header with the length of the data."""
     return b"content-length", b"%d" % len(data)
 
 
 def text_response(status: int, text: str, *more: tuple[bytes, bytes]) -> tuple[int, Headers, bytes]:
-    """The parts of a plain text response. more: further headers."""
+    """Returns the parts of a plain text response. more: further headers."""
     data = text.encode()
     return status, [(b"content-type", TEXT), content_length(data), *more], data
 
@@ -178,7 +178,7 @@ HANDLER_FAILED = text_response(500, "Handler did not respond")
 
 
 def header_list(headers: Any) -> Headers:
-    """The pairs of a :headers map; a list as value stands for several headers. The lengths of messages are ours."""
+    """Returns the pairs of a :headers map; a list as value means several headers. Headers of lengths are ignored."""
     shared = SHARED_HEADERS.get(id(headers))
     if shared is not None:
         return shared
@@ -206,7 +206,7 @@ def _header_texts(headers: Map) -> Iterator[tuple[str, str]]:
 
 
 def special_kind(value: Any) -> Keyword | None:
-    """The key that marks a map as something else than an ordinary response: a file, a stream, a WebSocket."""
+    """Returns the key that marks a map as a file, a stream or a WebSocket; None for an ordinary response."""
     if isinstance(value, Map):
         d = value.d
         if STREAM in d or FILE in d or WEBSOCKET in d:
@@ -215,11 +215,11 @@ def special_kind(value: Any) -> Keyword | None:
 
 
 def special_headers(value: Map, kind: Keyword) -> Headers:
-    """The headers of what isn't an ordinary response: those of the map, and ours where it has none."""
+    """Returns the headers of a file or a stream: those of the map, and defaults for others."""
     own = header_list(value.d.get(HEADERS))
     if kind is STREAM:
-        ours = {"content-type": "text/event-stream", "cache-control": "no-cache"}
+        defaults = {"content-type": "text/event-stream", "cache-control": "no-cache"}
     else:
-        ours = {"content-type": value.d.get(FILE_TYPE, ""), "cache-control": "public, max-age=3600"}
+        defaults = {"content-type": value.d.get(FILE_TYPE, ""), "cache-control": "public, max-age=3600"}
     names = {name for name, _ in own}
-    return [*own, *[header for header in header_list(Map(ours)) if header[0] not in names]]
+    return [*own, *[header for header in header_list(Map(defaults)) if header[0] not in names]]

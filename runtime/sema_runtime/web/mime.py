@@ -1,4 +1,4 @@
-"""Content types by the ending of a file's name, the same on every machine and Python."""
+"""Content types by file name extension, the same on every machine and Python."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from functools import cache
 from mimetypes import MimeTypes
 
-# What Python's own table lacks in some versions, or says differently from the others.
+# Types that Python's own table lacks or changes in some versions.
 TYPES = {
     ".avif": "image/avif",
     ".csv": "text/csv",
@@ -32,11 +32,11 @@ TYPES = {
 
 
 @cache
-def _pythons() -> dict[str, str]:
+def _standard_types() -> dict[str, str]:
     return MimeTypes(filenames=()).types_map[True]
 
 
 def content_type_of(path: str) -> str:
-    """The content type of a file of that name; application/octet-stream where the ending says nothing."""
+    """Returns the content type for a file name; application/octet-stream for an unknown extension."""
     ending = os.path.splitext(path)[1].lower()
-    return TYPES.get(ending) or _pythons().get(ending) or "application/octet-stream"
+    return TYPES.get(ending) or _standard_types().get(ending) or "application/octet-stream"

@@ -1,5 +1,5 @@
-"""Which pages may open WebSockets. Browsers let a page of any site connect to any server, with the cookies of its user,
-and say in the Origin header whose page it is; so the server has to look."""
+"""The pages that may open WebSockets. Browsers let a page of any site connect to any server, with its user's cookies,
+and name the site in the Origin header; so the server must check that."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ANY = "*"
 
 
 def origin_allowed(headers: Iterable[tuple[bytes, bytes]], origins: frozenset[str]) -> bool:
-    """Whether a request comes from no browser, from a page of the server's own host and port, or of one of the origins.
-    Names of headers are in lower case."""
+    """Whether a request comes from no browser, from a page of the server's own host and port, or from one of the
+    origins. Names of headers are in lower case."""
     claimed = {value for name, value in headers if name == b"origin"}
     if not claimed or ANY in origins:
         return True
@@ -32,7 +32,7 @@ def origin_allowed(headers: Iterable[tuple[bytes, bytes]], origins: frozenset[st
 
 
 def normal(origin: str) -> str:
-    """An origin in one form: `https://example.com:443`; what has none, like `null`, in lower case."""
+    """Returns an origin in normal form: `https://example.com:443`; others, such as `null`, in lower case."""
     text = origin.strip().lower()
     scheme, separator, rest = text.partition("://")
     if not separator or scheme not in PORTS:
@@ -41,7 +41,7 @@ def normal(origin: str) -> str:
 
 
 def _place(scheme: str, host: str) -> str:
-    """Host and port of `host` or `host:port`; "" for what is neither."""
+    """Returns host and port of `host` or `host:port`; "" for anything else."""
     try:
         parts = urlsplit(f"//{host.strip().lower()}")
         port = parts.port or PORTS[scheme]

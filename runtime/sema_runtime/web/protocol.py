@@ -1,5 +1,6 @@
-"""uvicorn's connections with what they lack: a limit for the head of a request, a watch for clients that stall, and a
-shortcut to our application, by which a request whose handler doesn't wait needs no asyncio task and one system call."""
+"""uvicorn's connections with additions: a limit for the head of a request, a watch for stalled clients, and a shortcut
+to the application. By the shortcut a request whose handler doesn't wait needs no asyncio task and only one system
+call."""
 
 from __future__ import annotations
 
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
     from sema_runtime.web.app import Application
     from sema_runtime.web.messages import Headers
 
-AT_ONCE = 1 << 16  # bytes of a body that may be copied so that it goes out with its head
+AT_ONCE = 1 << 16  # bytes of a body that is sent together with its head
 MOST_FRAGMENTS = 16_384  # of a WebSocket message
-TOO_MUCH = 1009  # status code of closing
+TOO_MUCH = 1009  # close code
 MAX_HEAD = 64 * 1024  # bytes of request line and headers
 
 
 class Exchange:
-    """A request whose body is empty and its response: without coroutine and asyncio task, unless one is needed."""
+    """A request without body and its response, handled without coroutine and asyncio task if possible."""
 
     __slots__ = ("app", "connection", "cycle", "task")
     task: Task
@@ -41,7 +42,7 @@ class Exchange:
         self.cycle = cycle
 
     def begin(self) -> None:
-        """Starts the handler, and answers if it needn't wait."""
+        """Starts the handler, and answers if it doesn't wait."""
         app = self.app
         try:
             request, has_body = request_map(self.cycle.scope)
@@ -51,7 +52,7 @@ class Exchange:
             handler = app.handler
             task = self.task = app.requests.start(lambda: handler(request))
         except Refused:
-            self.connection.proceed(self.cycle, app)  # which finds it out again
+            self.connection.proceed(self.cycle, app)  # which refuses it again
             return
         except ClientGone:
             return  # the server is stopping
@@ -66,7 +67,7 @@ class Exchange:
         cancel(self.task)
 
     def _ended(self, _: Any) -> None:
-        """Called by the task itself, whose greenlet is no place to go on."""
+        """Called by the task, in whose greenlet the response must not be sent."""
         self.app.requests.waiting.discard(self.task)
         self.connection.lost = None
         self.connection.loop.call_soon(self._respond)
@@ -78,12 +79,12 @@ class Exchange:
                 if self.connection.answer(self.cycle, *response_parts(promise.value)):
                     return
             except SemaError:
-                pass  # no response; said by the coroutine, as other errors are
+                pass  # an invalid response; the coroutine reports it like other errors
         self.connection.proceed(self.cycle, self.app.responding(self.task))
 
 
 class IgnoredTrailers(list[tuple[bytes, bytes]]):
-    """Where the headers behind a body in chunks go: nowhere. Without end they would fill the memory."""
+    """Drops the headers after a chunked body: endless ones would fill the memory."""
 
     def append(self, _: tuple[bytes, bytes]) -> None:
         pass
@@ -93,9 +94,9 @@ NO_TRAILERS = IgnoredTrailers()
 
 
 class Connection(HttpToolsProtocol):
-    """An HTTP connection. It stands in the state of its requests' scopes, as LINK."""
+    """An HTTP connection. The state of its requests' scopes holds it under LINK."""
 
-    head_size = 0  # bytes received since a head began in the middle of what was received
+    head_size = 0  # bytes of an incomplete head received so far
     lost: Callable[[Any], object] | None = None  # called when the client has gone away
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -104,7 +105,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.lost is not None:
-            self.lost(None)  # first: what waits for the client to read is to be cancelled, not to go on
+            self.lost(None)  # first: handlers that wait for the client are cancelled, not resumed
         super().connection_lost(exc)
         self.app_state = {}
 
@@ -120,12 +121,12 @@ class Connection(HttpToolsProtocol):
             self.proceed(cycle, app)
 
     def proceed(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Has an ASGI application answer."""
+        """Lets an ASGI application answer."""
         super()._start_asgi_task(cycle, app)
 
     def answer(self, cycle: RequestResponseCycle, status: int, headers: Headers, data: bytes) -> bool:
-        """Sends a complete response as two calls of cycle.send would, but with one system call. False when it is a case
-        for those: the client reads slowly, or the headers say how to go on with the connection."""
+        """Sends a complete response like two calls of cycle.send, but with one system call. Returns False if those are
+        needed: the client reads slowly, or the headers control the connection."""
         if cycle.disconnected:
             return True
         if self.flow.write_paused or len(data) > AT_ONCE:
@@ -157,11 +158,11 @@ class Connection(HttpToolsProtocol):
             self.head_size = 0
 
     def in_head(self) -> bool:
-        """Whether the client has begun a request whose head isn't complete."""
+        """Whether the client has begun a request whose head is incomplete."""
         return self.cycle is None or self.cycle.scope is not self.scope
 
     def refuse(self, status: int) -> None:
-        """Answers with an empty response, unless another one is going on, and closes the connection."""
+        """Answers with an empty response, unless another one is under way, and closes the connection."""
         if self.cycle is None or self.cycle.response_complete:
             self.transport.write(STATUS_LINE[status] + b"connection: close\r\ncontent-length: 0\r\n\r\n")
             self.transport.close()
@@ -170,7 +171,7 @@ class Connection(HttpToolsProtocol):
 
 
 class SocketConnection(WebSocketsSansIOProtocol):
-    """A WebSocket connection whose messages have a limit of fragments: empty ones count for nothing in their size."""
+    """A WebSocket connection that limits the fragments of a message: empty ones don't add to its size."""
 
     def handle_cont(self, event: Frame) -> None:
         if self.close_sent:
@@ -184,18 +185,18 @@ class SocketConnection(WebSocketsSansIOProtocol):
 
 
 class StallWatch:
-    """Finds the connections on which nothing moves although something should: a head that doesn't become complete, a
-    response that isn't read. `look` is called every INTERVAL seconds; what stands still for `limit` seconds is closed.
+    """Finds stalled connections: an incomplete head, a response that isn't read. `check` is called every INTERVAL
+    seconds; a connection without progress for `limit` seconds is closed.
     """
 
     INTERVAL = 1.0
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self.before: dict[Any, tuple[object, float]] = {}  # what each connection waited for, since how many seconds
+        self.before: dict[Any, tuple[object, float]] = {}  # what each connection waits for, and the seconds
 
-    def look(self, connections: Iterable[Any]) -> None:
-        """Closes those that stand still for too long."""
+    def check(self, connections: Iterable[Any]) -> None:
+        """Closes connections that have stalled for too long."""
         now: dict[Any, tuple[object, float]] = {}
         for connection in list(connections):
             mark = waits_for(connection)
@@ -216,7 +217,7 @@ class StallWatch:
 
 
 def waits_for(connection: Any) -> tuple[str, int] | None:
-    """What a client keeps the connection waiting for, in a form that changes as soon as there is progress."""
+    """Returns what the connection waits for, as a value that changes with any progress; None if it doesn't wait."""
     transport: Transport = connection.transport
     unsent = transport.get_write_buffer_size()
     if unsent:

@@ -1,4 +1,4 @@
-"""What the people who run a server are told on stderr; clients are not told what went wrong inside."""
+"""Reports for the operators of a server, on stderr; clients don't see internal errors."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ if TYPE_CHECKING:
 
 def say(text: str) -> None:
     """Writes a line to stderr, if there is one."""
-    with suppress(OSError, ValueError, AttributeError, RuntimeError):  # closed, absent, in the middle of a line
-        print(f"{visible(text)}\n", end="", file=sys.stderr, flush=True)  # at once: Ctrl-C may come right behind
+    with suppress(
+        OSError, ValueError, AttributeError, RuntimeError
+    ):  # stderr is closed, absent, or interrupted in a line
+        print(f"{visible(text)}\n", end="", file=sys.stderr, flush=True)  # immediately: Ctrl-C may follow
 
 
 def report_request(scope: Any, error: BaseException) -> None:
-    """Says that the handler of a request has failed, and where."""
+    """Reports that the handler of a request failed, and where."""
     from sema_runtime.web.messages import path_of
 
     report(f"http/serve handler error: {scope.get('method', 'WebSocket')} {path_of(scope)}", error)
 
 
 def report(what: str, error: BaseException) -> None:
-    """Says what went wrong, and where."""
+    """Reports an error and its place."""
     from sema_runtime.conditions.describe import describe
 
     described = describe(error)

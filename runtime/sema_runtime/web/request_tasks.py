@@ -42,7 +42,7 @@ class RequestTasks:
         self.waiting: set[Task] = set()
 
     def scheduler(self) -> Scheduler:
-        """The scheduler of the requests' tasks."""
+        """Returns the scheduler of the requests' tasks."""
         if self._scheduler is not None:
             return self._scheduler
         from sema_runtime.tasks.hosted import scheduler_of
@@ -62,8 +62,7 @@ class RequestTasks:
             raise ClientGone from None
 
     async def result(self, task: Task, receive: Receive | None, scope: Scope) -> Any:
-        """The result of a task. Raises what it raises; ClientGone when the client went away, or the task was
-        cancelled."""
+        """Returns the result of a task. Raises what it raises; ClientGone when it was cancelled."""
         promise = task.promise
         if promise.open:
             await self.finish(task, receive, scope)
@@ -72,8 +71,8 @@ class RequestTasks:
         return promise.result()
 
     async def finish(self, task: Task, receive: Receive | None, scope: Scope) -> None:
-        """Waits until the task has ended. It is cancelled when the client goes away, which receive tells if our own
-        server doesn't; and when this coroutine is cancelled."""
+        """Waits until the task has ended. It is cancelled with this coroutine, and when the client goes away, which the
+        connection reports or receive."""
         promise = task.promise
         if not promise.open:
             return
@@ -104,7 +103,7 @@ class RequestTasks:
                 cancel(task)
 
     def cancel_all(self) -> None:
-        """Cancels the tasks of all requests that are going on."""
+        """Cancels the tasks of all requests under way."""
         for task in list(self.waiting):
             cancel(task)
 

@@ -1,5 +1,5 @@
-"""What a handler of `http/serve` gives back: `{:status n :headers map :body text}`, or a map that stands for a file, a
-stream of events or a WebSocket. web/app.py sends them."""
+"""Response maps of `http/serve` handlers: `{:status n :headers map :body text}`, or a map for a file, a stream of
+events or a WebSocket. web/app.py sends them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ HTML_HEADERS = Map({"content-type": "text/html"})
 
 
 def response(status: int, headers: Map, body: str) -> Map:
-    """A response map."""
+    """Returns a response map."""
     return Map({STATUS: status, HEADERS: headers, BODY: body})
 
 
 def json_response(status: int, value: Any) -> Map:
-    """A response whose body is the JSON text of a value."""
+    """Returns a response whose body is the JSON text of a value."""
     return response(status, JSON_HEADERS, json_text(value))
 
 
 def json_text(value: Any) -> str:
-    """The JSON text of any value: what JSON has no form for is printed, NaN and infinities are null."""
+    """Returns the JSON text of any value: values without JSON form are printed, NaN and infinities are null."""
     try:
         return encode(value)
     except SemaError:
@@ -45,14 +45,14 @@ def json_text(value: Any) -> str:
 
 
 def file_response(path: str, content_type: str | None = None) -> Map:
-    """The map that stands for a file."""
+    """Returns the response map of a file."""
     from sema_runtime.web.mime import content_type_of
 
     return Map({FILE: True, FILE_PATH: path, FILE_TYPE: content_type or content_type_of(path)})
 
 
 def function_of(value: Any) -> Any:
-    """The value, checked to be a function."""
+    """Returns the value. Raises a type error unless it is a function."""
     if not callable(value) or type(value) is Keyword:
         type_error("function", value)
     return value

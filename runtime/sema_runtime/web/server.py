@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 IN_USE = errno.EADDRINUSE
-TRIES = 100  # ports that :port-fallback goes through
+TRIES = 100  # ports that :port-fallback tries
 BACKLOG = 2048
 
 
 class Uvicorn(uvicorn.Server):
-    """uvicorn's server without its own handling of signals, stopped by `stop` at once instead of at the next tick."""
+    """uvicorn's server without its signal handling; `stop` stops it at once, not at the next tick."""
 
     def __init__(self, config: uvicorn.Config, read_timeout: float) -> None:
         super().__init__(config)
@@ -51,7 +51,7 @@ class Uvicorn(uvicorn.Server):
 
     async def main_loop(self) -> None:
         while not await self.on_tick(0):  # sets the date header
-            self.watch.look(self.server_state.connections)
+            self.watch.check(self.server_state.connections)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.stopping.wait(), StallWatch.INTERVAL)
 
@@ -92,13 +92,15 @@ class Server:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=None if max_connections is None else max_connections + 1,  # it counts the one that asks
+            limit_concurrency=None
+            if max_connections is None
+            else max_connections + 1,  # it counts the new connection too
             timeout_graceful_shutdown=grace,  # type: ignore[arg-type]
         )
         self.uvicorn = Uvicorn(config, read_timeout)
 
     def run(self) -> None:
-        """Serves until `stop` is called, which leaves requests their grace, or the task is cancelled."""
+        """Serves until `stop` is called, which grants requests time to finish, or the task is cancelled."""
         try:
             with stopped_by_signals(self):
                 self.tasks.suspend(self.uvicorn.serve(sockets=[self.listener]))
@@ -108,7 +110,7 @@ class Server:
             raise self.failure
 
     def stop(self) -> None:
-        """Ends the server from any thread; requests that are going on have their grace to finish."""
+        """Ends the server, from any thread; requests under way get time to finish."""
         with suppress(RuntimeError):  # the loop is closed
             self.tasks.loop().call_soon_threadsafe(self.uvicorn.stop)
 
@@ -119,7 +121,7 @@ class Server:
         self.uvicorn.stop()
 
     def _abort(self) -> None:
-        """Closes what is still open and cancels what is still going on."""
+        """Closes open connections and cancels requests under way."""
         self.app.requests.cancel_all()
         for server in getattr(self.uvicorn, "servers", ()):
             server.close()
@@ -132,7 +134,7 @@ class Server:
 
 
 def listen(host: str, port: int, tries: int) -> socket.socket:
-    """A socket that listens at the port, or the first free one behind it. Raises IoError when there is none."""
+    """Returns a socket that listens at the port, or at the first free one after it. Raises IoError without one."""
     last: OSError | None = None
     for candidate in range(port, min(port + tries, 65536)):
         try:
@@ -148,15 +150,14 @@ def listen(host: str, port: int, tries: int) -> socket.socket:
 
 # Signals
 
-_stoppable: set[Server] = set()  # those that a signal stops
-_replaced: dict[int, Any] = {}  # the handlers that come back
+_stoppable: set[Server] = set()  # servers that a signal stops
+_replaced: dict[int, Any] = {}  # signal handlers to restore
 
 
 @contextmanager
 def stopped_by_signals(server: Server) -> Iterator[None]:
-    """While inside, Ctrl-C and SIGTERM stop the server, if nobody else handles them. The second one acts as always: a
-    Ctrl-C that was raised in the middle of the server's work would be lost, since uvicorn catches what applications
-    raise."""
+    """Inside, Ctrl-C and SIGTERM stop the server, if the program doesn't handle them; a second signal acts as usual.
+    (An exception raised during the server's work would be lost, since uvicorn catches what applications raise.)"""
     if threading.current_thread() is not threading.main_thread() or isinstance(server.tasks, HostedScheduler):
         yield
         return

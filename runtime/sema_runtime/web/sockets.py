@@ -1,4 +1,4 @@
-"""WebSockets: the connection map of a handler, between its task and the coroutines that read and write."""
+"""WebSockets: the connection map of a handler, which links its task to the coroutines that read and write."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from sema_runtime.web.request_tasks import RequestTasks
 
 SEND, RECV, CLOSE, REQUEST = keyword("send"), keyword("recv"), keyword("close"), keyword("request")
-MOST_HELD = 16 << 20  # characters and bytes that wait to be received before the client has to wait
-NORMAL, FAILED = 1000, 1011  # status codes of closing
+MOST_HELD = 16 << 20  # characters and bytes in the inbox before the client must wait
+NORMAL, FAILED = 1000, 1011  # close codes
 
 
 class Socket:
@@ -43,19 +43,19 @@ class Socket:
         self.inbox: deque[Any] = deque()
         self.held = 0  # characters and bytes in the inbox
         self.receiving: deque[Waiter] = deque()
-        self.room: asyncio.Future[None] | None = None  # set while reading waits until the inbox is emptier
-        self.ended = False  # nothing more will come
-        self.gone = False  # the client has closed, or is lost
+        self.room: asyncio.Future[None] | None = None  # set while reading waits for room in the inbox
+        self.ended = False  # no more messages will come
+        self.gone = False  # the client has closed or vanished
         self.code = NORMAL  # to close with
 
     def as_map(self, request: Map) -> Map:
-        """What the handler gets."""
+        """Returns the map that the handler gets."""
         return Map({SEND: self.send, RECV: self.recv, CLOSE: self.close, REQUEST: request})
 
     # Called by tasks
 
     def send(self, message: Any) -> None:
-        """Sends a string as text, a bytevector as binary message."""
+        """Sends a string as a text message, a bytevector as a binary one."""
         if type(message) is str:
             frame: dict[str, Any] = {"type": "websocket.send", "text": message}
         elif isinstance(message, (bytes, bytearray)):
@@ -65,7 +65,7 @@ class Socket:
         self.outbox.put(frame)
 
     def recv(self) -> Any:
-        """The next message; nil when the connection is closed."""
+        """Returns the next message; nil when the connection is closed."""
         while not self.inbox:
             if self.ended:
                 return None
@@ -78,7 +78,7 @@ class Socket:
         return message
 
     def close(self) -> None:
-        """Closes the connection, after what was sent."""
+        """Closes the connection after all sent messages."""
         self.end()
         self.inbox.clear()
         self.held = 0
@@ -96,18 +96,18 @@ class Socket:
     # Called by the loop
 
     def end(self) -> None:
-        """Nothing more will be received."""
+        """Marks the end of received messages."""
         self.ended = True
         self._wake()
 
     def _wake(self) -> None:
-        """Lets all who receive look into the inbox again."""
+        """Wakes all tasks that wait for a message."""
         while self.receiving:
             self.receiving.popleft().wake()
         self.scheduler.pump_soon()
 
     async def read(self) -> None:
-        """Takes messages in until the client goes away."""
+        """Receives messages until the client goes away."""
         try:
             while True:
                 message = await self.receive()
@@ -129,12 +129,12 @@ class Socket:
             self.outbox.abandon()
 
     async def write(self) -> None:
-        """Sends what is in the outbox until it is closed, then closes the connection."""
+        """Sends the outbox until it is closed, then closes the connection."""
         try:
             await self.outbox.pour(self.sending)
             if not self.gone:
                 await self.sending({"type": "websocket.close", "code": self.code})
-        except (OSError, RuntimeError):  # closed meanwhile; reading notices it too
+        except (OSError, RuntimeError):  # closed meanwhile; reading ends too
             self.outbox.abandon()
 
 
@@ -146,7 +146,7 @@ async def serve_socket(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Answers a WebSocket request: accepts it when the application's handler gives a WebSocket, else refuses it."""
+    """Answers a WebSocket request: accepts it if the handler returns a WebSocket, else refuses it."""
     await receive()  # websocket.connect
     try:
         if not origin_allowed(scope["headers"], origins):

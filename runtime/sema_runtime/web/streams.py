@@ -1,4 +1,4 @@
-"""What handlers send bit by bit: the queue between a task and a connection, and server-sent events."""
+"""Streamed responses: the queue between a task and a connection, and server-sent events."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from sema_runtime.web.messages import Headers
     from sema_runtime.web.request_tasks import RequestTasks
 
-LIMIT = 256  # messages that wait for a client before whoever sends more must wait too
+LIMIT = 256  # queued messages for a client before its sender must wait
 
 
 class Closed(SemaError):
-    """Sending to a client that has gone away."""
+    """Sending failed: the client has gone away."""
 
 
 class Outbox:
-    """Messages on their way to a client. A task that puts one in goes on when the connection has taken it. When the
-    connection is held up by a slow client, tasks go on without waiting until LIMIT messages are queued."""
+    """Messages on their way to a client. A task that adds one continues when the connection has taken it. While a slow
+    client blocks the connection, tasks continue without waiting until LIMIT messages are queued."""
 
     def __init__(self, scheduler: Scheduler, closed_message: str) -> None:
         self.scheduler = scheduler
@@ -41,7 +41,7 @@ class Outbox:
         self.news: asyncio.Future[None] | None = None  # set while the connection waits for messages
 
     def put(self, message: Any) -> None:
-        """Called by tasks. Raises Closed when the connection is closed."""
+        """Adds a message, in a task. Raises Closed when the connection is closed."""
         if self.closed:
             raise Closed(self.closed_message)
         self.queue.append(message)
@@ -53,12 +53,12 @@ class Outbox:
             self.scheduler.wait(waiter)
 
     def close(self) -> None:
-        """No more messages; those that are queued are still sent."""
+        """Ends the outbox; queued messages are still sent."""
         self.closed = True
         self._tell()
 
     def abandon(self) -> None:
-        """The client is gone: nothing can be sent any more."""
+        """Drops all messages: the client is gone."""
         self.queue.clear()
         self.close()
         self._release()
@@ -96,7 +96,7 @@ async def send_events(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Sends what the handler sends, each text as one event, until it returns."""
+    """Sends the handler's texts, each as one event, until the handler returns."""
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     outbox = Outbox(requests.scheduler(), "SSE stream closed")
 
@@ -107,7 +107,7 @@ async def send_events(
         outbox.put(text_of(text))
 
     pouring = asyncio.ensure_future(outbox.pour(send_event))
-    await asyncio.sleep(0)  # it is ready before the first message
+    await asyncio.sleep(0)  # so that it is ready before the first message
     try:
         task = requests.start(lambda: handler(send_text))
         await requests.finish(task, receive, scope)
@@ -125,6 +125,6 @@ async def send_events(
 
 
 def event(text: str) -> bytes:
-    """A text as the bytes of one event."""
+    """Returns a text as the bytes of one event."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "".join([*[f"data: {line}\n" for line in lines], "\n"]).encode(errors="surrogatepass")

@@ -82,10 +82,10 @@ def start(
 def latest(root: str | os.PathLike[str] | None = None) -> str | None:
     """The id of the run that was written last, as `latest` on the command line: of a run inside of another one, that of
     the outermost. None when there is none. root: as for `start`."""
-    from sema_runtime.workflow.journal import nested
+    from sema_runtime.workflow.read.recorded_run import latest_run
     from sema_runtime.workflow.run.scope import Settings
 
-    return nested.latest(Settings.from_environment().root if root is None else os.fspath(root))
+    return latest_run(Settings.from_environment().root if root is None else os.fspath(root))
 
 
 async def replayed(
@@ -99,16 +99,16 @@ async def replayed(
     from dataclasses import replace
 
     from sema_runtime.workflow.replay.recording import Recording
+    from sema_runtime.workflow.replay.replay import replaying
     from sema_runtime.workflow.run import scope
     from sema_runtime.workflow.run.handle import Handle
 
     settings = scope.Settings.from_environment()
     recording = Recording(settings.root if root is None else os.fspath(root), run_id)
-    settings = replace(settings, recording=recording, args_json=recording.args_json)
 
-    def ending() -> None:
+    def body() -> None:
         with suppress(scope.Stop):  # it ends where the replay does
             function(*arguments)
 
-    await Handle(ending, (), settings)
+    await Handle(body, (), replaying(replace(settings, args_json=recording.args_json), recording))
     return recording.outcome()

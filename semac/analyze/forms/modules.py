@@ -15,13 +15,14 @@ from semac.ir.nodes import Const, Import, Runtime, Seq
 
 def module(context: Context, form: List, scope: Scope) -> Any:
     parts = context.expect(form, 2)
-    context.unit.module_name = context.name_of(parts[0], "module")
+    context.name_of(parts[0], "module")
     exports = parts[1]
     if type(exports) is not List:
         raise context.error("module: expected a list")
     if not exports.items or not is_export(exports):
         raise context.error("module: second argument must start with 'export'")
-    context.unit.exports = [context.name_of(name, "module export") for name in exports.items[1:]]
+    for name in exports.items[1:]:
+        context.name_of(name, "module export")
     return Seq([context.node(part, scope) for part in parts[2:]] or [Const(None)], span=context.span)
 
 

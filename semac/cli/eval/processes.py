@@ -49,7 +49,7 @@ def supervised(action: Callable[[], int]) -> int:
     for number in STOPPING:
         signal.signal(number, pass_on)
     _, status = os.waitpid(child, os.WUNTRACED)
-    while os.WIFSTOPPED(status):  # by a program that it runs: it must go on to keep time
+    while os.WIFSTOPPED(status):  # by a program that it runs: it must continue, to keep time
         pass_on(signal.SIGCONT, None)
         _, status = os.waitpid(child, os.WUNTRACED)
     code = os.waitstatus_to_exitcode(status)

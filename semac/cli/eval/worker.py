@@ -32,45 +32,24 @@ LOOK_EVERY = 16  # programs, between two looks at the memory that is left
 MOST_KEPT = 64 << 20  # bytes of memory that programs may leave behind
 LOADABLE = {"sema_runtime", "semac", *sys.stdlib_module_names}
 # Parts of the runtime that remember what a program configured, opened or registered, as the others don't.
-STATEFUL = (
-    *("sema_runtime.llm", "sema_runtime.mcp", "sema_runtime.net", "sema_runtime.web", "sema_runtime.workflow"),
-    *("sema_runtime.telemetry.", "sema_runtime.lib.python.python", "sema_runtime.interop"),
-    *(
-        "sema_runtime.lib.data.kv_store",
-        "sema_runtime.lib.data.sqlite",
-        "sema_runtime.lib.llm.recordings",
-        "sema_runtime.lib.llm.llm",
-    ),
-    *(
-        "sema_runtime.lib.llm.agents",
-        "sema_runtime.lib.llm.tools",
-        "sema_runtime.lib.llm.conversations",
-        "sema_runtime.lib.llm.otel",
-    ),
-    *(
-        "sema_runtime.lib.llm.vector_stores",
-        "sema_runtime.tasks.children",
-        "sema_runtime.lib.system.pty",
-        "sema_runtime.lib.llm.memory",
-    ),
-    *(
-        "sema_runtime.lib.system.serial",
-        "sema_runtime.lib.network.http",
-        "sema_runtime.lib.network.websocket",
-        "sema_runtime.lib.llm.mcp",
-    ),
+STATEFUL = tuple(
+    f"sema_runtime.{name}"
+    for name in (
+        *("llm", "mcp", "net", "web", "workflow", "telemetry.", "interop", "tasks.children"),
+        *("lib.python.python", "lib.data.kv_store", "lib.data.sqlite", "lib.system.pty", "lib.system.serial"),
+        *("lib.llm.agents", "lib.llm.conversations", "lib.llm.llm", "lib.llm.mcp", "lib.llm.memory", "lib.llm.otel"),
+        *("lib.llm.providers", "lib.llm.recordings", "lib.llm.scopes", "lib.llm.tools", "lib.llm.usage"),
+        *("lib.llm.vector_stores", "lib.network.http", "lib.network.websocket"),
+    )
 )
 # Those of them that remember nothing outside of the context in which a program runs. What they import counts itself.
 STATELESS = {
-    *("sema_runtime.llm", "sema_runtime.llm.errors", "sema_runtime.llm.guard", "sema_runtime.llm.jsonable"),
-    *(
-        "sema_runtime.llm.messages",
-        "sema_runtime.support.options",
-        "sema_runtime.llm.tools",
-        "sema_runtime.llm.tools.schema",
-        "sema_runtime.llm.tools.tool",
-    ),
-    *("sema_runtime.lib.llm.conversations", "sema_runtime.lib.llm.otel", "sema_runtime.lib.llm.tools"),
+    f"sema_runtime.{name}"
+    for name in (
+        *("llm", "llm.errors", "llm.guard", "llm.jsonable", "llm.messages", "llm.pictures"),
+        *("llm.tools", "llm.tools.schema", "llm.tools.subjects", "llm.tools.tool"),
+        *("lib.llm.conversations", "lib.llm.otel", "lib.llm.tools"),
+    )
 }
 
 

@@ -15,9 +15,19 @@ from sema_runtime.values.printer import pretty, to_text
 from sema_runtime.values.typenames import type_name
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
-    from semac.cli.repl.loop import Repl
+    from semac.session import Session
+
+    class Repl(Protocol):
+        """What the commands use of the REPL."""
+
+        session: Session
+
+        def evaluate(self, text: str) -> Any: ...
+
+        def show(self, value: Any, text: str) -> None: ...
+
 
 HELP = """\
 ,quit ,exit ,q      leave (so do quit, exit and :q)
@@ -26,9 +36,9 @@ HELP = """\
 ,builtins           all builtin names
 ,gc                 run the garbage collector
 ,type EXPR          the type of a value
-,time EXPR          evaluate and say how long it took
+,time EXPR          evaluate and show how long it took
 ,doc NAME           documentation
-,apropos PATTERN    names that contain a pattern
+,apropos PATTERN    names that contain PATTERN
 ,disasm EXPR        the Python code that EXPR is compiled to
 ,inspect EXPR       a value, printed in full
 *1 *2 *3            the last values, *e the last error"""

@@ -79,7 +79,7 @@ class Repl:
     def read_line(self, prompt: str) -> str | None:
         """The next line without its end; None at the end of input."""
         if not self.terminal:
-            from sema_runtime.tasks.inputs import TOTAL_LIMIT, standard_input  # where `read-line` goes on reading
+            from sema_runtime.tasks.inputs import TOTAL_LIMIT, standard_input  # where `read-line` continues reading
 
             line = standard_input().line("repl", limit=TOTAL_LIMIT).decode(errors="replace")
             return line.rstrip("\n") if line else None

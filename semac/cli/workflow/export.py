@@ -24,7 +24,7 @@ def export_command(run: str, out_dir: str | None, run_dir: str | None) -> int:
     for people without the texts of steps; manifest.json with the digests of both.
     """
     from sema_runtime.values.errors import SemaError
-    from sema_runtime.workflow.read import evidence
+    from sema_runtime.workflow import evidence
 
     found = opened(root_of(run_dir), run)
     try:

@@ -164,13 +164,12 @@ def unreadable(root: str) -> str | None:
 def opened(root: str, run_id: str, read: bool = True) -> Any:
     """The run of an id, or the latest. read: False when only its directory or its events one by one are wanted. Raises
     click.ClickException (status 2)."""
-    from sema_runtime.workflow.journal import nested
-    from sema_runtime.workflow.read.recorded_run import RunNotFound, found_run, open_run
+    from sema_runtime.workflow.read.recorded_run import RunNotFound, found_run, latest_run, open_run
 
     if why := unreadable(root):
         raise Problem(f"cannot list {root}: {why}")
     if run_id == LATEST and not os.path.lexists(os.path.join(root, LATEST)):
-        latest = nested.latest(root)
+        latest = latest_run(root)
         if latest is None:
             raise Problem(f"no runs in {root}")
         run_id = latest

@@ -1,4 +1,4 @@
-"""What people are told when a run has ended before its program: how to go on with it, what could not be written."""
+"""What users read after a run has stopped: the command that resumes it, and what could not be written."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ PAUSES = ("needs-auth", "needs-approval")
 BUDGETS = {"budget_tokens": "--budget-tokens", "budget_usd": "--budget-usd"}
 
 
-class Again:
-    """file, options: of `sema workflow run`. runs: those that the program has started, in order."""
+class NextSteps:
+    """file, options: of `sema workflow run`. runs: the runs that the program has started, in order."""
 
     def __init__(self, file: str, options: dict[str, Any]) -> None:
         self.file = file
@@ -36,20 +36,20 @@ class Again:
         return any(run.interrupted for run in self.runs)
 
     def paused(self) -> list[Any]:
-        """The runs that have ended as they wait for somebody."""
+        """The outermost runs that have stopped to wait for a person."""
         return [run for run in self.runs if run.outer is None and run.status in PAUSES]
 
     def command(self, run: Any) -> str:
-        """The command line that goes on with a run, under the same sandbox and limits."""
+        """The command line that resumes a run, under the same sandbox and limits."""
         from sema_runtime.workflow import approvals
         from sema_runtime.workflow.run.scope import ROOT
 
         words = ["sema", *self.general, "workflow", "run", self.file, "--resume", run.run_id]
-        if run.args_json not in ("", "{}"):
-            words += ["--args", run.args_json]
+        if run.settings.args_json not in ("", "{}"):
+            words += ["--args", run.settings.args_json]
         if run.settings.root != ROOT:
             words += ["--run-dir", run.settings.root]
-        words += [*self.budgets, *approvals.settings.get().again]
+        words += [*self.budgets, *approvals.settings.get().options]
         return " ".join(map(quote, words))
 
     def command_of(self, run_id: str) -> str:
@@ -57,10 +57,8 @@ class Again:
         return next((self.command(run) for run in self.runs if run.run_id == run_id), f"--resume {run_id}")
 
     def tell(self) -> None:
-        """After the program: where runs have failed, how to go on with those that Ctrl-C has ended, and what the disk
-        didn't take."""
-        from sema_runtime.workflow.run import write_errors as troubles
-
+        """Shows, after the program, the errors of runs, the commands that resume those that Ctrl-C has ended, and what
+        could not be written."""
         for run in self.runs:
             if run.error is not None and run.outer is None:
                 from semac.diagnostics.render import show_error
@@ -69,5 +67,5 @@ class Again:
             if run.interrupted and run.outer is None:
                 said = f"{run.workflow} was interrupted; what was finished is kept. Go on with:"
                 tell(f"\n{said}\n  {self.command(run)}")
-            for trouble in troubles.of(run):
-                tell(f"warning: {run.directory}: {trouble}")
+            for problem in run.write_errors():
+                tell(f"warning: {run.directory}: {problem}")

@@ -147,7 +147,7 @@ class Progress:
 
     def tell(self, run: Run, event: Event) -> None:
         if isinstance(event, RunStarted):
-            again = ", resumed" if run.resuming else ""
+            again = ", resumed" if run.settings.resume else ""
             self.line(f"{one_line(event.workflow)}: run {event.run_id}{again}", True)
         elif isinstance(event, PhaseStarted):
             self.phase = one_line(event.phase)
@@ -193,14 +193,14 @@ class Progress:
 
     def over(self, run: Run, event: RunEnded) -> None:
         sums = self.of_run.pop(run.run_id, Sums())
-        kept = f", {run.replayed} kept from before" if run.replayed else ""
+        kept = f", {run.steps.reused} kept from before" if run.steps.reused else ""
         reason = f" ({event.reason})" if event.reason else ""
         name, status = one_line(run.workflow), _status(run, event)
         self.line(f"{name}: {status}{reason} in {seconds(event.dur_ms)}: {sums.steps()}{kept}, {sums.spent()}", True)
         if run.error is None:  # else it is shown, with its hint
-            for hint, count in [*run.hints.items()][:HINTS]:
+            for hint, count in [*run.steps.hints.items()][:HINTS]:
                 self.line(f"{name}: {many(count, 'step')} failed; hint: {one_line(hint)}", True)
-        if status == "failed" and not run.interrupted and (sums.done or run.replayed):
+        if status == "failed" and not run.interrupted and (sums.done or run.steps.reused):
             self.line(f"{name}: what was finished is kept: --resume {run.run_id}", True)
 
     def width(self) -> int:

@@ -1,4 +1,4 @@
-"""The earlier run that `sema workflow run` goes on with, begins from or replays."""
+"""The earlier run that `sema workflow run` resumes, forks or replays."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ KINDS = ("resume", "fork", "replay")
 
 
 class Refused(Exception):
-    """What keeps a workflow from being run: said to the user, who can mend it."""
+    """Why a workflow is not run, for the user, who can fix it."""
 
 
-def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
-    """The settings with what the options say of an earlier run: its id, its arguments unless others are given, the
-    version of its program. Raises Refused."""
+def with_earlier_run(settings: Settings, options: dict[str, Any]) -> tuple[Settings, Recording | None]:
+    """The settings with the options about an earlier run: its id, its arguments unless others are given, the version of
+    its program; and the recording to replay, None without --replay. Raises Refused."""
     asked = [kind for kind in KINDS if options[kind] is not None]
     if len(asked) > 1:
         raise Refused(f"--{asked[1]} and --{asked[0]} exclude each other")
     if options["at"] is not None and asked != ["fork"]:
         raise Refused("--at says where to --fork a run")
     if not asked:
-        return replace(settings, args_json=options["args_json"] or "{}")
+        return replace(settings, args_json=options["args_json"] or "{}"), None
     (kind,) = asked
     root = settings.root
     run_id = _named(options[kind], root, kind)
@@ -42,29 +42,33 @@ def taken_up(settings: Settings, options: dict[str, Any]) -> Settings:
     else:
         settings = replace(settings, args_json=options["args_json"])
     if kind == "resume":
-        return replace(settings, run_id=run_id, resume=True)
+        return replace(settings, run_id=run_id, resume=True), None
     settings = replace(settings, code_version=_version_of(run_id, root, kind))
     if kind == "fork":
-        return replace(settings, fork=_fork(run_id, root, options["at"]))
-    return replace(settings, recording=_recording(run_id, root))
+        return replace(settings, fork=_fork(run_id, root, options["at"])), None
+    from sema_runtime.workflow.replay.replay import replaying
+
+    recording = _recording(run_id, root)
+    return replaying(settings, recording), recording
 
 
 def _named(run_id: str, root: str, kind: str) -> str:
-    """The id; for `latest`, unless a run is called so, that of the run that was written last, and not of one inside of
-    it. Raises Refused."""
-    from sema_runtime.workflow.journal import nested
+    """The id; for `latest`, unless a run has that name, the id of the run that was written to last, or of the outermost
+    run around it. Raises Refused."""
+    from sema_runtime.workflow.read.recorded_run import latest_run
     from semac.cli.workflow.list import LATEST
 
     if run_id != LATEST or os.path.lexists(os.path.join(root, LATEST)):
         return run_id
-    latest = nested.latest(root)
+    latest = latest_run(root)
     if latest is None:
         raise Refused(f"no prior run to {kind} in {root}")
     return latest
 
 
 def _refuse_inner(run_id: str, root: str, kind: str) -> None:
-    """A run inside of another one goes on, or is forked, with that one: a program begins with the outer workflow."""
+    """Raises Refused for a run inside of another one: it is resumed or forked with that one, as a program starts with
+    the outer workflow."""
     from sema_runtime.workflow.journal import nested
 
     outer = nested.outermost(root, run_id)
@@ -72,10 +76,11 @@ def _refuse_inner(run_id: str, root: str, kind: str) -> None:
         raise Refused(f"{run_id} ran inside of {outer}: --{kind} {outer}, and it is taken up with that one")
 
 
-def unlike(settings: Settings, file: str) -> str:
-    """Why what a run has kept doesn't count when it is resumed so; "" when it does, or nobody knows."""
+def mismatch(settings: Settings, file: str) -> str:
+    """Why kept results of a run don't count when it is resumed with these settings; "" when they do, or that is
+    unknown."""
+    from sema_runtime.workflow.journal.content_keys import args_fingerprint
     from sema_runtime.workflow.replay.fork import code_version_of
-    from sema_runtime.workflow.run.keys import args_fingerprint
 
     run_id, root = str(settings.run_id), settings.root
     try:
@@ -139,15 +144,15 @@ def _recording(run_id: str, root: str) -> Recording:
         raise Refused(str(error)) from None
 
 
-def told(recording: Recording) -> tuple[str, int]:
-    """What a replay has found, and the exit status."""
+def replay_report(recording: Recording) -> tuple[str, int]:
+    """The result of a replay in words, and the exit status."""
     from sema_runtime.workflow.journal.values import many
 
-    run, found = recording.run_id, recording.outcome()
+    run, outcome = recording.run_id, recording.outcome()
     if recording.verdict is None:
-        return f"replay of {run}: {found.difference}", 1
-    if found.difference:
-        return f"replay of {run} differs: {found.difference}", 1
+        return f"replay of {run}: {outcome.difference}", 1
+    if outcome.difference:
+        return f"replay of {run} differs: {outcome.difference}", 1
     leaves = [*recording.replayed_leaves()]
     steps = sum(bool(leaf.agent_id) for leaf in leaves)
     counts = f"{many(steps, 'step')}, {many(len(leaves) - steps, 'checkpoint')}"

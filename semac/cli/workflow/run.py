@@ -12,8 +12,8 @@ import click
 
 from sema_runtime.support.visible import tell
 from semac.cli.common import SETTINGS, standalone
-from semac.cli.workflow.next_steps import PAUSES, Again
-from semac.cli.workflow.resume import Refused, taken_up, told, unlike
+from semac.cli.workflow.next_steps import PAUSES, NextSteps
+from semac.cli.workflow.resume import Refused, mismatch, replay_report, with_earlier_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def main(args: list[str]) -> int:
 @click.option("--args", "args_json", metavar="JSON", help="The program's *workflow-args*. [{}, or the earlier run's]")
 @click.option("--run-dir", metavar="DIR", help="Where runs are kept. [.sema/runs]")
 @click.option(
-    "--resume", metavar="RUN-ID", help="Go on with that run (or `latest`): what it has finished is not done again."
+    "--resume", metavar="RUN-ID", help="Go on with that run (or `latest`): what it has finished is not done next_steps."
 )
 @click.option("--fork", metavar="RUN-ID", help="A new run that begins with what that one has finished, edited or not.")
 @click.option("--at", metavar="SEQ", help="Only with what it had finished by that event of its journal.")
@@ -73,18 +73,18 @@ def _run(file: str, options: dict[str, Any]) -> int:
 
     settings = scope.Settings.from_environment()
     root = options["run_dir"] or settings.root
-    settings = taken_up(replace(settings, root=root), options)
+    settings, recording = with_earlier_run(replace(settings, root=root), options)
     source = _source(file)
     _check(source, file)
     _configure_approvals(source, file, options)
     viewer = _viewer(root, options["port"]) if options["view"] else None
     _restrict(source, file)
     _check_args(settings.args_json)
-    from sema_runtime.workflow.run.keys import code_version
+    from sema_runtime.workflow.journal.content_keys import code_version
 
-    again = Again(file, options)
-    watchers: list[Any] = [again.watch]
-    if not options["quiet"] and settings.recording is None:
+    next_steps = NextSteps(file, options)
+    watchers: list[Any] = [next_steps.watch]
+    if not options["quiet"] and recording is None:
         progress = _progress()
         watchers.append(progress)
         scope.on_failure.set(progress.dropped)
@@ -97,12 +97,12 @@ def _run(file: str, options: dict[str, Any]) -> int:
         may_ask=not options["no_auth_prompt"] and _interactive(),
     )
     scope.settings.set(settings)
-    if options["resume"] and (why := unlike(settings, file)):
+    if options["resume"] and (why := mismatch(settings, file)):
         tell(f"warning: {why}")
-    if settings.recording is not None:
-        return _replayed(file, source, settings.recording)
-    status = _evaluated(file, source, again, root)
-    if viewer is not None and again.interrupted():
+    if recording is not None:
+        return _replayed(file, source, recording)
+    status = _evaluated(file, source, next_steps, root)
+    if viewer is not None and next_steps.interrupted():
         viewer.stop()
     elif viewer is not None:
         print(f"Run complete — viewer live at {viewer.url} (Ctrl-C ends it)", flush=True)
@@ -234,7 +234,7 @@ def _program(file: str, source: bytes) -> Any:
     return run_text(Session(file, closed=True), source, file)
 
 
-def _evaluated(file: str, source: bytes, again: Again, root: str) -> int:
+def _evaluated(file: str, source: bytes, next_steps: NextSteps, root: str) -> int:
     """Runs the program; the exit status, by the value of its last form."""
     from semac.cli.exits import guarded
 
@@ -245,15 +245,15 @@ def _evaluated(file: str, source: bytes, again: Again, root: str) -> int:
         try:
             envelope = _program(file, source)
         finally:
-            again.tell()
+            next_steps.tell()
 
     with Ending() as ending:
         failed = guarded(run, file, prefix=f"Error running workflow {file}:")
     if failed:
         return 128 + ending.signal if ending.signal else failed
-    if not again.runs:
+    if not next_steps.runs:
         tell(f"warning: {file} has run no workflow: no (defworkflow ...) was reached")
-    return _status(envelope, root, again)
+    return _status(envelope, root, next_steps)
 
 
 class Ending:
@@ -299,12 +299,12 @@ def _replayed(file: str, source: bytes, recording: Recording) -> int:
     failed = guarded(run, file, prefix=f"Error replaying workflow {file}:")
     for problem in recording.all_problems():
         tell(f"warning: {recording.folder}: {problem}")
-    said, status = told(recording)
+    said, status = replay_report(recording)
     tell(said)
     return failed or status
 
 
-def _status(envelope: Any, root: str, again: Again) -> int:
+def _status(envelope: Any, root: str, next_steps: NextSteps) -> int:
     """The exit status for the program's last value, which is told of when it is no success."""
     from sema_runtime.values.atoms import Keyword, keyword
     from sema_runtime.values.maps import HashMap, Map
@@ -317,25 +317,25 @@ def _status(envelope: Any, root: str, again: Again) -> int:
         tell(f"Error: workflow failed: {pretty(envelope, 80)}")
     elif status == "rejected":
         tell(f"Error: workflow approval rejected: {pretty(envelope, 80)}")
-    paused = [run.envelope for run in again.paused()]
+    paused = [run.envelope for run in next_steps.paused()]
     if status in PAUSES and envelope not in paused:
         paused.append(envelope)
     for one in paused:
-        tell(_guidance(one, root, again))
+        tell(_guidance(one, root, next_steps))
     code = approvals.exit_code(envelope)
     if paused and status not in PAUSES:
-        tell(f"(exit status {code}: the last value of {again.file} isn't that of the run)")
+        tell(f"(exit status {code}: the last value of {next_steps.file} isn't that of the run)")
     return code
 
 
-def _guidance(envelope: Any, root: str, again: Again) -> str:
+def _guidance(envelope: Any, root: str, next_steps: NextSteps) -> str:
     """What to do about a run that waits for somebody."""
     from sema_runtime.values.atoms import keyword
     from sema_runtime.workflow import approvals
 
     if envelope.lookup(keyword("status")) is keyword("needs-auth"):
         return _logins(envelope)
-    return approvals.guidance(envelope, root, again.command_of(envelope.lookup(keyword("run-id"))))
+    return approvals.guidance(envelope, root, next_steps.command_of(envelope.lookup(keyword("run-id"))))
 
 
 def _logins(envelope: Any) -> str:

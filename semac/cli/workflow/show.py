@@ -14,7 +14,7 @@ from sema_runtime.workflow.read.recorded_run import is_held
 from sema_runtime.workflow.read.tables import Agent
 from semac.cli.common import SETTINGS, standalone
 from semac.cli.tables import aligned, cut, one_line
-from semac.cli.workflow import uncertain as workflow_presumed
+from semac.cli.workflow import uncertain
 from semac.cli.workflow.list import (
     LATEST,
     UNKNOWN,
@@ -135,7 +135,7 @@ def run_as_json(run: Any) -> dict[str, Any]:
         "other_events": run.others.counts(),
         "origin": run.origin and {"run_id": run.origin.run_id, "at": run.origin.at},
         "nested": [_nested_as_json(run, one) for one in run.nested],
-        "presumed": workflow_presumed.as_json(run),
+        "presumed": uncertain.as_json(run),
         "problems": run.problems(),
         "metadata": run.metadata,
         "result": run.result,
@@ -198,7 +198,7 @@ def grouped(run: Any) -> list[tuple[Any, list[int]]]:
     stands in no phase."""
     outside: list[int] = []
     found: list[tuple[Any, list[int]]] = []
-    for phase in run.fold.phases:
+    for phase in run.state.phases:
         if phase.name is None:
             outside += phase.items()
         else:
@@ -239,7 +239,7 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
     if waiting:
         said += ["", f"{'not started' if run.status == 'running' else 'skipped'}: {one_line(', '.join(waiting))}"]
     said += _nested(run, everything)
-    said += ["", _sums(run), *workflow_presumed.notes(run)]
+    said += ["", _sums(run), *uncertain.notes(run)]
     result = _result(run)
     said += [f"result: {result}"] if result else []
     said += [f"note: {one_line(problem)}" for problem in run.problems()]
@@ -304,7 +304,7 @@ def _phase_line(phase: Any, began: int) -> str:
 
 def _part_lines(run: Any, items: list[int], everything: bool) -> list[str]:
     """The agents and checkpoints of a phase: the first ones, and all that failed."""
-    status = run.fold.agents.status
+    status = run.state.agents.status
     failed = () if everything else (item for item in items[SHOWN:] if item >= 0 and status[item] == FAILED)
     shown = [part(run, item) for item in (items if everything else [*items[:SHOWN], *failed])]
     agents = aligned([_agent_cells(one) for one in shown if type(one) is Agent] or [()], right=(2, 4, 5))

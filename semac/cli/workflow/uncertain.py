@@ -1,4 +1,4 @@
-"""What `sema workflow show` says of steps that were under way when a process died: they may have been charged."""
+"""What `sema workflow show` says of steps that were running when a process died: they may have been charged."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ SHOWN = 5  # ids in a line
 
 
 def left(run: Any) -> unfinished.Unfinished:
-    """What processes of a run have left undone, those leaves that the journal names included."""
-    agents, rows = run.fold.agents, range(len(run.fold.agents))
-    if not agents.statuses(INTERRUPTED, rows) and not agents.statuses(RUNNING, rows):
+    """What processes of a run have left undone, with the uncertain steps that the journal names."""
+    agents, rows = run.state.agents, range(len(run.state.agents))
+    if not agents.count(INTERRUPTED, rows) and not agents.count(RUNNING, rows):
         return unfinished.Unfinished()
-    found = unfinished.of(run, live=run.status == "running" and is_held(run.folder) is not False)
+    undone = unfinished.of(run, live=run.status == "running" and is_held(run.folder) is not False)
     named = [(event.data.get("segment"), event.data.get("agent")) for event in run.others.named(AgentPresumed.name)]
-    found.presumed = [*named, *found.presumed]
-    return found
+    undone.uncertain = [*named, *undone.uncertain]
+    return undone
 
 
 def notes(run: Any) -> list[str]:
-    """The lines below a run's sums."""
-    found, said = left(run), []
-    if found.presumed:
-        ids = ", ".join(f"{segment}:{agent}" if segment else str(agent) for segment, agent in found.presumed[:SHOWN])
-        more = ", ..." if len(found.presumed) > SHOWN else ""
-        were = "was" if len(found.presumed) == 1 else "were"
+    """The lines below the sums of a run."""
+    undone, said = left(run), []
+    if undone.uncertain:
+        shown = undone.uncertain[:SHOWN]
+        ids = ", ".join(f"{segment}:{agent}" if segment else str(agent) for segment, agent in shown)
+        more = ", ..." if len(undone.uncertain) > SHOWN else ""
+        were = "was" if len(undone.uncertain) == 1 else "were"
         said.append(
-            f"presumed: {many(len(found.presumed), 'step')} {were} under way when a process died, and may have been"
+            f"presumed: {many(len(undone.uncertain), 'step')} {were} under way when a process died, and may have been"
             f" charged besides: {one_line(ids)}{more}"
         )
     if inside := [*_inside(run)]:
@@ -50,15 +51,16 @@ def notes(run: Any) -> list[str]:
             f"presumed: {many(len(inside), 'step')} of {many(len(runs), 'run')} inside, under way when a process died,"
             f" may have been charged besides: {one_line(ids)}"
         )
-    if found.late:
-        said.append(f"note: {many(len(found.late), 'finished step')} not in these sums yet; a resume adds them")
+    if undone.late:
+        said.append(f"note: {many(len(undone.late), 'finished step')} not in these sums yet; a resume adds them")
     try:
         spent = spend_log.of(run.folder)
     except OSError:
         return said
     if spent.tokens:
-        presumed = f", presumed: {_amount(spent.presumed_tokens, spent.presumed_units)}" if spent.presumed_calls else ""
-        said.append(f"budget of the whole run: {_amount(spent.tokens, spent.units)} used{presumed}")
+        amount = _amount(spent.uncertain_tokens, spent.uncertain_units)
+        uncertain = f", presumed: {amount}" if spent.uncertain_calls else ""
+        said.append(f"budget of the whole run: {_amount(spent.tokens, spent.units)} used{uncertain}")
     return said
 
 
@@ -69,13 +71,13 @@ def _amount(tokens: int, units: int) -> str:
 
 
 def as_json(run: Any) -> list[dict[str, Any]]:
-    """The steps that were under way; those of runs inside with run_id."""
-    own = [{"segment": segment, "agent_id": agent} for segment, agent in left(run).presumed]
+    """The steps that were running; those of runs inside with run_id."""
+    own = [{"segment": segment, "agent_id": agent} for segment, agent in left(run).uncertain]
     return own + [{"run_id": run_id, "segment": segment, "agent_id": agent} for run_id, segment, agent in _inside(run)]
 
 
 def _inside(run: Any) -> Iterator[tuple[str, Any, Any]]:
-    """(run, segment, agent) of the steps that were under way in the runs inside of a run, however deep."""
+    """(run, segment, agent) of the steps that were running in the runs inside of a run, however deep."""
     from sema_runtime.workflow.read.recorded_run import RunNotFound, open_run
 
     root = os.path.dirname(os.path.normpath(run.folder))
@@ -86,9 +88,9 @@ def _inside(run: Any) -> Iterator[tuple[str, Any, Any]]:
             continue
         seen.add(run_id)
         try:
-            found = open_run(root, run_id)
-            places = left(found).presumed
+            nested_run = open_run(root, run_id)
+            places = left(nested_run).uncertain
         except (RunNotFound, ValueError, OSError):
             continue
         yield from ((run_id, *place) for place in places)
-        waiting += [one.run_id for one in found.nested]
+        waiting += [one.run_id for one in nested_run.nested]

@@ -355,8 +355,8 @@ class Trials:
         self.counts["leaves"] += books.ended.total()
         if scoped:
             spent, total = spend_log.of(str(folder / "runs" / RUN)), CALL_TOKENS * billed.total()
-            if not spent.tokens - spent.presumed_tokens <= total <= spent.tokens:
-                counted = f"{spent.tokens} counted, {spent.presumed_tokens} of them presumed"
+            if not spent.tokens - spent.uncertain_tokens <= total <= spent.tokens:
+                counted = f"{spent.tokens} counted, {spent.uncertain_tokens} of them presumed"
                 raise Broken(f"{name}: {total} tokens were billed, {counted}")
 
     def run(self, number: int) -> None:

@@ -16,8 +16,8 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
 from sema_runtime.workflow.journal import events
 from sema_runtime.workflow.journal import writer as journal
+from sema_runtime.workflow.journal.content_keys import args_fingerprint, hashed
 from sema_runtime.workflow.journal.values import Rendering
-from sema_runtime.workflow.run.keys import args_fingerprint, hashed
 from semac.session import Session
 
 MIB = 1 << 20

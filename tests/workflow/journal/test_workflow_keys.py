@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.values.lists import List
+from sema_runtime.workflow.journal import content_keys
 from sema_runtime.workflow.journal.events import Budget, Checkpoint, JournalOverflow, RunStarted, line
 from sema_runtime.workflow.journal.values import Rendering, prompt_shown
 from sema_runtime.workflow.run import keys, scope
@@ -27,7 +28,7 @@ def read(text: str) -> object:
 
 @pytest.mark.parametrize(("text", "expected"), [("", "47ccf193ee1822d8"), ("{}", "29fe83a6b8d4a4f5")])
 def test_fingerprints_of_arguments(text: str, expected: str) -> None:
-    assert keys.args_fingerprint(text) == expected
+    assert content_keys.args_fingerprint(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -43,31 +44,31 @@ def test_fingerprints_of_arguments(text: str, expected: str) -> None:
     ],
 )
 def test_the_same_arguments_written_in_another_way(one: str, other: str, same: bool) -> None:
-    assert (keys.args_fingerprint(one) == keys.args_fingerprint(other)) is same
+    assert (content_keys.args_fingerprint(one) == content_keys.args_fingerprint(other)) is same
 
 
 def test_fields_are_hashed_with_their_lengths() -> None:
-    assert keys.hashed("a", "bc") != keys.hashed("ab", "c")
-    assert keys.hashed("\ud800") == keys.hashed("?")
+    assert content_keys.hashed("a", "bc") != content_keys.hashed("ab", "c")
+    assert content_keys.hashed("\ud800") == content_keys.hashed("?")
 
 
 def test_code_version() -> None:
-    assert keys.code_version(b"(+ 1 2)") == "2344354e7accb048"
+    assert content_keys.code_version(b"(+ 1 2)") == "2344354e7accb048"
 
 
 def test_keys_of_the_golden_run() -> None:
-    made = keys.Keys("59e74f0063788b10", keys.args_fingerprint('{"name":"x"}'))
+    made = keys.Keys("59e74f0063788b10", content_keys.args_fingerprint('{"name":"x"}'))
     assert made.checkpoint("Inventory", "files") == "fe89971d7f8c7aa1_0"
     assert made.checkpoint("Audit", "findings") == "02319dc4c60be26d_0"
 
 
 def test_ordinals_count_equal_leaves_only() -> None:
     made = keys.Keys("", "")
-    first, second, other = (made.leaf("", "a", prompt, "nil") for prompt in ("p", "p", "q"))
+    first, second, other = (made.step("", "a", prompt, "nil") for prompt in ("p", "p", "q"))
     assert first.endswith("_0")
     assert second == first[:-1] + "1"
     assert other.endswith("_0")
-    assert made.leaf("", "a", "p", "nil", "sha256:policy").endswith("_0")
+    assert made.step("", "a", "p", "nil", "sha256:policy").endswith("_0")
 
 
 def test_the_golden_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from mcp_support import program as mcp_program
 from mcp_support import started
 
-from sema_runtime.workflow.run.keys import code_version
+from sema_runtime.workflow.journal.content_keys import code_version
 
 SEMA = [sys.executable, "-m", "semac.cli.entry"]
 UNSET = ("SEMA_WORKFLOW_RUN_DIR", "SEMA_WORKFLOW_RUN_ID", "SEMA_WORKFLOW_RESUME", "SEMA_WORKFLOW_FAULT")

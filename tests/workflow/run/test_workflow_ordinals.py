@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ def test_the_attempt_that_succeeded_is_kept(how: str, tmp_path: Path) -> None:
 
 def test_a_retried_run_is_replayed(tmp_path: Path) -> None:
     from sema_runtime.workflow.replay.recording import Recording
+    from sema_runtime.workflow.replay.replay import ReplayedRun
 
     bodies = [body for how, body in RETRIED.items() if how not in TWINS]
     for number, body in enumerate((*bodies, '(try (step "a") (catch e (step "b")))')):
@@ -77,7 +79,7 @@ def test_a_retried_run_is_replayed(tmp_path: Path) -> None:
         run(tmp_path / str(number), text, run_id="r")
         recording = Recording(str(tmp_path / str(number)), "r")
         try:
-            run(tmp_path / str(number), text, recording=recording)
+            run(tmp_path / str(number), text, make_run=partial(ReplayedRun, recording))
         except BaseException as error:
             assert type(error).__name__ == "Over", (body, error)
         assert recording.outcome().difference == "", body

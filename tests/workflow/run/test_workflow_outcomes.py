@@ -14,8 +14,8 @@ import workflow_journals as journals
 from terminal_support import environment
 from viewer_support import viewer as viewer
 
+from sema_runtime.workflow.evidence import collected
 from sema_runtime.workflow.read import index
-from sema_runtime.workflow.read.evidence import collected
 from sema_runtime.workflow.read.recorded_run import open_run
 from sema_runtime.workflow.viewer.server import Viewer
 

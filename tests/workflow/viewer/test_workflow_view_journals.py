@@ -45,8 +45,8 @@ def test_resumed_runs_are_one_tree(tmp_path: Path) -> None:
         ("Judge", 12, "success"),
         ("Report", 1, "success"),
     ]
-    assert [int(status) for status in journal.fold.agents.status[:6]] == [1, 1, 3, 3, 3, 3]
-    assert journal.fold.status == "success"
+    assert [int(status) for status in journal.state.agents.status[:6]] == [1, 1, 3, 3, 3, 3]
+    assert journal.state.status == "success"
 
 
 def test_a_phase_opened_again_is_another_one(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_phase_opened_again_is_another_one(tmp_path: Path) -> None:
 def test_damaged_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
     lines = review().lines
     damage = ["{", "[1]", "null", '{"event":3}', "\x00\xff", '{"a":1},{"b":2}', "[" * 100_000]
-    state = whole(written(tmp_path, "a", [*lines[:5], *damage, "", *lines[5:]])).fold
+    state = whole(written(tmp_path, "a", [*lines[:5], *damage, "", *lines[5:]])).state
     assert state.damaged == len(damage)
     assert state.status == "success"
     assert len(state.agents) == 7
@@ -85,7 +85,7 @@ def test_hostile_values_are_taken_for_unknown(tmp_path: Path) -> None:
     run.lines.append('{"event":"budget","seq":1,"ts":"x","input_tokens":1,"output_tokens":1,"cost_usd":1e999}')
     run.add("run.ended", status=3, dur_ms="x")
     journal = whole(written(tmp_path, "a", run))
-    state = journal.fold
+    state = journal.state
     usage = state.usage
     assert (usage.input_tokens, usage.output_tokens, usage.unpriced, usage.cost_usd) == (6, 2, 3, None)
     assert state.overflow == {"queue-full": 7}
@@ -94,7 +94,7 @@ def test_hostile_values_are_taken_for_unknown(tmp_path: Path) -> None:
 
 def test_fields_in_another_order(tmp_path: Path) -> None:
     turned = [json.dumps(dict(sorted(json.loads(line).items(), reverse=True))) for line in review().lines]
-    there, here = whole(written(tmp_path, "a", turned)).fold, whole(written(tmp_path, "b", review())).fold
+    there, here = whole(written(tmp_path, "a", turned)).state, whole(written(tmp_path, "b", review())).state
     many = len(here.agents)
     assert there.agents.tools[:many] == here.agents.tools[:many]
     assert there.agents.start[:many] == here.agents.start[:many]
@@ -110,7 +110,7 @@ def test_reading_goes_on_where_it_ended(tmp_path: Path) -> None:
         journal.unread()
         while journal.read():
             pass
-        assert len(journal.fold.kind) == text[:end].count(b"\n")
+        assert len(journal.state.kind) == text[:end].count(b"\n")
     (folder / "events.jsonl").write_bytes(text)
     journal.unread()
     while journal.read():
@@ -127,7 +127,7 @@ def test_replaced_and_cut_journals_are_read_anew(tmp_path: Path) -> None:
     assert journal.generation == 2
     while journal.read():
         pass
-    assert len(journal.fold.segments) == 1
+    assert len(journal.state.segments) == 1
     written(tmp_path, "a", GOLDEN)
     assert journal.unread() == len(GOLDEN)
     assert journal.generation == 3
@@ -138,7 +138,7 @@ def test_a_line_without_end_is_no_burden(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(segments, "LONGEST", 1 << 20)
     lines = review().lines
-    state = whole(written(tmp_path, "a", [*lines[:4], '{"event":"' + "x" * (3 << 20), *lines[4:]])).fold
+    state = whole(written(tmp_path, "a", [*lines[:4], '{"event":"' + "x" * (3 << 20), *lines[4:]])).state
     assert (state.damaged, state.status, len(state.agents)) == (1, "success", 7)
 
 

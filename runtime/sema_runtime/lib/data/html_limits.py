@@ -33,7 +33,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-FORMATTING = _names(  # opened again in a paragraph behind the one where they were left open
+FORMATTING = _names(  # opened again in the paragraph after the one where they were left open
     "a b big code em font i nobr s small strike strong tt u"
 )
 VOID = _names(  # without an end

@@ -106,7 +106,7 @@ def _encoded(key: str, value: Any) -> str:
         text = dumps(to_json(value), ensure_ascii=False, allow_nan=False, indent=len(INDENT), sort_keys=True)
         text = text.replace("\n", "\n" + INDENT)
         f"{key}{text}".encode()
-        decode(text)  # what is too deep for that would be lost
+        decode(text)  # a value too deep for that would be lost
     except (RecursionError, SemaError):
         raise SemaError(f"kv/set: the value for key '{key}' is nested too deeply") from None
     except UnicodeEncodeError:

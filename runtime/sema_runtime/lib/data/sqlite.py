@@ -36,7 +36,7 @@ ROWS_AT_ONCE = 1000
 IN_MEMORY = ("", ":memory:")  # what SQLite takes for a database without a file of the program's
 NAME_SIGNS = (":", "@", "$", *(f"?{digit}" for digit in range(10)))  # in statements that may name a parameter
 WRONG_NUMBER = "Wrong number of parameters"
-ONE_BY_ONE = "values stand one by one behind the statement; those of a list: (apply db/query handle sql values)"
+ONE_BY_ONE = "pass values one by one after the statement; for a list: (apply db/query handle sql values)"
 FOLDER_PRAGMAS = ("temp_store_directory", "data_store_directory")
 
 databases: dict[str, Database] = {}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_WATCHERS = 64
 MAX_EVENTS = 1024  # of one watcher that wait to be read
 STEP = 50  # milliseconds between two looks at what the system has told
-GATHER = 200  # milliseconds that changes which follow each other at once are gathered
+GATHER = 200  # milliseconds in which changes are gathered into one batch
 LOOK = 0.2  # seconds between two looks at the files themselves, at least
 SHARE = 10  # such a look takes at most a tenth of the time
 

@@ -146,7 +146,7 @@ class Console(Stream):
         raise SemaError(f"stream/read: *{self.kind}* is write-only")
 
     def write(self, data: bytes | bytearray) -> int:
-        file = getattr(sys, self.kind)  # looked up each time: whoever hosts a program may replace it
+        file = getattr(sys, self.kind)  # looked up each time: the host of a program may replace it
         sink = getattr(file, "buffer", None)
         if self.closed:
             raise SemaError("stream/write: stream is closed")
@@ -165,7 +165,7 @@ class Console(Stream):
     def _try(self, function: str, action: Callable[[], Any]) -> None:
         try:
             action()
-        except BrokenPipeError:  # nobody reads the output any more: the program ends quietly
+        except BrokenPipeError:  # the reader of the output is gone: the program ends quietly
             raise
         except OSError as error:
             raise _failed(function, error) from None

@@ -82,7 +82,7 @@ def index_of(collection: Any, value: Any) -> int | None:
     return list_index_of(collection, value)
 
 
-# Data. The function comes first, the list last, so that they stand in `->>`.
+# Data. The function comes first and the list last, so that they work in `->>`.
 
 
 @builtin("sum", returns="number", pure=True)

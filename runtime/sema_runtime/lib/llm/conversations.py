@@ -140,7 +140,7 @@ def _with_usage(metadata: dict[str, str], reply: Reply) -> dict[str, str]:
     return updated
 
 
-# Usage stands in the metadata as text, where a program may have put anything
+# The metadata has usage as text, and a program may have put anything there
 
 
 def _count(metadata: dict[str, str], key: str) -> int:

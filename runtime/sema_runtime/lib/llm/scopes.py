@@ -106,7 +106,7 @@ def llm_budget_remaining() -> Map | None:
     return Map(remaining) if remaining else None
 
 
-# Providers in turn, calls at a distance
+# Chains of providers, limits of rate
 
 
 @builtin("llm/with-fallback")

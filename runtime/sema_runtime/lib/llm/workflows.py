@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sema_runtime.workflow.policy import Attached
     from sema_runtime.workflow.run.run import Run
 
 START_HINT = 'start a run: (defworkflow name "what it does" {} ...)'
@@ -21,7 +22,7 @@ def running(what: str) -> Run:
     """The run that this task belongs to. Raises SemaError when there is none."""
     from sema_runtime.workflow.run import scope
 
-    run = scope.current()
+    run: Run | None = scope.current()
     if run is None:
         raise SemaError(f"{what} outside a workflow/run", START_HINT)
     return run
@@ -46,7 +47,13 @@ def workflow_run(name: Any, doc: Any, meta: Any, body: Any) -> Any:
         type_error("string", name)
     from sema_runtime.workflow.run.start import start
 
-    return start(name, doc if isinstance(doc, str) else "", meta, function_of(body))
+    return start(name, doc if isinstance(doc, str) else "", meta, function_of(body), _policies)
+
+
+def _policies(rules: Any, step: bool) -> Attached:
+    from sema_runtime.workflow import policy
+
+    return policy.attached(rules, step)
 
 
 @builtin("workflow/phase", returns="nil")
@@ -78,13 +85,13 @@ def workflow_step(options: Any, thunk: Any) -> Any:
     if run is None:
         return thunk()
     if not isinstance(options, Map | HashMap):
-        return run.leaf(name_of(options) or "step", "", "", thunk)
+        return run.step(name_of(options) or "step", "", "", thunk)
     name = name_of(options.lookup(keyword("name")))
     asked = _text(options, "__prompt")  # of the macro: all that the answer depends on
     prompt = asked or _text(options, "prompt")
     rules = options.lookup(keyword("policy"))
     schema = _text(options, "__schema-repr")
-    return run.leaf("step" if name is None else name, prompt, schema, thunk, rules, by_prompt=bool(asked))
+    return run.step("step" if name is None else name, prompt, schema, thunk, rules, by_prompt=bool(asked))
 
 
 def _text(options: Map, name: str) -> str:
@@ -108,7 +115,7 @@ def workflow_checkpoint(key: Any, thunk: Any = MISSING) -> Any:
         type_error("keyword or string", key)
     run = running("checkpoint")
     if thunk is MISSING:
-        return run.state.get(name)
+        return run.steps.values.get(name)
     return run.checkpoint(name, function_of(thunk))
 
 
@@ -185,12 +192,12 @@ def workflow_mcp_handle(alias: Any) -> str:
     if not isinstance(alias, Symbol | Keyword):
         type_error("symbol or keyword", alias)
     run = running("workflow/mcp-handle")
-    if alias.name not in run.servers:
+    if alias.name not in run.servers.handles:
         raise SemaError(
             f"workflow/mcp-handle: `{alias.name}` is not declared in this workflow's :mcp meta",
             f'add it to the meta map: {{:mcp {{{alias.name} {{:command "..."}}}}}}',
         )
-    handle = run.servers[alias.name]
+    handle = run.servers.handles[alias.name]
     if handle is None:
         raise SemaError(f"workflow/mcp-handle: `{alias.name}` is declared under :mcp, but not connected")
     return handle

@@ -84,7 +84,7 @@ def _origins(value: Any) -> frozenset[str]:
     for origin in origins:
         if origin not in ("*", "null") and "://" not in origin:
             raise SemaError(
-                f"http/serve: :origins has {to_text(origin)}, which is no origin",
+                f"http/serve: :origins has {to_text(origin)}, which isn't an origin",
                 'an origin looks like "https://app.example.com"; "*" allows all',
             )
     return frozenset(normal(origin) for origin in origins)

@@ -164,7 +164,7 @@ class _Attempt:
         }
         from urllib.parse import urlsplit
 
-        with suppress(ValueError):  # websockets says what is wrong with the URL
+        with suppress(ValueError):  # the message of websockets names the problem with the URL
             parts = urlsplit(url)
             self.settings["proxy"] = _proxy_of(
                 parts.hostname or "", parts.port or (443 if parts.scheme == "wss" else 80)

@@ -225,7 +225,7 @@ def _same_number(a: Any, b: Any) -> bool:
 def _float_mod(a: Any, b: Any) -> float:
     for operand in (a, b):
         if type(operand) is not float and not is_int64(operand):
-            # One bad operand makes this an int operation: the first operand that is no int is named.
+            # One bad operand makes this an int operation: the first operand that isn't an int is named.
             type_error("integer", a if type(a) is not int else b)
     if b == 0 or a - a != 0:
         return math.nan

@@ -183,7 +183,7 @@ def math_log10(number: Any) -> float:
 
 @builtin("math/nan?", returns="bool", pure=True)
 def math_is_nan(value: Any) -> bool:
-    """Whether value is NaN, the float that is no number; #f for anything that isn't a float.
+    """Whether value is NaN, the float that is not a number; #f for anything that isn't a float.
 
     (math/nan? (- inf inf)) => #t
     """

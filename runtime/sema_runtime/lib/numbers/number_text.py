@@ -27,7 +27,7 @@ WHOLE = re.compile(r"-?[0-9]+")
 FLOAT = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+\-]?[0-9]+)?|[eE][+\-]?[0-9]+)")
 RATIO = re.compile(r"(-?[0-9]+)/([0-9]+)")
 COMPLEX = re.compile(rf"(?:(-?{REAL})([+\-]{PART}?)|(-?{REAL}|\+{PART}?|-))i")
-BARE_FRACTION = re.compile(r"\.[0-9]+(?:[eE][+\-]?[0-9]+)?")  # allowed behind a prefix only
+BARE_FRACTION = re.compile(r"\.[0-9]+(?:[eE][+\-]?[0-9]+)?")  # allowed after a prefix only
 PREFIX = re.compile(r"#([xXbBoOdDeEiI])(?:#([xXbBoOdDeEiI]))?(.*)", re.DOTALL)
 RADIXES = {"x": 16, "b": 2, "o": 8, "d": 10}
 

@@ -40,7 +40,7 @@ def env(name: Any) -> str | None:
         value = os.environ.get(text_of(name))
         if value is not None:
             value.encode()
-    except UnicodeEncodeError:  # a name or a value that is no text
+    except UnicodeEncodeError:  # a name or a value that isn't text
         return None
     return value
 
@@ -359,7 +359,7 @@ def _run(line: list[str], shown: str, options: Map | None) -> Map:
         type_error("non-negative number (:timeout)", timeout)
     stdin = None if options is None else options.lookup(keyword("stdin"))
     data = None if stdin is None else text_of(stdin).encode(errors="surrogateescape")
-    # with the terminal of this process only where nothing but Ctrl-C, which the terminal sends to both, shall end it
+    # with the terminal of this process only where nothing but Ctrl-C, which the terminal sends to both, may end it
     alone = timeout is not None or "sema_runtime.tasks.scheduler" in sys.modules or not _at_terminal()
     try:
         child = piped(line, settings, with_input=data is not None, alone=alone)

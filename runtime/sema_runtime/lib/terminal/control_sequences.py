@@ -33,5 +33,5 @@ def hold_sequence(sequence: str) -> Held:
 def _write(descriptor: int, data: bytes) -> None:
     try:
         os.write(descriptor, data)
-    except OSError:  # nobody is there any more
+    except OSError:  # the terminal is closed
         return

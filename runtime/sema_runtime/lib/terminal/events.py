@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PATIENCE = 10_000  # milliseconds until nil, where neither the call nor a timer says
-LOOK_AGAIN = 5  # milliseconds between two looks at programs, which tell nobody when they write
+LOOK_AGAIN = 5  # milliseconds between two checks of programs, which send no event when they write
 
 TYPE, KEY, PROC, TIMER = map(keyword, ("type", "key", "proc", "timer"))
 
@@ -94,7 +94,7 @@ def _news_of_process(handle: Any) -> dict[Keyword, Any] | None:
     process = processes.open.get(handle) if type(handle) is int else None
     if process is None:
         return None
-    exited = process.child.is_over()  # asked first: what it wrote is there then
+    exited = process.child.is_over()  # asked first, so that all its output has arrived
     written = any(output.size for output in process.child.outputs)
     return {keyword("output?"): written, keyword("exited?"): exited} if written or exited else None
 

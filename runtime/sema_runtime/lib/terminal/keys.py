@@ -149,7 +149,7 @@ def io_read_key_timeout(ms: Any) -> Map | None:
     return keyboard.decoded(keyboard.event("io/read-key-timeout", max(0, ms) / 1000))
 
 
-# Questions that are answered at once
+# Queries that are answered at once
 
 
 @builtin("term/query-cursor-position", returns="nil")

@@ -39,7 +39,7 @@ class SpinnerLine:
         self.held: Held | None = None
         self.beside: dict[str, _Beside] = {}
         self.frame = 0
-        self.occupied = False  # whether unfinished output stands on the line
+        self.occupied = False  # whether the line has unfinished output
 
     def set(self, number: int, message: str) -> None:
         """Shows a new spinner, or another message."""

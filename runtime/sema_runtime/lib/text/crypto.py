@@ -134,7 +134,7 @@ def _refuse(function: str, data: bytes) -> NoReturn:
     symbols = len(body) % 4
     bad = next((index for index, byte in enumerate(body) if byte not in ALPHABET), -1)
     if bad >= 0 and len(data) % 4 == 1 and data[-1] not in ALPHABET + b"=":
-        bad = len(data) - 1  # a single last symbol is looked at first
+        bad = len(data) - 1  # a single last symbol is checked first
     if bad >= 0:
         reason = f"Invalid symbol {body[bad]}, offset {bad}."
     elif padding and (symbols < 2 or symbols + padding > 4):

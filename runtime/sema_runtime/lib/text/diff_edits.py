@@ -4,7 +4,7 @@ then insertions are moved to meet others, and stay as far down as they can.
 
 from __future__ import annotations
 
-MOST_STEPS = 4_000_000  # of the search; beyond, what is left is replaced as a whole
+MOST_STEPS = 4_000_000  # of the search; beyond it the rest is replaced as a whole
 EQUAL, DELETE, INSERT = "equal", "delete", "insert"
 
 Opcode = tuple[

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sema_runtime.lib.text.form_layout import Node
 
 NOTHING: Any = object()
-DEEPEST = 200  # levels of lists that are laid out; what is deeper stays on one line
+DEEPEST = 200  # levels of lists that are laid out; deeper ones stay on one line
 
 
 @builtin("format", returns="string", pure=True)

@@ -31,18 +31,14 @@ if TYPE_CHECKING:
         def release(self) -> None: ...
 
     class SpendLog(Protocol):
-        """Where a budget that outlives the process records reservations and charges. folder: of the log."""
+        """Where a budget that outlives the process records reservations (by `hold`), charges and releases. `hold`
+        raises OSError; then the call must not be sent."""
 
         folder: str
 
-        def hold(self, key: object, tokens: int, units: int) -> None:
-            """Records a reservation before its call is sent. Raises OSError."""
-
-        def spent(self, key: Any, tokens: int, units: int) -> None:
-            """Records a charge. key: of its reservation, or None."""
-
-        def free(self, key: object) -> None:
-            """Records that a reservation was given back."""
+        def hold(self, key: object, tokens: int, units: int) -> None: ...
+        def spent(self, key: Any, tokens: int, units: int) -> None: ...
+        def free(self, key: object) -> None: ...
 
 
 HINT = "raise the limit, or ask for less: fewer rounds (:max-turns), a smaller :max-tokens, a cheaper model"

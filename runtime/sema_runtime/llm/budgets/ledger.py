@@ -69,8 +69,7 @@ def _counts(call: Call) -> bool:
 
 
 def line_of(call: Call) -> dict[str, Any]:
-    """Returns the line of a call. at: seconds since 1970. cost_usd: null when the price is unknown. error: its
-    class."""
+    """Returns the line of a call. at: seconds since 1970. cost_usd: null for an unknown price. error: its class."""
     used = call.usage or Usage()
     return {
         "at": round(call.started / 1e9, 3),

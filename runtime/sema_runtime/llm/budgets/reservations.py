@@ -269,8 +269,7 @@ def _enqueue(frames: tuple[Frame, ...], need: Need, loop: asyncio.AbstractEventL
 
 
 def begin_nested(reservation: Reservation) -> Token[tuple[Reservation, ...]]:
-    """Marks the calls made until `end_nested` as nested in the call of that reservation: it can't end before they
-    do."""
+    """Marks the calls made until `end_nested` as nested in a reservation's call, which can't end before they do."""
     return _enclosing.set((*_enclosing.get(), reservation))
 
 

@@ -38,8 +38,7 @@ class Bert:
             weights[f"encoder.layer.{layer}.output.dense.weight"]
 
     def encode(self, texts: list[list[int]]) -> list[list[float]]:
-        """Returns the vectors of token lists. Lists are padded to the longest, so batches should have similar
-        lengths."""
+        """Returns the vectors of token lists. Lists are padded to the longest; similar lengths save work."""
         np = self.np
         lengths = np.array([len(text) for text in texts])
         longest = int(lengths.max())

@@ -33,8 +33,7 @@ _loading = Lock()
 
 
 def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes], Usage, str]:
-    """Returns one embedding for each text, the tokens, and the model. Raises ProviderError when no model can be
-    read."""
+    """Returns one embedding for each text, the tokens, and the model. Raises ProviderError without a model."""
     from sema_runtime.tasks import background
 
     folder = embedder.path or _packaged()

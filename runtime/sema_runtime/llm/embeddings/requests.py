@@ -80,8 +80,7 @@ def _allowed(guard: guards.Guard, request: EmbedRequest) -> EmbedRequest:
 
 
 def _recorded(call: Call, request: EmbedRequest, cassette: Cassette) -> list[bytes]:
-    """Returns the embeddings on the cassette, else asks and records them. The key holds the model that the program
-    gave."""
+    """Returns the embeddings on the cassette, else asks and records. The key holds the model that the program gave."""
     key = cassettes.embed_key(request.model, request.texts)
     entry = cassette.find(key)
     if entry is not None:

@@ -38,8 +38,7 @@ def embed(embedder: Embedder, texts: list[str], model: str) -> tuple[list[bytes]
 def rank(
     ranker: Ranker, query: str, documents: list[str], model: str, top: int | None
 ) -> tuple[list[tuple[int, float]], Usage]:
-    """Returns (index, score) of documents in the order of the reply, and the tokens. Raises ProviderError as
-    `embed`."""
+    """Returns (index, score) of documents in the reply's order, and the tokens. Raises ProviderError as `embed`."""
     request: dict[Any, Any] = {
         keyword("query"): query,
         keyword("documents"): List(documents),

@@ -29,8 +29,7 @@ FEW = 64  # documents added since the table was built; they are scored one by on
 
 
 class Document:
-    """One entry. embedding: its length is a multiple of SIZE. length: the magnitude of its vector, None until
-    computed."""
+    """One entry. embedding: a multiple of SIZE bytes. length: the magnitude of its vector, None until computed."""
 
     __slots__ = ("id", "length", "metadata", "vector")
 

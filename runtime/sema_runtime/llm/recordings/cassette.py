@@ -137,8 +137,7 @@ class Cassette:
         self._keep({**blank("embed", key), **fields}, ())
 
     def record_mcp(self, kind: str, key: str, result: Any) -> None:
-        """Records an answer of an MCP server, decoded JSON. kind: `mcp-call`, `mcp-connect` or `mcp-tools`. Never
-        raises."""
+        """Records an MCP server's answer, decoded JSON. kind: `mcp-call`, `mcp-connect`, `mcp-tools`. Never raises."""
         self._keep({**blank(kind, key), "mcp_result": result}, secrets.known())
 
     def _keep(self, entry: dict[str, Any], hidden: Any) -> None:
@@ -274,8 +273,7 @@ _environment_read = False
 
 
 def current() -> Cassette | None:
-    """Returns the cassette of the innermost `llm/with-cassette`, else the loaded one, else that of SEMA_LLM_CASSETTE.
-    Raises IoError."""
+    """Returns the innermost `llm/with-cassette`'s, else the loaded one, else SEMA_LLM_CASSETTE's. Raises IoError."""
     scoped = scope.get()
     if scoped is None:
         return _process_cassette()

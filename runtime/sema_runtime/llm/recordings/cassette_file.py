@@ -184,8 +184,7 @@ def lines(file: BinaryIO) -> Iterator[Line]:
 
 
 def _raw_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yields the lines of a file from its current position, with their lengths; of too long a line only the
-    beginning."""
+    """Yields the lines of a file from its current position, with their lengths; too long ones are cut."""
     while data := file.readline(LONGEST_LINE):
         length = len(data)
         piece = data

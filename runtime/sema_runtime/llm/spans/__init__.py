@@ -41,8 +41,7 @@ def tool_call(call: ToolCall, description: str) -> Work | NoSpan:
 
 
 def retrieval(dimensions: int, top_k: int) -> Work | NoSpan:
-    """Returns the span of a vector store search, for `with`; call `span.returned(matches)` with the documents and their
-    scores."""
+    """Returns the span of a vector store search, for `with`; call `span.returned(matches)` with the results."""
     tracer = telemetry.tracer()
     if tracer is None:
         return NO_SPAN

@@ -36,8 +36,7 @@ def text(value: str) -> str:
 
 
 def messages_json(messages: Sequence[Message]) -> str:
-    """Returns [{"role", "parts": [{"type": "text", "content"}]}] as JSON; tool calls are further parts after the
-    text."""
+    """Returns [{"role", "parts": [{"type": "text", "content"}]}] as JSON; tool calls are parts after the text."""
     left = LONGEST_HISTORY
     entries = []
     for message in reversed(messages):

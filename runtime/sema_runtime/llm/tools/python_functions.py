@@ -154,8 +154,7 @@ class PythonTool(Tool):
 
 
 def python_tool(function: Any, name: str | None = None, description: str | None = None, thread: bool = False) -> Tool:
-    """Returns the tool of a Python function; a tool is returned unchanged. Raises SemaError for unsuitable
-    signatures."""
+    """Returns the tool of a Python function; tools are unchanged. Raises SemaError for unsuitable signatures."""
     return function if isinstance(function, Tool) else PythonTool(function, name, description, thread)
 
 

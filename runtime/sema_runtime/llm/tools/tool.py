@@ -39,13 +39,11 @@ class Tool:
         return ToolSchema(self.name, self.description, schema.json_schema(self.parameters))
 
     def call(self, call: ToolCall) -> str:
-        """Returns the result text for a model's call. Raises LlmError for bad arguments, and what the handler
-        raises."""
+        """Returns the text of a model's call. Raises LlmError for bad arguments, and what the handler raises."""
         return self.text_of(self.invoke(to_sema(call.arguments)))
 
     def invoke(self, arguments: Any) -> Any:
-        """Returns the handler's result for a map of arguments. Raises LlmError for bad ones, and what the handler
-        raises."""
+        """Returns the handler's result. Raises LlmError for bad arguments, and what the handler raises."""
         wrong = schema.problems(self.parameters, arguments) if is_map(self.parameters) else []
         if wrong:
             raise LlmError(f"invalid arguments for tool '{self.name}': {'; '.join(wrong)}")
@@ -96,8 +94,7 @@ Names = list[tuple[str, str]]
 
 
 def parameter_names(handler: Any) -> tuple[Names, Names] | None:
-    """Returns required and optional parameters as (Python name, Sema name); None for builtins and callables without
-    names."""
+    """Returns required and optional parameters as (Python name, Sema name); None for callables without names."""
     code = getattr(handler, "__code__", None)
     if code is None or str(getattr(handler, "__module__", "")).startswith("sema_runtime."):
         return None

@@ -1,1 +1,1 @@
-"""Wire formats: a request to a body, a body or stream to a reply."""
+"""Wire formats: from a request to a body, from a body or stream to a reply."""

@@ -1,9 +1,10 @@
-"""The Anthropic messages wire. Pure functions from Request to body and from reply to Reply."""
+"""Anthropic's messages wire: pure functions from Request to body and from reply to Reply."""
 
 from __future__ import annotations
 
-from sema_runtime.llm.errors import ProviderError, network_error, parse_error, rate_limited
+from sema_runtime.llm.errors import ProviderError, parse_error, rate_limited
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, ToolSchema, Usage
+from sema_runtime.llm.wires import common
 from sema_runtime.llm.wires.common import (
     PDF,
     EventSplitter,
@@ -29,8 +30,8 @@ STREAM_STATUS = {"rate_limit_error": 429, "api_error": 500, "overloaded_error": 
 splitter = EventSplitter
 
 
-_no_temperature: set[str] = set()  # models that turned out to refuse it
-_adaptive: set[str] = set()  # models that turned out to refuse a budget for thinking: they take an effort instead
+_no_temperature: set[str] = set()  # models that refused a temperature
+_adaptive: set[str] = set()  # models that refused a thinking budget; they take an effort instead
 
 
 def url(provider: Provider, request: Request, stream: bool) -> str:
@@ -42,7 +43,7 @@ def headers(provider: Provider) -> dict[str, str]:
 
 
 def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
-    """The JSON body of a request whose model is resolved."""
+    """Returns the JSON body of a request whose model is resolved."""
     fields: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request.messages),
@@ -74,7 +75,7 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
 
 
 def _tool(tool: ToolSchema, strict_arguments: bool) -> dict[str, Any]:
-    """held: the model's arguments must follow the schema, if it is one that strict tools can have."""
+    """strict_arguments: the model's arguments must follow the schema, if strict tools can express it."""
     fields: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
     if strict_arguments and not is_open(tool.parameters):
         fields["input_schema"] = strict(tool.parameters)
@@ -83,7 +84,7 @@ def _tool(tool: ToolSchema, strict_arguments: bool) -> dict[str, Any]:
 
 
 def _messages(messages: list[Message]) -> list[dict[str, Any]]:
-    """Results of the calls of one turn go into one user message: the API wants them all right behind the calls."""
+    """Returns the messages. Results of one turn's calls form one user message, as the API requires."""
     turns: list[dict[str, Any]] = []
     results: list[dict[str, Any]] | None = None
     for message in without_system(messages):
@@ -119,7 +120,7 @@ def _picture(image: Image) -> dict[str, Any]:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """Notes what a 400 reply refuses that newer models no longer take. True when the next attempt differs."""
+    """Learns from a 400 reply what a newer model refuses. Returns whether the next attempt differs."""
     before = body(provider, request, False)
     low = text.lower()
     if "temperature" in low:
@@ -130,7 +131,7 @@ def learn(provider: Provider, request: Request, text: str) -> bool:
 
 
 def parse(text: str, request: Request) -> Reply:
-    """A whole reply. Raises a parse error when it has no content list, an API error when it is one."""
+    """Returns a whole reply. Raises a parse error for a reply without content, an API error for an error."""
     value = decode(text)
     blocks = value.get("content")
     if value.get("error") and not blocks:
@@ -151,7 +152,7 @@ def parse(text: str, request: Request) -> Reply:
 
 
 def usage_in(value: dict[str, Any]) -> Usage:
-    """What a reply, or an event of a stream, says it used."""
+    """Returns the usage in a reply or in an event of a stream."""
     usage = value.get("usage")
     return Usage(
         count(usage, "input_tokens"),
@@ -161,20 +162,15 @@ def usage_in(value: dict[str, Any]) -> Usage:
     )
 
 
-class StreamReader:
-    """Events in, text pieces out; `reply()` is what they add up to."""
-
+class StreamReader(common.StreamReader):
     def __init__(self, request: Request) -> None:
-        self.done = False
-        self._model = request.model
-        self._text: list[str] = []
+        super().__init__(request)
         self._calls: dict[int, dict[str, str]] = {}
-        self._inputs: dict[int, Any] = {}  # arguments of calls that came in one piece
+        self._inputs: dict[int, Any] = {}  # arguments of calls that come in one piece
         self._stop: str | None = None
-        self._usage = Usage()
 
     def feed(self, event: Event) -> str:
-        """The text that this event adds."""
+        """Returns the text that this event adds."""
         value = decode(event.data)
         kind = value.get("type")
         if kind == "content_block_delta":
@@ -194,7 +190,7 @@ class StreamReader:
             self._usage = usage_in(message)
         elif kind == "message_delta":
             self._stop = (value.get("delta") or {}).get("stop_reason") or self._stop
-            self._usage = self._usage.at_least(usage_in(value))  # totals; those left out stay as at the start
+            self._usage = self._usage.at_least(usage_in(value))  # totals; absent ones stay as at the start
         elif kind == "message_stop":
             self.done = True
         elif kind == "error":
@@ -211,19 +207,17 @@ class StreamReader:
         self._text.append(text)
         return text
 
-    def so_far(self) -> tuple[str, Usage]:
-        """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""
-        return "".join(self._text) + "".join(call["json"] for call in self._calls.values()), self._usage
+    def _arguments(self) -> list[str]:
+        return [call["json"] for call in self._calls.values()]
 
     def reply(self) -> Reply:
-        """Raises a network error when the stream was cut before the reply's end."""
-        if not self.done and self._stop is None:
-            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
+        """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
+        self._require(self.done or self._stop is not None)
         calls = [
             ToolCall(call["id"], call["name"], arguments_of(call["json"] or self._inputs[index]))
             for index, call in sorted(self._calls.items())
         ]
-        return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
+        return self._whole(calls, self._stop)
 
 
 def _inner_error(error: Any) -> ProviderError:

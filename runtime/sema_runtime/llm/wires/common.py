@@ -1,11 +1,11 @@
-"""What the wire formats share: reading error bodies, JSON of tool arguments, lines of a stream."""
+"""What the wires share: error bodies, JSON of tool arguments, lines of a stream."""
 
 from __future__ import annotations
 
 import json
 
-from sema_runtime.llm.errors import ProviderError, api_error, config_error, parse_error, rate_limited
-from sema_runtime.llm.messages import Image, Message, Request, tokens
+from sema_runtime.llm.errors import ProviderError, api_error, config_error, network_error, parse_error, rate_limited
+from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage, tokens
 from sema_runtime.net.sse import Event, SseParser
 from sema_runtime.support.json_input import TooDeep, mended_json, received, reply
 from sema_runtime.values.digits import TooManyDigits
@@ -20,7 +20,7 @@ MESSAGE_LIMIT = 600  # characters of an error body worth showing
 
 
 def decode(text: str) -> dict[str, Any]:
-    """The JSON object of a reply. Raises a parse error that shows the beginning of what came instead."""
+    """Returns the JSON object of a reply. Raises a parse error that shows the beginning of any other reply."""
     try:
         value = reply(text)
     except RecursionError:
@@ -33,7 +33,7 @@ def decode(text: str) -> dict[str, Any]:
 
 
 def error_text(body: str) -> str:
-    """The message in an error body: `error.message`, `error`, `message`, else the text itself."""
+    """Returns the message in an error body: `error.message`, `error`, `message`, else the text itself."""
     try:
         value = received(body)
     except ValueError:
@@ -45,7 +45,7 @@ def error_text(body: str) -> str:
 
 
 def status_error(status: int, body: str, retry_after_ms: int | None) -> ProviderError:
-    """The error for a reply that is not 2xx. retry_after_ms: from its header."""
+    """Returns the error for a reply that is not 2xx. retry_after_ms: from its header."""
     if status == 429:
         return rate_limited(retry_after_ms, error_text(body) if body.strip() else "")
     error = api_error(status, error_text(body))
@@ -54,14 +54,14 @@ def status_error(status: int, body: str, retry_after_ms: int | None) -> Provider
 
 
 def inner_error(error: Any, status: int = 200) -> ProviderError:
-    """The error inside a reply or a stream that began as a success: an object with a message, or a text."""
+    """Returns the error in a reply or stream that began as a success: an object with a message, or a text."""
     message = error.get("message") or error if isinstance(error, dict) else error
     return api_error(status, str(message))
 
 
 def arguments_of(text: Any) -> Any:
-    """Tool arguments from their JSON text; {} when it can't be read or is empty. Raises a parse error for an integer
-    of too many digits and for what is nested too deeply."""
+    """Returns tool arguments from their JSON text; {} for an empty or malformed text. Raises a parse error for an
+    integer of too many digits and for too deep nesting."""
     if not isinstance(text, str):
         return mended_json(text) if isinstance(text, dict) else {}
     try:
@@ -73,19 +73,19 @@ def arguments_of(text: Any) -> Any:
 
 
 def arguments_text(arguments: Any) -> str:
-    """Tool arguments as JSON text, as models write them: without escapes of letters, which cost tokens."""
+    """Returns tool arguments as JSON text, as models write them: without escaped letters, which cost tokens."""
     return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
 
 
 def count(usage: Any, *path: str) -> int:
-    """The token count at a path of a usage object, 0 where it is absent. Some servers write it as `12.0` or "12"."""
+    """Returns the token count at a path of a usage object, 0 if absent. Some servers write `12.0` or "12"."""
     for key in path:
         usage = usage.get(key) if isinstance(usage, dict) else None
     return tokens(usage)
 
 
 def picture_type(image: Image) -> str:
-    """The media type to send. Raises a configuration error for bytes that are no picture."""
+    """Returns the media type to send. Raises a configuration error for bytes that are no picture."""
     if not image.media_type:
         raise config_error(
             "the image is none: it begins as no PNG, JPEG, GIF, WebP or PDF file does",
@@ -95,18 +95,44 @@ def picture_type(image: Image) -> str:
 
 
 def calls_so_far(request: Request) -> int:
-    """The calls of tools in a conversation: where a wire without ids of its own goes on counting, so that another
-    provider may take over."""
+    """Returns the number of tool calls in a conversation. A wire without ids of its own continues counting there, so
+    that another provider can take over."""
     return sum(len(message.tool_calls) for message in request.messages)
 
 
 def without_system(messages: list[Message]) -> list[Message]:
-    """For wires that send system text apart."""
+    """Returns the messages without system text, for wires that send it apart."""
     return [message for message in messages if message.role != "system"]
 
 
+class StreamReader:
+    """Turns the events of a stream into pieces of text, and into the whole reply; `feed` is the wire's own."""
+
+    def __init__(self, request: Request) -> None:
+        self.done = False
+        self._model = request.model
+        self._text: list[str] = []
+        self._usage = Usage()
+
+    def _arguments(self) -> list[str]:
+        """Returns the arguments of tools so far, as JSON texts."""
+        raise NotImplementedError
+
+    def so_far(self) -> tuple[str, Usage]:
+        """Returns all text so far, with arguments of tools, and the usage reported so far."""
+        return "".join(self._text + self._arguments()), self._usage
+
+    def _require(self, is_complete: bool) -> None:
+        """Raises a network error when the stream ended before the reply was complete."""
+        if not is_complete:
+            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
+
+    def _whole(self, calls: list[ToolCall], stop: str | None) -> Reply:
+        return Reply("".join(self._text), self._model, self._usage, calls, stop)
+
+
 class EventSplitter(SseParser):
-    """Streams of server-sent events. Raises a parse error for an event that does not end."""
+    """Splits streams of server-sent events. Raises a parse error for an event that does not end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,8 +147,8 @@ class EventSplitter(SseParser):
 
 
 class LineSplitter:
-    """Streams of one JSON object a line: `feed(bytes)` and `close()` give the lines as events. Raises a parse error for
-    a line that does not end."""
+    """Splits streams of one JSON object a line: `feed(bytes)` and `close()` return the lines as events. Raises a parse
+    error for a line that does not end."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -94,8 +94,7 @@ def usage_in(reply: dict[str, Any]) -> Usage:
 
 
 def error_text(text: str) -> str:
-    """Returns the message in an error body: as `common.error_text`, or `detail`, where some of these providers put
-    it."""
+    """Returns the message in an error body: `detail`, which some of these providers use, or as `common.error_text`."""
     try:
         detail = loads(text)["detail"]
     except (ValueError, TypeError, KeyError):

@@ -1,9 +1,10 @@
-"""Google's generateContent wire. Pure functions from Request to body and from reply to Reply."""
+"""Google's generateContent wire: pure functions from Request to body and from reply to Reply."""
 
 from __future__ import annotations
 
-from sema_runtime.llm.errors import api_error, config_error, network_error
+from sema_runtime.llm.errors import api_error, config_error
 from sema_runtime.llm.messages import Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.wires import common
 from sema_runtime.llm.wires.common import (
     EventSplitter,
     arguments_of,
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 THINKING_BUDGETS = {"low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576}
 splitter = EventSplitter
 
-_own_thinking: set[str] = set()  # models that turned out to refuse a budget: they think as they like
+_own_thinking: set[str] = set()  # models that refused a thinking budget
 
 
 def url(provider: Provider, request: Request, stream: bool) -> str:
-    """Raises a configuration error for a model name that would change the path."""
+    """Returns the URL. Raises a configuration error for a model name that would change the path."""
     model = request.model
     if not model or ".." in model or any(char in "/?#:" or not char.isprintable() for char in model):
         raise config_error(f"invalid model name: {model}")
@@ -44,7 +45,7 @@ def headers(provider: Provider) -> dict[str, str]:
 
 
 def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
-    """The JSON body of a request whose model is resolved. JSON mode is ignored."""
+    """Returns the JSON body of a request whose model is resolved. JSON mode is ignored."""
     settings: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
     if request.temperature is not None:
         settings["temperature"] = request.temperature
@@ -69,7 +70,7 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
 
 
 def _contents(messages: list[Message]) -> list[dict[str, Any]]:
-    """Results of the calls of one turn go into one user turn, as the API wants them."""
+    """Returns the turns. Results of one turn's calls form one user turn, which the API requires."""
     turns: list[dict[str, Any]] = []
     results: list[dict[str, Any]] | None = None
     for message in without_system(messages):
@@ -101,7 +102,7 @@ def _parts(message: Message) -> list[dict[str, Any]]:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """Notes that a 400 reply refuses a budget for thinking. True when the next attempt differs."""
+    """Learns from a 400 reply that the model refuses a thinking budget. Returns whether the next attempt differs."""
     low = text.lower()
     if request.reasoning_effort is None or request.model in _own_thinking:
         return False
@@ -112,7 +113,7 @@ def learn(provider: Provider, request: Request, text: str) -> bool:
 
 
 def parse(text: str, request: Request) -> Reply:
-    """A whole reply. Raises an API error when all tokens went into thinking, or when it is one."""
+    """Returns a whole reply. Raises an API error for an error, or when all tokens went into thinking."""
     value = decode(text)
     _check(value)
     candidate, parts = _candidate(value)
@@ -139,7 +140,7 @@ def _check(value: dict[str, Any]) -> None:
 
 
 def _candidate(value: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The first candidate and its parts."""
+    """Returns the first candidate and its parts."""
     candidates = value.get("candidates") or [{}]
     return candidates[0], (candidates[0].get("content") or {}).get("parts") or []
 
@@ -149,7 +150,7 @@ def _is_text(part: dict[str, Any]) -> bool:
 
 
 def _calls(parts: list[dict[str, Any]], first: int) -> list[ToolCall]:
-    asked = [part for part in parts if isinstance(part.get("functionCall"), dict)]
+    call_parts = [part for part in parts if isinstance(part.get("functionCall"), dict)]
     return [
         ToolCall(
             f"gemini-call-{index}",
@@ -157,12 +158,12 @@ def _calls(parts: list[dict[str, Any]], first: int) -> list[ToolCall]:
             arguments_of(part["functionCall"].get("args")),
             part.get("thoughtSignature"),
         )
-        for index, part in enumerate(asked, first)
+        for index, part in enumerate(call_parts, first)
     ]
 
 
 def usage_in(value: dict[str, Any]) -> Usage:
-    """What a reply says it used. Thinking is counted apart from the answer here, and paid for like it."""
+    """Returns the usage in a reply. Thinking is counted apart from the answer, at the same price."""
     used = value.get("usageMetadata")
     prompt = count(used, "promptTokenCount")
     completion = count(used, "candidatesTokenCount") + count(used, "thoughtsTokenCount")
@@ -173,20 +174,15 @@ def usage_in(value: dict[str, Any]) -> Usage:
     )
 
 
-class StreamReader:
-    """Events in, text pieces out; `reply()` is what they add up to."""
-
+class StreamReader(common.StreamReader):
     def __init__(self, request: Request) -> None:
-        self.done = False
-        self._model = request.model
+        super().__init__(request)
         self._first_call = calls_so_far(request)
-        self._text: list[str] = []
         self._calls: list[ToolCall] = []
-        self._usage = Usage()
         self._finished = False
 
     def feed(self, event: Event) -> str:
-        """The text that this event adds."""
+        """Returns the text that this event adds."""
         value = decode(event.data)
         _check(value)
         candidate, parts = _candidate(value)
@@ -202,14 +198,10 @@ class StreamReader:
         self._text.append(text)
         return text
 
-    def so_far(self) -> tuple[str, Usage]:
-        """What a broken stream has brought: text with the calls' arguments, and the usage the provider told, if any."""
-        arguments = [arguments_text(call.arguments) for call in self._calls]
-        return "".join(self._text + arguments), self._usage
+    def _arguments(self) -> list[str]:
+        return [arguments_text(call.arguments) for call in self._calls]
 
     def reply(self) -> Reply:
-        """Raises a network error when the stream was cut before the reply's end."""
-        if not self._finished:
-            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
-        stop = "tool_use" if self._calls else "stop"
-        return Reply("".join(self._text), self._model, self._usage, self._calls, stop)
+        """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
+        self._require(self._finished)
+        return self._whole(self._calls, "tool_use" if self._calls else "stop")

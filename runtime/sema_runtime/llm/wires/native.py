@@ -1,6 +1,6 @@
-"""What providers offer to hold a model to a schema: structured answers and strict tools, for `:mode :native`.
+"""Schemas that providers enforce: structured answers and strict tools, for `:mode :native`.
 
-Schemas are made strict as OpenAI wants them, which the others accept: every object lists all its keys as required and
+Schemas become strict as OpenAI requires, which the others accept: every object lists all its keys as required and
 allows no others; a key that may be absent may be null instead.
 """
 
@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-NAME = "answer"  # OpenAI wants a name for the schema
-JSON_MODE_ONLY = ("deepseek", "moonshot")  # JSON of any shape is all they promise
+NAME = "answer"  # OpenAI requires a name for the schema
+JSON_MODE_ONLY = ("deepseek", "moonshot")  # they promise JSON of any shape
 LOOSE_TOOLS = ("deepseek", "moonshot", "perplexity", "sambanova", "xai")  # take no `strict` for tools
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 KEPT = ("description", "enum", "const")
@@ -26,7 +26,7 @@ SCALARS: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "number"}, {"t
 
 
 def answer_format(request: Request, provider: str) -> dict[str, Any] | None:
-    """`response_format`, None when the answer is free text."""
+    """Returns `response_format`, None when the answer is free text."""
     if request.answer_schema is not None and provider not in JSON_MODE_ONLY:
         return {
             "type": "json_schema",
@@ -35,10 +35,10 @@ def answer_format(request: Request, provider: str) -> dict[str, Any] | None:
     return {"type": "json_object"} if request.json_mode or request.answer_schema is not None else None
 
 
-def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, Any]:
-    """The `function` of a tool. wanted: strict, where the provider and the schema allow it."""
+def function_schema(tool: ToolSchema, provider: str, is_strict: bool) -> dict[str, Any]:
+    """Returns the `function` of a tool. is_strict: strict, if the provider and the schema allow it."""
     function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    if wanted and provider not in LOOSE_TOOLS and not is_open(tool.parameters):
+    if is_strict and provider not in LOOSE_TOOLS and not is_open(tool.parameters):
         function["parameters"] = strict(tool.parameters)
         function["strict"] = True
     return function
@@ -48,7 +48,7 @@ def function_schema(tool: ToolSchema, provider: str, wanted: bool) -> dict[str, 
 
 
 def strict(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON Schema as strict modes want it. What has no type may be any scalar, also as an array's item."""
+    """Returns a JSON Schema for strict modes. A schema without type allows any scalar, also as an array's item."""
     kind = schema.get("type")
     strict_schema: dict[str, Any] = {key: schema[key] for key in KEPT if key in schema}
     choices = schema.get("anyOf") or schema.get("oneOf") or ()
@@ -77,7 +77,7 @@ def strict(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_open(schema: Any) -> bool:
-    """Whether a schema has an object in it whose keys are not all given, which strict modes can't express."""
+    """Whether a schema contains an object with unknown keys, which strict modes can't express."""
     if isinstance(schema, list):
         return any(map(is_open, schema))
     if not isinstance(schema, dict):
@@ -89,7 +89,7 @@ def is_open(schema: Any) -> bool:
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema, or null."""
+    """Returns a schema that also allows null."""
     if "anyOf" in schema:
         null = {"type": "null"}
         return schema if null in schema["anyOf"] else {**schema, "anyOf": [*schema["anyOf"], null]}
@@ -102,7 +102,7 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def drop_nulls(request: Request, reply: Reply) -> None:
-    """Takes the nulls that stand for absent arguments out of a reply to a request with strict tools."""
+    """Removes the nulls of absent arguments from a reply to a request with strict tools."""
     schemas = {tool.name: tool.parameters for tool in request.tools}
     reply.tool_calls = [
         replace(call, arguments=without_nulls(schemas.get(call.name) or {}, call.arguments))
@@ -111,7 +111,7 @@ def drop_nulls(request: Request, reply: Reply) -> None:
 
 
 def without_nulls(schema: dict[str, Any], value: Any) -> Any:
-    """Decoded JSON without the nulls that stand for absent keys; schema: as it was before it was made strict."""
+    """Returns decoded JSON without the nulls of absent keys. schema: before it was made strict."""
     if isinstance(value, dict) and schema.get("type") == "object":
         fields, required = schema.get("properties") or {}, schema.get("required") or ()
         return {

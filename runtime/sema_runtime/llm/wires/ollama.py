@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from sema_runtime.llm.errors import api_error, config_error, network_error, parse_error
+from sema_runtime.llm.errors import api_error, config_error, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.wires import common
 from sema_runtime.llm.wires.common import (
     PDF,
     LineSplitter,
@@ -38,7 +39,7 @@ def headers(provider: Provider) -> dict[str, str]:
 
 
 def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
-    """The JSON body of a request whose model is resolved. Effort and JSON mode are ignored."""
+    """Returns the JSON body of a request whose model is resolved. Effort and JSON mode are ignored."""
     messages = [_message(message) for message in request.messages]
     if request.system is not None:
         messages.insert(0, {"role": "system", "content": request.system})
@@ -79,12 +80,12 @@ def _picture(image: Image) -> str:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """This wire has nothing to learn from a 400."""
+    """Returns False: this wire learns nothing from a 400."""
     return False
 
 
 def parse(text: str, request: Request) -> Reply:
-    """A whole reply. Raises a parse error when it has no message."""
+    """Returns a whole reply. Raises a parse error for a reply without message, an API error for an error."""
     value = decode(text)
     message = value.get("message")
     if value.get("error"):
@@ -117,19 +118,15 @@ def usage_in(value: dict[str, Any]) -> Usage:
     return Usage(count(value, "prompt_eval_count"), count(value, "eval_count"))
 
 
-class StreamReader:
-    """Lines in, text pieces out; `reply()` is what they add up to."""
-
+class StreamReader(common.StreamReader):
     def __init__(self, request: Request) -> None:
-        self.done = False
-        self._model = request.model
+        super().__init__(request)
         self._first_call = calls_so_far(request)
-        self._text: list[str] = []
         self._calls: list[ToolCall] = []
         self._last: dict[str, Any] = {}
 
     def feed(self, event: Event) -> str:
-        """The text that this line adds."""
+        """Returns the text that this line adds."""
         try:
             value = reply(event.data)
         except ValueError:
@@ -142,21 +139,18 @@ class StreamReader:
             self._calls += _calls(message, self._first_call + len(self._calls))
         if value.get("done"):
             self.done = True
-            self._last = value
+            self._last, self._usage = value, usage_in(value)
+            self._model = value.get("model") or self._model
         text = message.get("content")
         if not isinstance(text, str):
             return ""
         self._text.append(text)
         return text
 
-    def so_far(self) -> tuple[str, Usage]:
-        """What a broken stream has brought: text with the calls' arguments, and the usage the provider told, if any."""
-        arguments = [arguments_text(call.arguments) for call in self._calls]
-        return "".join(self._text + arguments), usage_in(self._last)
+    def _arguments(self) -> list[str]:
+        return [arguments_text(call.arguments) for call in self._calls]
 
     def reply(self) -> Reply:
-        """Raises a network error when the stream was cut before the reply's end."""
-        if not self.done:
-            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
-        model = self._last.get("model") or self._model
-        return Reply("".join(self._text), model, usage_in(self._last), self._calls, _stop(self._last, self._calls))
+        """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
+        self._require(self.done)
+        return self._whole(self._calls, _stop(self._last, self._calls))

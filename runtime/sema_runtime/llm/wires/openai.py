@@ -1,15 +1,16 @@
 """The OpenAI chat-completions wire, which most other providers speak too.
 
-Pure functions from Request to body and from reply to Reply. What differs between servers: the official endpoints want
-`max_completion_tokens` and refuse some options for some models; which ones is learned from their 400 replies.
+Pure functions from Request to body and from reply to Reply. Servers differ: the official endpoints require
+`max_completion_tokens` and refuse some options for some models, which is learned from their 400 replies.
 """
 
 from __future__ import annotations
 
 import re
 
-from sema_runtime.llm.errors import ProviderError, network_error, parse_error
+from sema_runtime.llm.errors import ProviderError, parse_error
 from sema_runtime.llm.messages import Image, Message, Reply, Request, ToolCall, Usage
+from sema_runtime.llm.wires import common
 from sema_runtime.llm.wires.common import (
     PDF,
     EventSplitter,
@@ -35,7 +36,7 @@ splitter = EventSplitter
 
 
 class Quirks:
-    """What a model of an official endpoint turned out to refuse."""
+    """What a model of an official endpoint has refused."""
 
     def __init__(self) -> None:
         self.no_temperature = False
@@ -55,7 +56,7 @@ def headers(provider: Provider) -> dict[str, str]:
 
 
 def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
-    """The JSON body of a request whose model is resolved."""
+    """Returns the JSON body of a request whose model is resolved."""
     official = _official(provider)
     quirks = _quirks.get(request.model) if official else None
     fields: dict[str, Any] = {"model": request.model, "messages": _messages(request, provider.name == "mistral")}
@@ -142,7 +143,7 @@ def _effort(request: Request, quirks: Quirks | None) -> str | None:
 
 
 def _nearest(effort: str, supported: tuple[str, ...]) -> str:
-    """The supported tier closest to effort; of two equally close ones the higher."""
+    """Returns the supported tier closest to effort; of two equally close ones the higher."""
     if effort not in EFFORTS or effort in supported:
         return effort
     wanted = EFFORTS.index(effort)
@@ -150,7 +151,7 @@ def _nearest(effort: str, supported: tuple[str, ...]) -> str:
 
 
 def learn(provider: Provider, request: Request, text: str) -> bool:
-    """Notes what a 400 reply says the model refuses. True when that changes the body of the next attempt."""
+    """Learns from a 400 reply what the model refuses. Returns whether the next attempt differs."""
     if not _official(provider):
         return False
     before = body(provider, request, False)
@@ -161,7 +162,7 @@ def learn(provider: Provider, request: Request, text: str) -> bool:
     if "reasoning_effort" in low and "tool" in low and ("not supported" in low or "/v1/responses" in low):
         quirks.no_effort_with_tools = True
     elif "reasoning_effort" in low and "does not support" in low:
-        named = re.findall(r"(?<!support )['\"`](\w+)['\"`]", low)  # the refused one follows `does not support`
+        named = re.findall(r"(?<!support )['\"`](\w+)['\"`]", low)  # the refused tier follows `does not support`
         quirks.efforts = tuple(tier for tier in EFFORTS if tier in named)
     return body(provider, request, False) != before
 
@@ -170,7 +171,7 @@ def learn(provider: Provider, request: Request, text: str) -> bool:
 
 
 def parse(text: str, request: Request) -> Reply:
-    """A whole reply. Raises a parse error when it has no choices."""
+    """Returns a whole reply. Raises a parse error for a reply without choices, an API error for an error."""
     value = decode(text)
     choices = value.get("choices")
     if value.get("error") and not choices:
@@ -193,15 +194,15 @@ def parse(text: str, request: Request) -> Reply:
 
 
 def _text(content: Any) -> str:
-    """The text of a message or a delta; Mistral's thinking models send a list of thoughts and texts."""
+    """Returns the text of a message or a delta; Mistral's thinking models send a list of thoughts and texts."""
     if isinstance(content, list):
         return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
 
 
 def usage_in(value: dict[str, Any]) -> Usage:
-    """What a reply says it used. Some (xAI, Gemini's endpoint of this kind) leave thinking out of the completion, but
-    not out of the total."""
+    """Returns the usage in a reply. Some servers (xAI, Gemini's endpoint of this kind) count thinking in the total but
+    not in the completion."""
     groq = value.get("x_groq")
     usage = value.get("usage") or (groq.get("usage") if isinstance(groq, dict) else None)
     prompt = count(usage, "prompt_tokens")
@@ -213,19 +214,14 @@ def usage_in(value: dict[str, Any]) -> Usage:
     )
 
 
-class StreamReader:
-    """Events in, text pieces out; `reply()` is what they add up to."""
-
+class StreamReader(common.StreamReader):
     def __init__(self, request: Request) -> None:
-        self.done = False
-        self._model = request.model
-        self._text: list[str] = []
+        super().__init__(request)
         self._calls: dict[int, dict[str, str]] = {}
         self._stop: str | None = None
-        self._usage = Usage()
 
     def feed(self, event: Event) -> str:
-        """The text that this event adds."""
+        """Returns the text that this event adds."""
         if event.data.strip() == "[DONE]":
             self.done = True
             return ""
@@ -255,20 +251,18 @@ class StreamReader:
         call["name"] += function.get("name") or ""
         call["arguments"] += function.get("arguments") or ""
 
-    def so_far(self) -> tuple[str, Usage]:
-        """Every text that has come, arguments of tools included, and the usage as far as the server has said it."""
-        return "".join(self._text) + "".join(call["arguments"] for call in self._calls.values()), self._usage
+    def _arguments(self) -> list[str]:
+        return [call["arguments"] for call in self._calls.values()]
 
     def reply(self) -> Reply:
-        """Raises a network error when the stream was cut before the reply's end."""
-        if not self.done and self._stop is None:
-            raise network_error("the stream ended before the reply was complete", maybe_billed=True)
+        """Returns the whole reply. Raises a network error when the stream ended before it was complete."""
+        self._require(self.done or self._stop is not None)
         calls = [
             ToolCall(call["id"], call["name"], arguments_of(call["arguments"]))
             for _, call in sorted(self._calls.items())
             if call["name"]
         ]
-        return Reply("".join(self._text), self._model, self._usage, calls, self._stop)
+        return self._whole(calls, self._stop)
 
 
 def _inner_error(error: Any) -> ProviderError:

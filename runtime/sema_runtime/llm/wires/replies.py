@@ -1,4 +1,4 @@
-"""What providers may send where a reply should be: replies are what their types say when they leave here."""
+"""Checks of replies: what a provider sends may have any shape, what leaves here has the declared types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError, Recurs
 
 
 def read(parse: Callable[..., Any], *arguments: Any) -> Any:
-    """What parse makes of a reply; one of a shape that nobody expects is a parse error."""
+    """Returns the result of parse. Raises a parse error for a reply of unexpected shape."""
     try:
         return parse(*arguments)
     except ProviderError:
@@ -25,9 +25,9 @@ def read(parse: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def checked(reply: Reply, model: str) -> Reply:
-    """The reply, in which odd values that don't matter are left out. Raises ProviderError for those that do.
+    """Returns the reply without malformed values that don't matter. Raises ProviderError for those that do.
 
-    model: what was asked for, when the reply doesn't say.
+    model: of the request, for replies that name none.
     """
     if not isinstance(reply.content, str):
         raise parse_error(f"unexpected reply (its text is of type {type(reply.content).__name__})")
@@ -50,7 +50,7 @@ def _checked_call(call: ToolCall) -> ToolCall:
 
 
 class Mender:
-    """`mended` for a text that comes in pieces: a half at the end of one waits for the next."""
+    """Applies `mended` to a text in pieces: half a surrogate pair at the end of a piece waits for the next."""
 
     __slots__ = ("_half",)
 

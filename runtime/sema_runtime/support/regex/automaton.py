@@ -41,7 +41,7 @@ class Program:
         return len(self.jumps) - 1
 
     def built(self, node: Node, end: int) -> int:
-        """Where a node begins that is followed by `end`."""
+        """The point where a node starts that `end` follows."""
         if isinstance(node, One):
             self.pieces.append(node.piece)
             self.after.append(end)
@@ -62,7 +62,8 @@ class Program:
         return self.repeated(node, end)
 
     def repeated(self, node: Repeat, end: int) -> int:
-        """Built as in the reference, which decides what groups hold after rounds that match nothing."""
+        """The start of a repetition, built as in the reference: that decides the groups after rounds without a
+        match."""
         inner, least, most, greedy = node.inner, node.least, node.most, node.greedy
         if is_empty(inner):
             least, most = min(least, 1), 1 if most is None else min(most, 1)
@@ -87,31 +88,32 @@ class Program:
         return end
 
     def paths(self, point: int, blocked: set[str]) -> list[Path]:
-        """The ways from a point to steps or the end, best first, one to each; blocked: pieces that don't match here."""
-        found: list[Path] = []
+        """The paths from a point to steps or the end, best first, one to each. blocked: pieces that don't match
+        here."""
+        found_paths: list[Path] = []
         seen: set[int] = set()
         waiting: list[tuple[int, tuple[int, ...]]] = [(point, ())]
         while waiting:
-            here, slots = waiting.pop()
-            if here in seen:
+            current, slots = waiting.pop()
+            if current in seen:
                 continue
-            seen.add(here)
-            if here < 0:
-                found.append((MATCH if here == END else ~here, slots))
-                if here == END:
+            seen.add(current)
+            if current < 0:
+                found_paths.append((MATCH if current == END else ~current, slots))
+                if current == END:
                     break  # what comes later is never preferred
             else:
-                piece, more, targets = self.jumps[here]
+                piece, more, targets = self.jumps[current]
                 if piece not in blocked:
                     waiting += [(target, slots + more) for target in reversed(targets)]
         self.passed += len(seen)
         if self.passed > MOST_PASSED:
             raise too_large()
-        return found
+        return found_paths
 
 
 class Readers(dict[str, int]):
-    """For every character, the steps that read it."""
+    """Maps a character to the steps that read it, as bits."""
 
     def __init__(self, pieces: list[str], flags: int) -> None:
         steps: dict[str, int] = defaultdict(int)

@@ -66,7 +66,7 @@ def ranges_of(text: str) -> Ranges:
 def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
     """The ranges of all sets, sorted and merged."""
     merged: Ranges = []
-    for first, last in sorted(pair for one in sets for pair in one):
+    for first, last in sorted(pair for ranges in sets for pair in ranges):
         if merged and first <= merged[-1][1] + 1:
             if last > merged[-1][1]:
                 merged[-1] = (merged[-1][0], last)
@@ -76,7 +76,7 @@ def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def negated(ranges: Ranges, limit: int) -> Ranges:
-    """What is not in a sorted set."""
+    """The code points outside of a sorted set."""
     out: Ranges = []
     start = 0
     for first, last in ranges:
@@ -94,7 +94,7 @@ def within(ranges: Ranges, limit: int) -> Ranges:
 
 
 def intersection(left: Ranges, right: Ranges, limit: int) -> Ranges:
-    """What is in both sets."""
+    """The code points in both sets."""
     return negated(union(negated(left, limit), negated(right, limit)), limit)
 
 
@@ -111,19 +111,19 @@ def combined(left: Ranges, operator: str, right: Ranges, limit: int) -> Ranges:
 @cache
 def _categories(limit: int) -> dict[str, Ranges]:
     """General category → ranges. Some 30 ms for all of Unicode, needed only for properties in non-ASCII texts."""
-    found: dict[str, Ranges] = {}
+    categories: dict[str, Ranges] = {}
     parts = [range(128)] if limit == ASCII else [range(0x32400), range(0xE0000, 0xE0200)]
     for part in parts:
         start, before = part.start, unicodedata.category(chr(part.start))
         for code, kind in zip(part, map(unicodedata.category, map(chr, part)), strict=True):
             if kind != before:
-                found.setdefault(before, []).append((start, code - 1))
+                categories.setdefault(before, []).append((start, code - 1))
                 start, before = code, kind
-        found.setdefault(before, []).append((start, part.stop - 1))
+        categories.setdefault(before, []).append((start, part.stop - 1))
     if limit == UNICODE:
-        found["Co"] += [(0xF0000, 0xFFFFD), (0x100000, 0x10FFFD)]
-        found["Cn"] += [(0x32400, 0xDFFFF), (0xE0200, 0xEFFFF), (0xFFFFE, 0xFFFFF), (0x10FFFE, 0x10FFFF)]
-    return found
+        categories["Co"] += [(0xF0000, 0xFFFFD), (0x100000, 0x10FFFD)]
+        categories["Cn"] += [(0x32400, 0xDFFFF), (0xE0200, 0xEFFFF), (0xFFFFE, 0xFFFFF), (0x10FFFE, 0x10FFFF)]
+    return categories
 
 
 def _category(prefix: str, limit: int) -> Ranges:
@@ -134,7 +134,7 @@ def _category(prefix: str, limit: int) -> Ranges:
 
 @lru_cache(64)
 def word(limit: int) -> Ranges:
-    """What `\\w` matches: letters, marks, decimal digits, connectors, joiners."""
+    """The code points that `\\w` matches: letters, marks, decimal digits, connectors, joiners."""
     if limit == ASCII:
         return ranges_of("0-9A-Z_-_a-z")
     kinds = [_category(kind, limit) for kind in ("L", "M", "Nd", "Nl", "Pc")]
@@ -142,12 +142,12 @@ def word(limit: int) -> Ranges:
 
 
 def digit(limit: int) -> Ranges:
-    """What `\\d` matches."""
+    """The code points that `\\d` matches."""
     return _category("Nd", limit)
 
 
 def space(limit: int) -> Ranges:
-    """What `\\s` matches."""
+    """The code points that `\\s` matches."""
     return within(ranges_of(SPACE), limit)
 
 
@@ -161,7 +161,7 @@ def _script(name: str, limit: int) -> Ranges:
 def property_set(name: str, limit: int) -> Ranges | None:
     """The code points with a Unicode property, as written in `\\p{name}`; None when it isn't known."""
     key, _, value = name.replace(":", "=").partition("=")
-    plain = "".join(one for one in (value or key).lower() if one.isalnum())
+    plain = "".join(char for char in (value or key).lower() if char.isalnum())
     if value and key.lower() in ("script", "sc", "scx", "scriptextensions", "script_extensions"):
         return _script(plain, limit) if plain in SCRIPT_NAMES else None
     if plain in CATEGORIES:
@@ -192,14 +192,14 @@ def _binary_property(plain: str, limit: int) -> Ranges | None:
     return within(ranges_of(EMOJI), limit) if plain == "emoji" else None
 
 
-def literal(one: str) -> str:
-    """One character, for `re`."""
+def literal(char: str) -> str:
+    """The piece of a pattern of `re` that matches one character."""
     return (
-        one
-        if one.isalnum() or one == "_"
-        else "\\" + one
-        if one.isascii() and one.isprintable()
-        else _spelled(ord(one))
+        char
+        if char.isalnum() or char == "_"
+        else "\\" + char
+        if char.isascii() and char.isprintable()
+        else _spelled(ord(char))
     )
 
 
@@ -210,7 +210,7 @@ def _spelled(code: int) -> str:
 
 
 def rendered(ranges: Ranges, limit: int, negative: bool = False) -> str:
-    """A class for `re`."""
+    """The character class of `re` for ranges."""
     ranges = within(ranges, limit)
     if not ranges:
         return "(?s:.)" if negative else "(?!)"

@@ -20,9 +20,9 @@ LONG = 500  # characters
 
 
 class Compiled:
-    """A pattern, ready for ASCII texts or for all.
+    """A pattern, compiled for ASCII texts or for all texts.
 
-    `re` runs it unless that could take much longer than reading the text: then linear.py does.
+    `re` runs it, unless that could take much more than linear time: then linear.py does.
     """
 
     def __init__(self, pattern: str, ascii_text: bool) -> None:
@@ -39,10 +39,10 @@ class Compiled:
         self.repeats = repeats(self.tree)
         self.size = size(self.tree)
         self.always_unsafe, self.unsafe_run = False, None
-        found = loops(self.tree)
-        if found is None:
+        loop_count = loops(self.tree)
+        if loop_count is None:
             self.always_unsafe = True
-        elif found > 1:
+        elif loop_count > 1:
             from sema_runtime.support.regex.risk import risk
 
             self.always_unsafe, self.unsafe_run = risk(self.tree, pattern, self.flags)
@@ -57,9 +57,10 @@ class Compiled:
         return Linear(self.tree, self.groups, self.flags)
 
     def is_safe(self, text: str) -> bool:
-        """Whether `re` can be left alone with that text.
+        """Whether `re` may run on that text.
 
-        Long texts of a restricted program can't, as most loops can be made quadratic. Huge patterns are, anywhere else.
+        It may not on long texts in a sandbox, where most loops can be made quadratic. Elsewhere, huge patterns always
+        use `re`.
         """
         safe = not self.always_unsafe and (self.unsafe_run is None or self.unsafe_run.search(text) is None)
         if safe and len(text) <= LONG:
@@ -69,10 +70,11 @@ class Compiled:
         return safe or self.size > MOST_STEPS
 
     def search(self, text: str) -> Match | None:
+        """The first match, None without one."""
         return self.regex.search(text) if self.is_safe(text) else self.linear.search(text)
 
     def matches(self, text: str) -> Iterator[Match]:
-        """All matches; unlike Python's, an empty one doesn't follow a match immediately."""
+        """All matches. Unlike in Python, no empty match directly follows another match."""
         if not self.is_safe(text):
             return self.linear.matches(text)
         return self._with_empty(text) if self.can_be_empty else self.regex.finditer(text)

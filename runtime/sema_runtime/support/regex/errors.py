@@ -1,4 +1,4 @@
-"""What is said about patterns that can't be read, laid out as the reference does."""
+"""The errors of invalid patterns, laid out as in the reference."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def too_large() -> SemaError:
 
 
 def syntax_error(pattern: str, message: str, spans: list[tuple[int, int]]) -> SemaError:
-    """The condition for a flaw; spans: the places in the pattern that it is about."""
+    """The condition for an invalid pattern. spans: the places of the error in the pattern."""
     return SemaError(f"invalid regex pattern: regex parse error:\n{_marked(pattern, spans)}\nerror: {message}", HINT)
 
 
 def _marked(text: str, spans: list[tuple[int, int]]) -> str:
-    """The pattern with carets under the spans, as the reference lays it out."""
+    """The pattern with carets under the spans, laid out as in the reference."""
     if "\n" not in text:
         return f"    {text}\n    {_carets(spans, 0, len(text) + 1)}"
     rule = "~" * 79

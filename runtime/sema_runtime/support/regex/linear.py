@@ -45,23 +45,23 @@ class Steps(dict[str, "Steps"]):
             bits |= sources[lowest.bit_length() - 1]
             rest ^= lowest
         bits &= machine.readers[left]
-        found = self[left] = machine.steps(bits, left if machine.places else "")
-        return found
+        steps = self[left] = machine.steps(bits, left if machine.places else "")
+        return steps
 
     def choice(self, point: int, left: str) -> Path | None:
-        """The best way from a point that can lead to a match; None when there is none."""
+        """The best path from a point that can lead to a match; None without one."""
         key = (point, left)
         try:
             return self.chosen[key]
         except KeyError:
             paths = self.machine.paths(point, self.machine.context(left, self.right))
             fit = (path for path in paths if path[0] == MATCH or self.bits >> path[0] & 1)
-            found = self.chosen[key] = next(fit, None)
-            return found
+            best = self.chosen[key] = next(fit, None)
+            return best
 
 
 class Linear:
-    """A compiled pattern with the part of the interface of `re.Pattern` that is needed here."""
+    """A compiled pattern with the methods of `re.Pattern` that are needed here."""
 
     def __init__(self, tree: Node, groups: int, flags: int) -> None:
         self.program = Program(tree)
@@ -75,14 +75,14 @@ class Linear:
         self.sets: dict[tuple[int, str], Steps] = {}
 
     def context(self, left: str, right: str) -> int:
-        """Which places match between two characters: a bit each."""
+        """The places that match between two characters, as bits."""
         if not self.places:
             return 0
-        found = self.contexts.get((left, right))
-        if found is None:
+        matching = self.contexts.get((left, right))
+        if matching is None:
             matches = (compiled_piece(place, self.flags).match(left + right, len(left)) for place in self.places)
-            found = self.contexts[left, right] = sum(1 << number for number, match in enumerate(matches) if match)
-        return found
+            matching = self.contexts[left, right] = sum(1 << number for number, match in enumerate(matches) if match)
+        return matching
 
     def paths(self, point: int, context: int) -> list[Path]:
         found = self.known_paths.get((point, context))
@@ -93,30 +93,30 @@ class Linear:
 
     def sources(self, context: int) -> tuple[list[int], int]:
         """(for every step, the steps that it can follow; the steps that the end can follow)."""
-        found = self.known_sources.get(context)
-        if found is None:
+        sources = self.known_sources.get(context)
+        if sources is None:
             before = [0] * (len(self.program.after) + 1)  # the last one is for MATCH
             for number, point in enumerate(self.program.after):
                 for target, _ in self.paths(point, context):
                     before[target] |= 1 << number
-            found = self.known_sources[context] = (before, before[MATCH])
-        return found
+            sources = self.known_sources[context] = (before, before[MATCH])
+        return sources
 
     def steps(self, bits: int, right: str) -> Steps:
-        found = self.sets.get((bits, right))
-        if found is None:
+        known_steps = self.sets.get((bits, right))
+        if known_steps is None:
             if len(self.sets) >= MOST_SETS:
-                for one in self.sets.values():
-                    one.clear()
+                for steps_by_character in self.sets.values():
+                    steps_by_character.clear()
                 self.sets.clear()
-            found = self.sets[bits, right] = Steps(self, bits, right)
-        return found
+            known_steps = self.sets[bits, right] = Steps(self, bits, right)
+        return known_steps
 
     def search(self, text: str) -> Found | None:
         return next(self.matches(text), None)
 
     def matches(self, text: str) -> Iterator[Found]:
-        """All matches from left to right; none is empty right behind another one."""
+        """All matches from left to right; no empty match directly follows another one."""
         positions = Positions(self, text)
         at, last = 0, -1
         while at <= len(text):
@@ -149,7 +149,7 @@ class Positions:
         self.ends.reverse()
 
     def enter(self, position: int) -> list[Steps]:
-        """The window of a position."""
+        """The window that holds a position."""
         base = position - position % WINDOW
         if base != self.base:
             found = self.ends[base // WINDOW]
@@ -162,7 +162,7 @@ class Positions:
         return self.window
 
     def next_start(self, position: int) -> int:
-        """The first position from that one on where a match begins; -1 when there is none."""
+        """The first position at or after that one where a match begins; -1 without one."""
         start = self.machine.program.start
         looks = bool(self.machine.places)
         before = self.text[position - 1 : position] if position and looks else ""
@@ -177,7 +177,7 @@ class Positions:
         return -1
 
     def match(self, start: int) -> Found:
-        """The match that begins there."""
+        """The match that begins at a position."""
         text = self.text
         after = self.machine.program.after
         looks = bool(self.machine.places)
@@ -199,7 +199,7 @@ class Positions:
 
 
 class Found:
-    """A match with the part of the interface of `re.Match` that is needed here."""
+    """A match with the methods of `re.Match` that are needed here."""
 
     __slots__ = ("slots", "text")
 

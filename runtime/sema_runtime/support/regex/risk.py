@@ -1,4 +1,4 @@
-"""Tells the patterns on which `re`, which tries one way after the other, can take far too long.
+"""Finds the patterns on which `re`, which tries one path after another, can take far too long.
 
 A pattern is ambiguous when one text can go two ways through it. In a loop (`(a+)+`, `(a|a)*`) the ways double with
 each character; two loops one behind the other that take the same characters (`a+a+$`) have as many ways as there are
@@ -32,7 +32,7 @@ UNSAFE = (True, None)
 
 
 def risk(tree: Node, pattern: str, flags: int) -> Risk:
-    """How `re` does on a pattern with loops."""
+    """The risk of running a pattern with loops in `re`: (always unsafe, pattern of runs that make a text unsafe)."""
     program = Program(_simpler(tree))
     return UNSAFE if len(program.after) > MOST_STEPS else Ways(program, pattern, flags).risk()
 
@@ -66,13 +66,13 @@ class Ways:
     def __init__(self, program: Program, pattern: str, flags: int) -> None:
         self.program = program
         self.flags = flags
-        sample = SAMPLE + "".join(one for one in pattern if not one.isascii())
+        sample = SAMPLE + "".join(char for char in pattern if not char.isascii())
         self.signs = [_sign(piece, flags, sample) for piece in program.pieces]
         self.next: list[Counter[int]] = [self.ways_from(point) for point in program.after]
         self.places = any(piece for piece, _, _ in program.jumps)
 
     def ways_from(self, point: int) -> Counter[int]:
-        """In how many ways each step (or MATCH) can be reached from a point without reading."""
+        """The number of paths from a point to each step (or MATCH) that read nothing."""
         found: Counter[int] = Counter()
         waiting: list[tuple[int, frozenset[int]]] = [(point, frozenset())]
         while waiting:
@@ -90,18 +90,18 @@ class Ways:
         if any(self.doubles(component) for component in components):
             return UNSAFE
         loops = [component for component in components if self.is_loop(component)]
-        pairs = [(one, other) for one in loops for other in loops if one != other and self.shares(one, other)]
+        pairs = [(a, b) for a in loops for b in loops if a != b and self.shares(a, b)]
         if not pairs:
             return SAFE
-        if any(len(one) > 1 and len(other) > 1 for one, other in pairs):
+        if any(len(a) > 1 and len(b) > 1 for a, b in pairs):
             return UNSAFE
-        runs = {self.program.pieces[self.narrower(one, other)] for one, other in pairs}
+        runs = {self.program.pieces[self.narrower(a, b)] for a, b in pairs}
         length = LONG_RUN if len(pairs) == 1 else SHORT_RUN
         return False, re.compile("|".join(f"{piece}{{{length}}}" for piece in sorted(runs)), self.flags)
 
-    def narrower(self, one: tuple[int, ...], other: tuple[int, ...]) -> int:
-        """Of the steps of two loops, one of which has a single step: the one that reads the fewest characters."""
-        single = [loop[0] for loop in (one, other) if len(loop) == 1]
+    def narrower(self, first: tuple[int, ...], second: tuple[int, ...]) -> int:
+        """The step that reads the fewest characters, of two loops one of which has a single step."""
+        single = [loop[0] for loop in (first, second) if len(loop) == 1]
         return min(single, key=lambda step: self.signs[step].bit_count())
 
     def is_loop(self, component: tuple[int, ...]) -> bool:
@@ -127,7 +127,7 @@ class Ways:
         return found
 
     def doubles(self, component: tuple[int, ...]) -> bool:
-        """Whether one text can go two ways through a loop and back to where it began."""
+        """Whether one text can take two paths through a loop back to its start."""
         inside = {step: [other for other in self.next[step] if other in component] for step in component}
         if any(self.next[step][other] > 1 for step in component for other in inside[step]):
             return True
@@ -148,16 +148,16 @@ class Ways:
                 return True
         return False
 
-    def shares(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-        """Whether characters that one loop reads lead into the other one, which reads them, too, and can then fail."""
-        common = self.sign(one) & self.sign(other)
-        if not common or (not self.places and all(self.next[step][MATCH] for step in other)):
+    def shares(self, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+        """Whether characters that the first loop reads lead into the second, which reads them too and can then fail."""
+        common = self.sign(first) & self.sign(second)
+        if not common or (not self.places and all(self.next[step][MATCH] for step in second)):
             return False
-        seen = set(one)
-        waiting = list(one)
+        seen = set(first)
+        waiting = list(first)
         while waiting:
             for step in self.next[waiting.pop()]:
-                if step in other:
+                if step in second:
                     return True
                 if step != MATCH and step not in seen and self.signs[step] & common:
                     seen.add(step)

@@ -1,4 +1,4 @@
-"""Reads the regex syntax of the reference (Rust's `regex` crate) into a tree whose leaves are pieces of Python's `re`.
+"""Parses the regex syntax of the reference (Rust's `regex` crate) into a tree whose leaves are pieces of Python's `re`.
 
 What differs: no look-around, no backreferences, `(?<n>..)`, `\\p{..}`, `\\x{..}`, `\\z`, POSIX classes, class
 operators (`&&`, `--`, `~~`), nested classes, repeated repetitions, flags `U x R u`, the meaning of `\\w \\s ^ $ .`.
@@ -54,7 +54,7 @@ def in_order(items: list[Node]) -> Node:
 
 
 class Parser:
-    """One pass over a pattern. limit: `regex_classes.ASCII` when the texts to search are ASCII, else UNICODE."""
+    """One pass over a pattern. limit: `classes.ASCII` when the texts to search are ASCII, else UNICODE."""
 
     def __init__(self, text: str, limit: int) -> None:
         self.text = text
@@ -101,7 +101,7 @@ class Parser:
     # Structure
 
     def alternation(self) -> Node:
-        """Up to the `)` that closes the group, or the end."""
+        """Parses up to the `)` that closes the group, or to the end."""
         branches: list[Node] = []
         branch: list[Node] = []
         while True:
@@ -182,7 +182,7 @@ class Parser:
         self.fail(f"exceed the maximum number of nested parentheses/brackets ({DEEPEST})", start, start + 1)
 
     def group(self) -> Node:
-        """A group; FLAGS_ONLY for flags that hold for the rest of the surrounding one."""
+        """A group; FLAGS_ONLY for flags that apply to the rest of the surrounding group."""
         start = self.at
         for mark in ("(?=", "(?!", "(?<=", "(?<!"):
             if self.peek(mark):
@@ -421,7 +421,7 @@ class Parser:
                 union += self.class_item()
 
     def class_opening_end(self, start: int) -> int:
-        """Where the opening of an unclosed class ends: behind `[`, `^` and a literal `]` or `-`."""
+        """The end of the opening of an unclosed class: after `[`, `^` and a literal `]` or `-`."""
         end = start + 1 + (self.text[start + 1 : start + 2] == "^")
         return end + 1 if self.text[end : end + 1] == "]" else start + 1
 
@@ -470,7 +470,7 @@ class Parser:
         return self.escaped_character()
 
     def posix_class(self) -> Ranges | None:
-        """`[:alpha:]` or `[:^alpha:]`; None when the text is no such class."""
+        """`[:alpha:]` or `[:^alpha:]`; None for any other text."""
         if not self.peek("[:"):
             return None
         end = self.text.find(":]", self.at + 2)

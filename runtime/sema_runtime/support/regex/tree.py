@@ -115,24 +115,24 @@ def is_empty(node: Node) -> bool:
 
 
 def depth(node: Node) -> int:
-    """How many nodes with others in them stand in one another."""
+    """The depth of nested nodes."""
     deepest = 0
     waiting = [(node, 1)]
     while waiting:
-        here, level = waiting.pop()
-        if isinstance(here, (One, Place)) or (isinstance(here, Sequence) and not here.items):
+        node_inside, level = waiting.pop()
+        if isinstance(node_inside, (One, Place)) or (isinstance(node_inside, Sequence) and not node_inside.items):
             continue
         deepest = max(deepest, level)
-        if isinstance(here, (Group, Repeat)):
-            waiting.append((here.inner, level + 1))
+        if isinstance(node_inside, (Group, Repeat)):
+            waiting.append((node_inside.inner, level + 1))
         else:
-            inner = here.items if isinstance(here, Sequence) else here.branches
-            waiting += [(one, level + 1) for one in inner]
+            inner = node_inside.items if isinstance(node_inside, Sequence) else node_inside.branches
+            waiting += [(inner_node, level + 1) for inner_node in inner]
     return deepest
 
 
 def repeats(node: Node) -> bool:
-    """Whether something in it is repeated or optional."""
+    """Whether a part of the node is repeated or optional."""
     if isinstance(node, (One, Place)):
         return False
     if isinstance(node, (Group, Repeat)):
@@ -141,8 +141,8 @@ def repeats(node: Node) -> bool:
 
 
 def loops(tree: Node) -> int | None:
-    """How many loops there are; others, and choices, in a loop count twice. None when `re` isn't to be trusted."""
-    found = options = 0
+    """The number of loops; nested ones, and choices in a loop, count twice. None when `re` is never safe."""
+    count = options = 0
     waiting: list[tuple[Node, bool]] = [(tree, False)]
     while waiting:
         node, looping = waiting.pop()
@@ -150,7 +150,7 @@ def loops(tree: Node) -> int | None:
             again = node.most is None or node.most > 1
             if again and not shortest(node.inner):
                 return None
-            found += (again and not is_fixed(node)) * (2 if looping else 1)
+            count += (again and not is_fixed(node)) * (2 if looping else 1)
             options += node.most is not None and node.least < node.most
             if options > MOST_OPTIONS:
                 return None
@@ -158,11 +158,11 @@ def loops(tree: Node) -> int | None:
         elif isinstance(node, Group):
             waiting.append((node.inner, looping))
         elif isinstance(node, Choice):
-            found += 2 * looping
-            waiting += [(one, looping) for one in node.branches]
+            count += 2 * looping
+            waiting += [(inner, looping) for inner in node.branches]
         elif isinstance(node, Sequence):
-            waiting += [(one, looping) for one in node.items]
-    return found
+            waiting += [(inner, looping) for inner in node.items]
+    return count
 
 
 def is_fixed(node: Node) -> bool:

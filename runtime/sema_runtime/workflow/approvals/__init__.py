@@ -21,15 +21,15 @@ EXIT = {"failed": 1, "rejected": 1, "denied": 1, "needs-auth": 2, "needs-approva
 class Settings:
     """mode: prompt, pause or deny. public_key: of the authority, base64; None when nobody can decide, or with prompt
     the user. key: the private one, where this process decides. code_version: of the program with all it imports; "" for
-    that of the run; None when nothing can be approved, as the program doesn't show which files it comes from. again:
-    the words of the command line by which a resumed run asks in the same way."""
+    that of the run; None when nothing can be approved, as the program doesn't show which files it comes from. options:
+    the words of the command line with which a resumed run asks in the same way."""
 
     mode: str = "pause"
     public_key: str | None = None
     key: Any = None
     actor: str = "local-user"
     code_version: str | None = ""
-    again: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 settings: ContextVar[Settings] = ContextVar("approval_settings", default=Settings())  # noqa: B039 (frozen)
@@ -50,9 +50,9 @@ def configure(
         raise SemaError(f"--approval-mode must be one of {', '.join(MODES)}, not {mode}")
     public, key = None, None
     words = {"mode": None if mode == "auto" else mode, "public-key-file": public_key_file}
-    again = [word for name, value in words.items() if value for word in (f"--approval-{name}", value)]
+    options = [word for name, value in words.items() if value for word in (f"--approval-{name}", value)]
     if signing_key_file is not None:
-        again += ["--view", "--approval-signing-key-file", signing_key_file]
+        options += ["--view", "--approval-signing-key-file", signing_key_file]
     if public_key_file is not None or signing_key_file is not None:
         from sema_runtime.workflow.approvals import keys
 
@@ -67,7 +67,7 @@ def configure(
         mode = "prompt" if public is None and _on_terminal() else "pause"
     if mode == "prompt" and public is not None and key is None:
         raise SemaError("--approval-mode prompt needs the signing key, not the public one: it decides here")
-    settings.set(Settings(mode, public, key, actor or default_actor(), code_version, tuple(again)))
+    settings.set(Settings(mode, public, key, actor or default_actor(), code_version, tuple(options)))
 
 
 def _on_terminal() -> bool:

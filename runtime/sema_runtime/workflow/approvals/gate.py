@@ -60,7 +60,7 @@ def approval(run: Run, key: str, reason: str, subject_digest: str, preview: str 
         "workflow": run.workflow,
         "code_version": settings.code_version or run.keys.code_version,
         "args_digest": sha256(run.keys.args.encode()).hexdigest(),
-        "phase": run.phase,
+        "phase": run.phases.label,
         "key": key,
         "occurrence": run.approvals.next(key),
         "subject_digest": subject_digest,
@@ -101,9 +101,9 @@ def _check_place(run: Run) -> None:
     problem = ""
     if scope.agent_id():
         problem = "inside a step"
-    elif getattr(run, "outer", None) is not None:
+    elif run.outer is not None:
         problem = "inside a nested run"
-    elif getattr(run, "owner", None) not in (None, getcurrent()):
+    elif run.owner not in (None, getcurrent()):
         problem = "in another task than the run's"
     if problem:
         raise SemaError(
@@ -113,7 +113,7 @@ def _check_place(run: Run) -> None:
 
 def _request(run: Run, about: dict[str, Any], settings: approvals.Settings) -> Request:
     """The request with that identity: as it was published, or published now."""
-    made = records.request_of(about, run.ts(), settings.public_key)
+    made = records.request_of(about, run.log.ts(), settings.public_key)
     found = files.request(run.directory, made.approval_id)
     if found is not None and found.authority_public_key is None and made.authority_public_key is not None:
         files.publish(run.directory, made, replacing=True)  # nobody could decide about it as it was
@@ -127,7 +127,7 @@ def _request(run: Run, about: dict[str, Any], settings: approvals.Settings) -> R
             f"approval {found.approval_id} was requested of another authority",
             "resume with the --approval-public-key-file with which the run was started",
         )
-    run.record(
+    run.log.record(
         events.ApprovalRequested,
         approval_id=found.approval_id,
         request_digest=found.request_digest,
@@ -194,11 +194,11 @@ def check_decision(request: Request, decision: Decision) -> None:
 def _applied(run: Run, request: Request, decision: Decision) -> bool:
     about = {"approval_id": request.approval_id, "decision_id": decision.decision_id}
     if decision.decision == REJECT:
-        run.record(events.ApprovalRejected, **about, actor=decision.actor, reason=decision.reason or "")
+        run.log.record(events.ApprovalRejected, **about, actor=decision.actor, reason=decision.reason or "")
         raise _paused(run, request, REJECT)
     with interrupts.held():
-        run.record(events.ApprovalGranted, **about, actor=decision.actor, provenance=decision.provenance)
-        run.record(events.ApprovalApplied, **about)
+        run.log.record(events.ApprovalGranted, **about, actor=decision.actor, provenance=decision.provenance)
+        run.log.record(events.ApprovalApplied, **about)
     return True
 
 

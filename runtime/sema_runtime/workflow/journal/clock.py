@@ -1,6 +1,9 @@
-"""The times of events. Journals have whole seconds, and exact durations of agents and phases; so the clock of a run is
-put together from the order of events and these durations: as early as both allow, in milliseconds since the run began.
-What was resumed goes on where the part before it ended, however long the pause was."""
+"""The clock of a run, computed from its events.
+
+Events carry whole seconds, but exact durations of agents and phases. The clock combines their order with these
+durations: each event is as early as both allow, in milliseconds since the run began. A resumed run continues where the
+part before it stopped, however long the pause was.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,22 @@ LENGTH = len("2026-01-01T00:00:00Z")
 
 
 class Clock:
-    """now: the time of the event seen last."""
+    """now: the time of the latest event, in milliseconds. base: the time at which the segment began."""
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.base = 0.0  # when the segment began
-        self.first: float | None = None  # the segment's first stamp in ms
-        self.last = b""
+        self.base = 0.0
+        self.first: float | None = None  # the segment's first stamp, in milliseconds since 1970
+        self.last: object = ""
 
     def begin_segment(self) -> None:
         self.base = self.now
         self.first = None
-        self.last = b""
+        self.last = ""
 
-    def see(self, stamp: bytes) -> None:
-        """An event with this stamp. Stamps of a clock that went backwards, or that are none, change nothing."""
+    def see(self, stamp: object) -> None:
+        """Advances to an event with this stamp. A stamp that is damaged, or of a clock that went backwards, is
+        ignored."""
         if stamp == self.last:
             return
         self.last = stamp
@@ -38,21 +42,20 @@ class Clock:
         self.reach(self.base + moment - self.first - SECOND)  # both are cut to seconds: it may be one less
 
     def reach(self, moment: float) -> None:
-        """It is at least this late."""
+        """Advances to a moment, in milliseconds, unless it is later already."""
         if moment > self.now:
             self.now = moment
 
     def reach_in_segment(self, passed: float) -> None:
-        """It is at least this long since the segment began."""
+        """Advances to so many milliseconds after the beginning of the segment, unless it is later already."""
         self.reach(self.base + passed)
 
 
-def milliseconds(stamp: bytes) -> float | None:
-    """`2026-01-01T00:00:00Z` as milliseconds since 1970; None for what is none."""
+def milliseconds(stamp: object) -> float | None:
+    """`2026-01-01T00:00:00Z` as milliseconds since 1970; None for anything else."""
+    if type(stamp) is not str or len(stamp) != LENGTH or stamp[10] != "T" or stamp[-1] != "Z" or not stamp.isascii():
+        return None
     try:
-        text = stamp.decode("ascii")
-        if len(text) != LENGTH or text[10] != "T" or text[-1] != "Z":  # other forms of dates are none of a journal
-            return None
-        return datetime.fromisoformat(text[:-1]).replace(tzinfo=UTC).timestamp() * SECOND
+        return datetime.fromisoformat(stamp[:-1]).replace(tzinfo=UTC).timestamp() * SECOND
     except (ValueError, OverflowError):
         return None

@@ -17,10 +17,6 @@ from sema_runtime.support.file_access import write_all
 from sema_runtime.support.json_input import loads
 from sema_runtime.workflow.journal import files
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from sema_runtime.workflow.run.scope import Settings
-
 NAME = "nested.jsonl"
 
 
@@ -70,16 +66,6 @@ def of(folder: str) -> dict[str, Nested]:
     return {one.key: one for one in all_of(folder)}
 
 
-def before(folder: str, settings: Settings) -> dict[str, str]:
-    """The ids of the runs that a run had inside of it when it was run before, by their keys; or of those that the one
-    had of which it is a fork. folder: the run's."""
-    if settings.fork is not None and settings.fork.keys is None:
-        folder = os.path.join(settings.root, settings.fork.run_id)
-    elif not settings.resume:
-        return {}
-    return {key: one.run_id for key, one in of(folder).items()}
-
-
 def outer_of(root: str) -> dict[str, str]:
     """For each run of a folder of runs that is inside of another one, that one's id."""
     found = {}
@@ -98,11 +84,3 @@ def outermost(root: str, run_id: str) -> str:
         passed.add(outer)
         run_id = outer
     return run_id
-
-
-def latest(root: str) -> str | None:
-    """The run of a folder that was written last, by itself or by a run inside of it; None when there is none."""
-    from sema_runtime.workflow.read.recorded_run import run_ids
-
-    ids = run_ids(root)
-    return outermost(root, ids[0]) if ids else None

@@ -18,8 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sema_runtime.workflow.run.scope import Settings
-
 NAME = "origin.json"
 
 
@@ -58,10 +56,3 @@ def of(folder: str) -> Origin | None:
         return None
     keys = tuple(key for key in kept if type(key) is str) if type(kept) is list else None
     return Origin(run_id, at, keys)
-
-
-def begun(folder: str, settings: Settings) -> Origin | None:
-    """That of a run which begins, or goes on in its folder."""
-    if settings.fork is not None:
-        return Origin(settings.fork.run_id, settings.fork.at)
-    return of(folder) if settings.resume else None

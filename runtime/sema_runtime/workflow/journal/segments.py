@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-PIECE = 1 << 17  # bytes read at once: some milliseconds of folding
+PIECE = 1 << 17  # bytes read at once: some milliseconds of work
 LONGEST = 64 << 20  # bytes of a line; a longer one counts as damaged
 END = 2048  # bytes of the end of a journal: run.ended stands there
 HEAD = 64 * 1024  # bytes of the first line that are looked at
@@ -95,7 +95,6 @@ class Segment:
     def __init__(self, folder: str, number: int) -> None:
         self.number = number
         self.path = os.path.join(folder, segment_name(number))
-        self.size = PIECE  # bytes read at once
         self.inode = 0
         self.read = 0
         self.damaged = 0
@@ -103,13 +102,13 @@ class Segment:
         self.first = array("I")  # numbers of the events with which pieces begin, and where in the file these are
         self.place = array("Q")
 
-    def next_piece(self) -> tuple[int, bytes | None] | None:
-        """What comes next: (where it begins, whole lines), or None instead of the lines for one that is too long. None
-        when there is nothing new. Raises OSError."""
+    def next_piece(self, stop: int = 0) -> tuple[int, bytes | None] | None:
+        """The next whole lines, as (offset of the first byte, lines); (offset, None) for a line that is too long; None
+        when there is nothing new. stop: an offset at which a piece ends when it comes to it. Raises OSError."""
         begin = self.read
         with open(self.path, "rb") as file:
             file.seek(begin)
-            piece = file.read(self.size)
+            piece = file.read(min(PIECE, stop - begin) if begin < stop else PIECE)
             if piece[-1:] != b"\n":
                 piece += file.readline(LONGEST)
             end = piece.rfind(b"\n") + 1

@@ -6,7 +6,7 @@
 
 A call is written down before it is sent, with the most it may use, and once more when it has ended, with what it used.
 What has no end was under way when the process died: the server may have charged it, so all of it counts as spent
-(presumed). units: 10^-12 USD. A line is on the disk before the call is sent.
+(uncertain). units: 10^-12 USD. A line is on the disk before the call is sent.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 NAME = "spend.jsonl"
 
 
-class Earlier:
-    """What the processes of a run have spent so far, and what of it is presumed."""
+class Spent:
+    """What the processes of a run have spent so far, and what of it is uncertain."""
 
     def __init__(self) -> None:
         self.tokens = self.units = 0
-        self.presumed_tokens = self.presumed_units = 0
-        self.presumed_calls = 0
+        self.uncertain_tokens = self.uncertain_units = 0
+        self.uncertain_calls = 0
 
 
-def of(folder: str) -> Earlier:
+def of(folder: str) -> Spent:
     """The sums of a run's file; nothing without one. Raises OSError when it can't be read."""
-    found, held = Earlier(), {}
+    total, held = Spent(), {}
     with suppress(FileNotFoundError), open(os.path.join(folder, NAME), "rb") as file:
         for line in file:
             fields = _fields(line)
@@ -47,23 +47,23 @@ def of(folder: str) -> Earlier:
                 continue
             held.pop(str(fields.get("spent") or fields.get("free")), None)
             if "spent" in fields:
-                found.tokens += tokens
-                found.units += units
-    found.presumed_calls = len(held)
+                total.tokens += tokens
+                total.units += units
+    total.uncertain_calls = len(held)
     for tokens, units in held.values():
-        found.presumed_tokens += tokens
-        found.presumed_units += units
-    found.tokens += found.presumed_tokens
-    found.units += found.presumed_units
-    return found
+        total.uncertain_tokens += tokens
+        total.uncertain_units += units
+    total.tokens += total.uncertain_tokens
+    total.units += total.uncertain_units
+    return total
 
 
 def _fields(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        fields = json.loads(line)
     except (ValueError, RecursionError):  # cut off when the process died
         return {}
-    return found if type(found) is dict else {}
+    return fields if type(fields) is dict else {}
 
 
 def _count(value: Any) -> int:

@@ -48,7 +48,7 @@ class Journal:
         self.full = False  # the limit of bytes is reached
         self.waiting: deque[bytes] = deque()
         self.dropped = 0
-        self.trouble = ""  # what the system said when it took no line
+        self.error = ""  # what the system said when it took no line
         self.lock = Lock()
 
     def append(self, lines: Sequence[str]) -> None:
@@ -96,10 +96,10 @@ class Journal:
                     data = data[half:]
             count = os.write(self.descriptor, data)
         except OSError as error:
-            self.trouble = error.strerror or str(error)
+            self.error = error.strerror or str(error)
             return False
         if count < len(data):
-            self.trouble = "No space left on device"
+            self.error = "No space left on device"
             self._take_back(count)
             return False
         if faults.armed:
@@ -252,6 +252,6 @@ def _no_lock(error: OSError, folder: str) -> OSError:
 def _locked(descriptor: int) -> bool:
     """Locks a file for as long as it is open, or its process lives; False when somebody else has. Raises OSError where
     the system or the file system can't lock: whether somebody writes this run isn't known then."""
-    from sema_runtime.support.locks import locked
+    from sema_runtime.support.appending import locked
 
     return locked(descriptor)

@@ -15,6 +15,7 @@ from sema_runtime.values.maps import Map
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from sema_runtime.workflow.policy.rules import Policy
@@ -40,6 +41,27 @@ def compiled(value: Any, step: bool = False) -> tuple[Policy, ...]:
             _compiled.clear()
         _compiled[id(value), step] = value, made
     return made
+
+
+class Attached:
+    """The policies of a run or a step, as `run.policies.Policies`."""
+
+    def __init__(self, policies: tuple[Policy, ...]) -> None:
+        self.policies = policies
+
+    def in_force(self, record: Callable[..., None]) -> AbstractContextManager[None]:
+        return in_force(self.policies, record)
+
+    def denied_metadata(self, meta: Any) -> PolicyDenied | None:
+        return denied_metadata(self.policies, meta)
+
+    def missing_events(self, emitted: Collection[str], folder: str) -> str:
+        return missing_events(self.policies, emitted, folder)
+
+
+def attached(value: Any, step: bool) -> Attached:
+    """The policies of a `:policy` option. step: of a step. Raises SemaError for an invalid option."""
+    return Attached(compiled(value, step))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 
-from sema_runtime.workflow.run.keys import Keys, args_fingerprint, hashed
+from sema_runtime.workflow.journal.content_keys import args_fingerprint, hashed, step_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,8 +127,10 @@ class _Matching:
         self.run = run
         self.segment = segment
         version = (run.metadata or {}).get("code_version")
-        self.keys = Keys(version if type(version) is str else run.code_version, args_fingerprint(run.args_json))
+        self.version = version if type(version) is str else run.code_version
+        self.args = args_fingerprint(run.args_json)
         self.seen: dict[tuple[str, ...], int] = {}
+        self.bases: dict[str, int] = {}
         self.open: dict[str, Leaf] = {}
 
     def leaves(self) -> Iterator[tuple[tuple[str, ...], Leaf]]:
@@ -146,11 +148,17 @@ class _Matching:
 
     def _agent(self, event: Event, phase: str) -> tuple[tuple[str, ...], Leaf]:
         name, prompt = event.text("agent_name"), event.text("prompt")
-        key = self.keys.leaf(phase, name, prompt, "nil") if CUT_OFF not in prompt else ""
+        key = self._key(phase, name, prompt) if CUT_OFF not in prompt else ""
         leaf = self.open[event.text("agent_id")] = Leaf(
             True, phase, event.text("agent_id"), self.segment, key, event.offset
         )
         return self._numbered("agent", phase, name, hashed(prompt)), leaf
+
+    def _key(self, phase: str, name: str, prompt: str) -> str:
+        """The content key of the next step of this kind that has no schema."""
+        base = step_base(self.version, self.args, phase, name, prompt, "nil")
+        ordinal = self.bases[base] = self.bases.get(base, -1) + 1
+        return f"{base}_{ordinal}"
 
     def _checkpoint(self, event: Event, phase: str) -> tuple[tuple[str, ...], Leaf]:
         leaf = Leaf(False, phase, event.text("key"), self.segment, event.text("content_key"), event.offset)

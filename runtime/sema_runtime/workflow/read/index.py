@@ -14,10 +14,11 @@ from contextlib import suppress
 
 from sema_runtime.support.private_files import make_file
 from sema_runtime.workflow.journal import nested
+from sema_runtime.workflow.journal.parser import events_of
 from sema_runtime.workflow.journal.segments import Segment, segment_files
-from sema_runtime.workflow.read.follower import Reader, uncollected
-from sema_runtime.workflow.read.indexer import Intake
+from sema_runtime.workflow.read.indexer import Indexer
 from sema_runtime.workflow.read.recorded_run import run_ids
+from sema_runtime.workflow.read.reducer import RunState
 from sema_runtime.workflow.read.totals import Totals, mark_of, together, totals_of
 
 TYPE_CHECKING = False
@@ -163,54 +164,59 @@ def sync_all(db: Connection, root: str) -> None:
 
 
 def sync_run(db: Connection, root: str, run_id: str) -> None:
-    """Takes in what is new in the journal of a run, of all its segments. Raises OSError, sqlite3.Error."""
+    """Adds what is new in the journal of a run, in all its segments, and its totals when they have changed. Raises
+    OSError, sqlite3.Error."""
     folder = os.path.join(root, run_id)
     known = run_id.encode("utf-8", "replace").decode()  # a file name may hold what UTF-8 doesn't
-    for number in range(len(segment_files(folder))):
-        _sync_file(db, known, Segment(folder, number))
-    _sync_totals(db, known, folder)
-
-
-def _sync_totals(db: Connection, run_id: str, folder: str) -> None:
-    """Sums up a run whose journal has changed, and notes which runs it had inside."""
     mark = json.dumps(mark_of(folder))
-    row = db.execute("SELECT mark FROM totals WHERE run_id = ?", (run_id,)).fetchone()
-    if row is None or row[0] != mark:
-        reader = Reader(folder)
-        reader.refresh()
-        values = (run_id, mark, *totals_of(folder, reader.fold))
+    row = db.execute("SELECT mark FROM totals WHERE run_id = ?", (known,)).fetchone()
+    state = RunState() if row is None or row[0] != mark else None
+    for number in range(len(segment_files(folder))):
+        _sync_file(db, known, Segment(folder, number), state)
+    if state is not None:
+        values = (known, mark, *totals_of(folder, state))
         db.execute(f"INSERT OR REPLACE INTO totals VALUES ({', '.join('?' * len(values))})", values)
-    inside = [(run_id, one.run_id) for one in nested.of(folder).values()]
-    known = db.execute("SELECT COUNT(*) FROM nested WHERE run_id = ?", (run_id,)).fetchone()[0]
-    if known != len(inside):
+    inside = [(known, one.run_id) for one in nested.of(folder).values()]
+    count = db.execute("SELECT COUNT(*) FROM nested WHERE run_id = ?", (known,)).fetchone()[0]
+    if count != len(inside):
         db.executemany("INSERT OR IGNORE INTO nested VALUES (?, ?)", inside)
 
 
-def _sync_file(db: Connection, run_id: str, segment: Segment) -> None:
+def _sync_file(db: Connection, run_id: str, segment: Segment, state: RunState | None) -> None:
+    """Adds what is new in one file. state: of the run as far as the files before; takes in the whole file."""
     cursor_key = f"{run_id}::resume-{segment.number}" if segment.number else run_id
     size = os.path.getsize(segment.path)
     if size == _cursor(db, cursor_key):
+        _read(segment, state, size, None)
         return
     db.execute("BEGIN IMMEDIATE")
     try:
-        segment.read = _cursor(db, cursor_key)  # again: another process may have been here
-        if size < segment.read:
-            segment.read = 0
+        cursor = _cursor(db, cursor_key)  # again: another process may have been here
+        if size < cursor:
+            cursor = 0
             if not segment.number:
                 _wipe(db, run_id)
-        intake = Intake(db, run_id, segment.number)
-        while (found := segment.next_piece()) is not None:
-            if found[1] is not None:
-                with uncollected():
-                    intake.take(found[1])
-        db.execute(
-            "INSERT OR REPLACE INTO ingest_cursor VALUES (?, ?)",
-            (cursor_key, segment.read),
-        )
+        _read(segment, state, cursor, Indexer(db, run_id, segment.number))
+        db.execute("INSERT OR REPLACE INTO ingest_cursor VALUES (?, ?)", (cursor_key, segment.read))
     except BaseException:
         db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
+
+
+def _read(segment: Segment, state: RunState | None, cursor: int, indexer: Indexer | None) -> None:
+    """Reads a file once for both: the state of the run takes all of it, the index what stands behind the cursor."""
+    if state is None:
+        segment.read = cursor
+    else:
+        state.begin_segment()
+    while (state or indexer) and (found := segment.next_piece(cursor)) is not None:
+        place, piece = found
+        events = [None] if piece is None else events_of(piece)
+        if state is not None:
+            state.apply(events)
+        if indexer is not None and place >= cursor:
+            indexer.add(events)
 
 
 def _cursor(db: Connection, cursor_key: str) -> int:

@@ -19,7 +19,7 @@ from sema_runtime.workflow.journal.segments import Event, Segment, segment_files
 from sema_runtime.workflow.journal.writer import safe_id, segment_name
 from sema_runtime.workflow.read.columns import Usage
 from sema_runtime.workflow.read.follower import Reader
-from sema_runtime.workflow.read.reducer import BEFORE, Fold, Phase
+from sema_runtime.workflow.read.reducer import BEFORE, Phase, RunState
 from sema_runtime.workflow.read.tables import Agent, Agents, Checkpoints, Others, ToolCalls
 from sema_runtime.workflow.read.totals import Inside, Totaller, Totals, totals_of
 
@@ -70,6 +70,13 @@ def _changed(path: str) -> int:
         return 0
 
 
+def latest_run(root: str | os.PathLike[str]) -> str | None:
+    """The id of the run that was written to last, by itself or by a run inside of it: then of the outermost one. None
+    when there is no run."""
+    ids = run_ids(root)
+    return nested.outermost(os.fspath(root), ids[0]) if ids else None
+
+
 def open_run(root: str | os.PathLike[str], run_id: str) -> Run:
     """A run of a directory of runs. Raises ValueError when the id is no safe name, RunNotFound when it isn't there."""
     run = found_run(root, run_id)
@@ -112,9 +119,9 @@ class Run:
     # What the journal says
 
     @property
-    def fold(self) -> Fold:
+    def state(self) -> RunState:
         """The columns behind all this."""
-        return self.reader.fold
+        return self.reader.state
 
     @property
     def segments(self) -> list[Segment]:
@@ -122,53 +129,53 @@ class Run:
 
     @property
     def workflow(self) -> str:
-        return str(self.fold.latest.get("workflow", ""))
+        return str(self.state.latest.get("workflow", ""))
 
     @property
     def embedded_id(self) -> str:
         """The id as the journal has it."""
-        return str(self.fold.latest.get("run_id", ""))
+        return str(self.state.latest.get("run_id", ""))
 
     @property
     def args_json(self) -> str:
-        return str(self.fold.latest.get("args_json", ""))
+        return str(self.state.latest.get("args_json", ""))
 
     @property
     def code_version(self) -> str:
-        return str(self.fold.latest.get("code_version", ""))
+        return str(self.state.latest.get("code_version", ""))
 
     @property
     def declared_phases(self) -> list[str]:
-        return list(self.fold.latest.get("phases", ()))
+        return list(self.state.latest.get("phases", ()))
 
     @property
     def started(self) -> str:
         """The ts of the first start."""
-        return self.fold.started
+        return self.state.started
 
     @property
     def status(self) -> str:
         """running, success, failed, needs-auth ...: of the last segment. What the envelope says, where the body has
         returned one of its own."""
-        return outcomes.outcome(self.folder, self.fold.status)
+        return outcomes.outcome(self.folder, self.state.status)
 
     @property
     def reason(self) -> str:
-        return self.fold.reason
+        return self.state.reason
 
     @property
     def ended(self) -> str:
-        return self.fold.ended
+        return self.state.ended
 
     @property
     def duration_ms(self) -> int | None:
         """Of the last segment; None while it goes on. `totals` has that of all."""
-        return self.fold.duration_ms
+        return self.state.duration_ms
 
     @property
     def totals(self) -> Totals:
         """Its agents, what they used, how long it took: without the runs inside."""
-        return totals_of(self.folder, self.fold)
+        return totals_of(self.folder, self.state)
 
     @property
     def inside(self) -> Inside:
@@ -183,19 +190,19 @@ class Run:
     @property
     def phases(self) -> list[Phase]:
         """Every opening of a phase, in order, of all segments."""
-        return [phase for phase in self.fold.phases if phase.name is not BEFORE]
+        return [phase for phase in self.state.phases if phase.name is not BEFORE]
 
     @property
     def usage(self) -> Usage:
-        return self.fold.usage
+        return self.state.usage
 
     @property
     def token_limit(self) -> int | None:
-        return self.fold.token_limit
+        return self.state.token_limit
 
     @property
     def events_read(self) -> int:
-        return len(self.fold.kind) - self.fold.damaged
+        return len(self.state.kind) - self.state.damaged
 
     def event(self, number: int) -> Event:
         """An event by its number, counted over all segments, read again. Raises OSError, ValueError when the journal
@@ -206,7 +213,7 @@ class Run:
 
     def is_open(self, segment: int) -> bool:
         """Whether a segment is still being written, as far as the journal tells."""
-        return segment == len(self.segments) - 1 and self.fold.status == "running"
+        return segment == len(self.segments) - 1 and self.state.status == "running"
 
     @property
     def metadata(self) -> dict[str, Any] | None:
@@ -239,7 +246,7 @@ class Run:
     @property
     def damaged(self) -> int:
         """Lines that are no events."""
-        return self.fold.damaged
+        return self.state.damaged
 
     def problems(self) -> list[str]:
         """What is wrong with the directory, in words."""

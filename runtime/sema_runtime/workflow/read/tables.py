@@ -1,7 +1,7 @@
 """The agents, tool calls, checkpoints and other events of a run, as objects.
 
-A run may have hundreds of thousands of each; what there is of them stands in columns (`fold`). What a table gives out
-are views: `Agent`, `ToolCall`, `Checkpoint`, with their texts read from the journal when they are asked for.
+A run may have hundreds of thousands of each, which are kept in columns (`RunState`). A table returns views: `Agent`,
+`ToolCall`, `Checkpoint`, whose texts are read from the journal on demand.
 """
 
 from __future__ import annotations
@@ -11,18 +11,30 @@ from collections.abc import Sequence
 from itertools import islice
 
 from sema_runtime.workflow.journal.segments import Event
-from sema_runtime.workflow.read.columns import FAILED, OK, RUNNING, bytes_of, text_of
+from sema_runtime.workflow.read.columns import FAILED, OK, RUNNING
 from sema_runtime.workflow.read.reducer import BEFORE, CALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, overload
+    from typing import Any, Protocol, overload
 
-    from sema_runtime.workflow.read.recorded_run import Run
-    from sema_runtime.workflow.read.reducer import Phase
+    from sema_runtime.workflow.read.reducer import Phase, RunState
 
-TOLD = frozenset(  # the kinds of events that the other tables and a run itself tell of
+    class Run(Protocol):
+        """What tables need of a `recorded_run.Run`."""
+
+        @property
+        def state(self) -> RunState: ...
+
+        def event(self, number: int) -> Event:
+            """An event by its number, read again. Raises OSError, ValueError when the journal has changed since."""
+
+        def is_open(self, segment: int) -> bool:
+            """Whether a segment is still being written, as far as the journal tells."""
+
+
+IN_TABLES = frozenset(  # the kinds of events that the other tables and the run itself show
     (
         "damaged", "run.started", "run.ended", "phase.started", "phase.ended", "agent.started", "agent.result",
         "agent.tool_call", "checkpoint", "budget",
@@ -84,19 +96,19 @@ class Agent(_View):
 
     @property
     def id(self) -> str:
-        return text_of(self.run.fold.agents.ids[self.row])
+        return self.run.state.agents.ids[self.row]
 
     @property
     def name(self) -> str:
-        return self.run.fold.words.texts[self.run.fold.agents.name[self.row]]
+        return self.run.state.words.texts[self.run.state.agents.name[self.row]]
 
     @property
     def segment(self) -> int:
         return self._opening().segment
 
     def _opening(self) -> Phase:
-        fold = self.run.fold
-        return fold.phases[fold.agents.phase[self.row]]
+        state = self.run.state
+        return state.phases[state.agents.phase[self.row]]
 
     @property
     def phase(self) -> Phase | None:
@@ -107,7 +119,7 @@ class Agent(_View):
     @property
     def status(self) -> str:
         """running, ok, failed; unfinished when the run ended, or was resumed, before it did."""
-        status = self.run.fold.agents.status[self.row]
+        status = self.run.state.agents.status[self.row]
         if self.is_finished:
             return "ok" if status == OK else "failed" if status == FAILED else self.result_event().text("status")
         return "running" if status == RUNNING and self.run.is_open(self.segment) else "unfinished"
@@ -115,40 +127,40 @@ class Agent(_View):
     @property
     def is_finished(self) -> bool:
         """Whether it has a result."""
-        return self.run.fold.agents.result[self.row] > 0
+        return self.run.state.agents.result[self.row] > 0
 
     @property
     def duration_ms(self) -> int | None:
         """None while it runs."""
-        return int(self.run.fold.agents.duration[self.row]) if self.is_finished else None
+        return int(self.run.state.agents.duration[self.row]) if self.is_finished else None
 
     @property
     def model(self) -> str:
         """The last model that answered; "" when it isn't known."""
-        return self.run.fold.words.texts[self.run.fold.agents.model[self.row]]
+        return self.run.state.words.texts[self.run.state.agents.model[self.row]]
 
     @property
     def input_tokens(self) -> int:
-        return self.run.fold.agents.input[self.row]
+        return self.run.state.agents.input[self.row]
 
     @property
     def output_tokens(self) -> int:
-        return self.run.fold.agents.output[self.row]
+        return self.run.state.agents.output[self.row]
 
     @property
     def cost_usd(self) -> float | None:
         """None when it isn't known, or nothing was used."""
-        return self.run.fold.agents.cost_of(self.row)
+        return self.run.state.agents.cost_of(self.row)
 
     @property
     def tool_calls(self) -> int:
         """How many there were."""
-        return self.run.fold.agents.tools[self.row]
+        return self.run.state.agents.tools[self.row]
 
     @property
     def prompt(self) -> str:
         """As the journal has it: cut after 4000 characters. Read from the file."""
-        return self.run.event(self.run.fold.agents.event[self.row]).text("prompt")
+        return self.run.event(self.run.state.agents.event[self.row]).text("prompt")
 
     @property
     def result(self) -> str | None:
@@ -162,14 +174,14 @@ class Agent(_View):
 
     def result_event(self) -> Event:
         """Only for one that is finished."""
-        return self.run.event(self.run.fold.agents.result[self.row])
+        return self.run.event(self.run.state.agents.result[self.row])
 
     def calls(self) -> list[ToolCall]:
         """Its tool calls, in order."""
-        fold = self.run.fold
+        state = self.run.state
         if not self.tool_calls:
             return []
-        return [ToolCall(self.run, event) for event in fold.events_of(self.row) if fold.kind[event] == CALL]
+        return [ToolCall(self.run, event) for event in state.events_of(self.row) if state.kind[event] == CALL]
 
 
 class Agents(_Table):
@@ -178,12 +190,11 @@ class Agents(_Table):
     view = Agent
 
     def _rows(self) -> range:
-        return range(len(self.run.fold.agents))
+        return range(len(self.run.state.agents))
 
     def rows_of(self, id_: str) -> list[int]:
         """The rows with that id: one in each segment where it came."""
-        wanted = bytes_of(id_)
-        return [row for row, one in enumerate(self.run.fold.agents.ids) if one == wanted]
+        return [row for row, known in enumerate(self.run.state.agents.ids) if known == id_]
 
 
 class _Events(_Table):
@@ -191,16 +202,16 @@ class _Events(_Table):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
-        self.seen = 0  # events looked at
+        self.seen = 0  # events
         self.numbers = array("I")
 
     def _is_wanted(self, kind: int) -> bool:
         raise NotImplementedError
 
     def _rows(self) -> array[int]:
-        kinds = self.run.fold.kind
+        kinds = self.run.state.kind
         if self.seen < len(kinds):
-            wanted = {number for number in range(len(self.run.fold.kinds)) if self._is_wanted(number)}
+            wanted = {number for number in range(len(self.run.state.kinds)) if self._is_wanted(number)}
             fresh = enumerate(islice(kinds, self.seen, None), self.seen)
             self.numbers.extend(number for number, kind in fresh if kind in wanted)
             self.seen = len(kinds)
@@ -215,7 +226,7 @@ class ToolCall(_View):
     @property
     def agent(self) -> Agent | None:
         """Who called; None when the journal doesn't have it."""
-        owner = self.run.fold.owner[self.row]
+        owner = self.run.state.owner[self.row]
         return None if owner < 0 else Agent(self.run, owner)
 
     @property
@@ -245,14 +256,14 @@ class Checkpoint(_View):
 
     @property
     def key(self) -> str:
-        return self.run.fold.words.texts[self.run.fold.checkpoint_key[self.row]]
+        return self.run.state.words.texts[self.run.state.checkpoint_key[self.row]]
 
     @property
     def segment(self) -> int:
         return self._opening().segment
 
     def _opening(self) -> Phase:
-        return self.run.fold.phases[self.run.fold.checkpoint_phase[self.row]]
+        return self.run.state.phases[self.run.state.checkpoint_phase[self.row]]
 
     @property
     def phase(self) -> Phase | None:
@@ -260,7 +271,7 @@ class Checkpoint(_View):
         return None if opening.name is BEFORE else opening
 
     def event(self) -> Event:
-        return self.run.event(self.run.fold.checkpoint_event[self.row])
+        return self.run.event(self.run.state.checkpoint_event[self.row])
 
     @property
     def seq(self) -> int | None:
@@ -288,7 +299,7 @@ class Checkpoints(_Table):
     view = Checkpoint
 
     def _rows(self) -> range:
-        return range(len(self.run.fold.checkpoint_event))
+        return range(len(self.run.state.checkpoint_event))
 
 
 class Others(_Events):
@@ -299,13 +310,13 @@ class Others(_Events):
         return run.event(row)
 
     def _is_wanted(self, kind: int) -> bool:
-        return self.run.fold.kinds.texts[kind] not in TOLD
+        return self.run.state.kinds.texts[kind] not in IN_TABLES
 
     def named(self, *names: str) -> Iterator[Event]:
         """Those of some names."""
-        fold = self.run.fold
-        return (self.run.event(row) for row in self._rows() if fold.kind_name(row) in names)
+        state = self.run.state
+        return (self.run.event(row) for row in self._rows() if state.kind_name(row) in names)
 
     def counts(self) -> dict[str, int]:
         """How many there are of each name."""
-        return {name: many for name, many in self.run.fold.counts().items() if name not in TOLD}
+        return {name: many for name, many in self.run.state.counts().items() if name not in IN_TABLES}

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sema_runtime.workflow.read.reducer import Fold
+    from sema_runtime.workflow.read.reducer import RunState
 
     Mark = tuple[tuple[int, int, int] | None, ...]
 
@@ -57,18 +57,18 @@ class Inside(NamedTuple):
     usage: Usage
 
 
-def totals_of(folder: str, fold: Fold) -> Totals:
+def totals_of(folder: str, state: RunState) -> Totals:
     """Of the run of a folder, whose journal is folded."""
-    used = fold.usage
+    used = state.usage
     return Totals(
-        outcomes.outcome(folder, fold.status),
-        len(fold.agents),
+        outcomes.outcome(folder, state.status),
+        len(state.agents),
         used.calls,
         used.unpriced,
         used.input_tokens,
         used.output_tokens,
         used.cost_usd,
-        int(fold.elapsed_ms),
+        int(state.elapsed_ms),
     )
 
 
@@ -117,7 +117,7 @@ class Totaller:
     def _read(self, run_id: str, folder: str) -> Totals:
         reader = self.growing.pop(run_id, None) or Reader(folder)
         reader.refresh()
-        found = totals_of(folder, reader.fold)
+        found = totals_of(folder, reader.state)
         if found.status == "running":
             self.growing[run_id] = reader
         return found

@@ -88,7 +88,7 @@ class Recording:
         metadata = run.metadata or {}
         self.code_version = str(metadata.get("code_version") or "")
         self.status = run.status
-        self.waits = run.fold.status in ("running", "needs-approval", "needs-auth") or run.reason == "interrupted"
+        self.waits = run.state.status in ("running", "needs-approval", "needs-auth") or run.reason == "interrupted"
         self.ended = not self.waits
         self.over_budget = run.reason == OVER_BUDGET
         self.names: set[str] = set()  # of all events
@@ -100,7 +100,7 @@ class Recording:
         self.phases: list[str] = []
         self.leaves: list[Leaf] = []
         self.approvals: dict[str, deque[bool]] = defaultdict(deque)  # by key: whether it was granted
-        _Fold(self, _keys(run.folder)).take(run)
+        _Recorder(self, _keys(run.folder)).add(run)
         self.by_key = {leaf.key: leaf for leaf in self.leaves if leaf.key}
         self.others: dict[tuple[str, str, str], deque[Leaf]] = defaultdict(deque)
         for leaf in self.leaves:
@@ -212,11 +212,11 @@ def _nested(folder: str) -> dict[str, deque[Nested]]:
     return found
 
 
-class _Fold:
-    """Goes through the events of a run."""
+class _Recorder:
+    """Adds the events of a run to its recording."""
 
     def __init__(self, recording: Recording, keys: dict[tuple[Any, Any], str]) -> None:
-        self.made = recording
+        self.recording = recording
         self.keys = keys
         self.phase = ""
         self.open: dict[str, Leaf] = {}  # steps of one file, by agent id
@@ -232,29 +232,29 @@ class _Fold:
             "approval.rejected": lambda _, data: self._decided(data, False),
         }
 
-    def take(self, run: Run) -> None:
+    def add(self, run: Run) -> None:
         at = -1
         for event in run.events():
             if event.segment != at:
                 at, self.phase, self.open = event.segment, "", {}
-            self.made.names.add(event.data["event"])
+            self.recording.names.add(event.data["event"])
             handler = self.handlers.get(event.data["event"])
             if handler is not None:
                 handler(event.segment, event.data)
-        kept = [leaf for leaf in self.made.leaves if leaf.segment == self.made.last or leaf.key]
-        self.made.leaves = kept  # what wasn't kept at an earlier time ran again
+        kept = [leaf for leaf in self.recording.leaves if leaf.segment == self.recording.last or leaf.key]
+        self.recording.leaves = kept  # what wasn't kept at an earlier time ran again
 
     def _phase(self, segment: int, data: dict[str, Any]) -> None:
         self.phase = str(data.get("phase", ""))
-        if segment == self.made.last:
-            self.made.phases.append(self.phase)
+        if segment == self.recording.last:
+            self.recording.phases.append(self.phase)
 
     def _started(self, segment: int, data: dict[str, Any]) -> None:
         agent_id = str(data.get("agent_id", ""))
         name, prompt = str(data.get("agent_name", "")), str(data.get("prompt", ""))
         leaf = Leaf(segment, _count(data, "seq"), self.phase, name, prompt, agent_id)
         self.open[agent_id] = leaf
-        self.made.leaves.append(leaf)
+        self.recording.leaves.append(leaf)
 
     def _result(self, segment: int, data: dict[str, Any]) -> None:
         leaf = self.open.get(str(data.get("agent_id", "")))
@@ -273,23 +273,23 @@ class _Fold:
             leaf.tokens = _count(data, "input_tokens") + _count(data, "output_tokens")
             cost = data.get("cost_usd")
             leaf.cost_usd = float(cost) if isinstance(cost, int | float) else None
-            leaf.charged = segment == self.made.last
+            leaf.charged = segment == self.recording.last
 
     def _checkpoint(self, segment: int, data: dict[str, Any]) -> None:
         name, value = str(data.get("key", "")), str(data.get("value", ""))
         leaf = Leaf(
             segment, _count(data, "seq"), self.phase, name, "", "", str(data.get("content_key", "")), "ok", value
         )
-        self.made.leaves.append(leaf)
+        self.recording.leaves.append(leaf)
 
     def _requested(self, segment: int, data: dict[str, Any]) -> None:
-        if segment == self.made.last:
+        if segment == self.recording.last:
             self.requests[str(data.get("approval_id"))] = str(data.get("key"))
 
     def _decided(self, data: dict[str, Any], granted: bool) -> None:
         key = self.requests.pop(str(data.get("approval_id")), None)
         if key is not None:
-            self.made.approvals[key].append(granted)
+            self.recording.approvals[key].append(granted)
 
 
 def _count(data: dict[str, Any], name: str) -> int:

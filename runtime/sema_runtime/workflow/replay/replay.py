@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
+from functools import partial
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING
+from sema_runtime.workflow.journal.content_keys import args_fingerprint
 from sema_runtime.workflow.journal.values import pretty_json, prompt_shown
 from sema_runtime.workflow.journal.writer import Journal
 from sema_runtime.workflow.replay.recording import in_phase
-from sema_runtime.workflow.run import scope, steps
-from sema_runtime.workflow.run.keys import Keys, args_fingerprint
+from sema_runtime.workflow.run import scope
+from sema_runtime.workflow.run.folder import RunFolder
 from sema_runtime.workflow.run.run import Run
 
 TYPE_CHECKING = False
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
     from sema_runtime.llm.calls import Call
     from sema_runtime.tasks.waiting import Strand
     from sema_runtime.workflow.replay.recording import Leaf, Recording
-    from sema_runtime.workflow.run.run import Thunk
+    from sema_runtime.workflow.run.policies import PolicyCompiler
+    from sema_runtime.workflow.run.run import Ending, Thunk
     from sema_runtime.workflow.run.scope import Settings
 
 SHOWN = 70  # characters of a text in a message
@@ -65,23 +69,46 @@ class Unwritten(Journal):
         """Nothing is open."""
 
 
-class ReplayedRun(Run):
-    """The run of a recording once more. Raises Over when the recording was replayed already."""
+class UnwrittenFolder(RunFolder):
+    """Stands for the run's directory."""
 
-    def __init__(self, workflow: str, doc: str, meta: Any, settings: Settings, outer: Run | None, body: Thunk) -> None:
-        assert settings.recording is not None
-        self.top = settings.recording  # where it is noted how the replay ends
+    def _write(self, name: str, text: str) -> None:
+        """Nothing is written."""
+
+
+def replaying(settings: Settings, recording: Recording) -> Settings:
+    """The settings with which the first workflow is compared with a recording instead of run."""
+    return replace(settings, make_run=partial(ReplayedRun, recording))
+
+
+class ReplayedRun(Run):
+    """The run of a recording once more. top: the recording of the outermost run, in which the verdict is noted. Raises
+    Over when the recording was replayed already."""
+
+    def __init__(
+        self,
+        top: Recording,
+        workflow: str,
+        doc: str,
+        meta: Any,
+        settings: Settings,
+        compile_policies: PolicyCompiler,
+        outer: Run | None,
+        body: Thunk,
+    ) -> None:
+        self.top = top
         if self.top.verdict is not None:
             raise Over
         key, recording = ("", self.top) if outer is None else _inside(outer, workflow, body)
         self.recording = recording
         self.opened = 0  # phases
-        super().__init__(workflow, doc, meta, settings, (recording.run_id, Unwritten(recording.folder)), outer)
-        self.key_outside = key
+        claimed = recording.run_id, Unwritten(recording.folder)
+        super().__init__(workflow, doc, meta, settings, compile_policies, claimed, outer, key)
+        self.folder = UnwrittenFolder(recording.folder)
         self.owner = None if outer is None else outer.owner
         self.strand: Strand | None = None  # in which the body runs
-        self.keys = Keys(recording.code_version, args_fingerprint(recording.args_json))
-        self.emitted |= recording.names
+        self.keys.code_version, self.keys.args = recording.code_version, args_fingerprint(recording.args_json)
+        self.log.emitted |= recording.names
         if workflow != recording.workflow:
             self.differs(f"the run is one of the workflow {recording.workflow}, the program runs {workflow}")
 
@@ -113,7 +140,7 @@ class ReplayedRun(Run):
         if self.top.stopped:
             self._stop(Over())
 
-    def whole(self, body: Thunk) -> Any:
+    def execute(self, body: Thunk) -> Any:
         from sema_runtime.llm.observers import observers
         from sema_runtime.tasks.scheduler import scheduler
 
@@ -121,7 +148,7 @@ class ReplayedRun(Run):
         watch = NoModel(self)
         observers.insert(0, watch)
         try:
-            envelope = super().whole(body)
+            envelope = super().execute(body)
         finally:
             observers.remove(watch)
         said = "" if self.top.stopped else self._difference_at_end(envelope)
@@ -136,7 +163,7 @@ class ReplayedRun(Run):
     def run_inside(self, workflow: str, body: Thunk) -> tuple[str, Recording]:
         """What a workflow inside of this one is compared with, and its key."""
         self._go_on()
-        key = self.keys.nested(self.phase, workflow, body)
+        key = self.keys.nested(self.phases.label, workflow, body)
         try:
             found = self.recording.run_inside(key)
         except ValueError as error:
@@ -144,7 +171,7 @@ class ReplayedRun(Run):
         if found is None:
             if not self.recording.ended:
                 self.over()
-            self.differs(f"the program comes to workflow {workflow}{in_phase(self.phase)}, the run doesn't")
+            self.differs(f"the program comes to workflow {workflow}{in_phase(self.phases.label)}, the run doesn't")
         return key, found
 
     def open_phase(self, label: str) -> None:
@@ -153,16 +180,18 @@ class ReplayedRun(Run):
         if at == len(phases) and not self.recording.ended:
             self.over()
         if at == len(phases):
-            self.differs(f"the program opens phase {label}, the run has no phase behind {self.phase or 'the start'}")
+            self.differs(
+                f"the program opens phase {label}, the run has no phase behind {self.phases.label or 'the start'}"
+            )
         if phases[at] != label:
             self.differs(f"the program opens phase {label}, the run opened {phases[at]}")
         self.opened += 1
         super().open_phase(label)
 
-    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
+    def _step(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
         self._go_on()
-        shown, key = prompt_shown(prompt), steps.leaf_key(self, label, prompt, schema, same)
-        leaf = self.recording.find(key, self.phase, label, shown)
+        shown, key = prompt_shown(prompt), self.steps.key_of(label, prompt, schema, same)
+        leaf = self.recording.find(key, self.phases.label, label, shown)
         if leaf is None:
             kept = self.memos.find(key)  # by the run that this one is a fork of
             if kept is MISSING and not self.recording.over_budget:  # else it was refused
@@ -174,25 +203,25 @@ class ReplayedRun(Run):
         if leaf.status == "failed":
             self.keys.give_back(key, same)
             raise SemaError(leaf.shown.removeprefix("error: "))
-        return self._value(leaf)
+        return self._recorded_value(leaf)
 
-    def _value(self, leaf: Leaf) -> Any:
+    def _recorded_value(self, leaf: Leaf) -> Any:
         if not leaf.status:
             self.over()
         value = self.recording.value(leaf)
         if leaf.key:
             inside = self.memos.logged.inside(leaf.key)
             self.recording.pass_over(inside.get("keys") or [])
-            steps.make_up(self, inside)
+            self.steps.repeat_effects(inside)
         if value is MISSING:
             self.differs(f"{leaf.what()}: {leaf.place()} doesn't have its whole value, and there is no memo of it")
         return value
 
     def _no_step(self, label: str, shown: str) -> NoReturn:
-        like = self.recording.like(self.phase, label)
+        like = self.recording.like(self.phases.label, label)
         if like is None and not self.recording.ended:
             self.over()
-        phase = in_phase(self.phase)
+        phase = in_phase(self.phases.label)
         if like is None:
             self.differs(f"the program comes to step {label}{phase}, the run doesn't: {_around(shown, 0)}")
         if like.prompt == shown:
@@ -202,17 +231,17 @@ class ReplayedRun(Run):
 
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         self._go_on()
-        key = self.keys.checkpoint(self.phase, name, thunk)
-        leaf = self.recording.find(key, self.phase, name, "")
+        key = self.keys.checkpoint(self.phases.label, name, thunk)
+        leaf = self.recording.find(key, self.phases.label, name, "")
         kept = MISSING if leaf is not None else self.memos.find(key)
         if kept is not MISSING:
-            self.state[name] = kept
+            self.steps.values[name] = kept
             return kept
         if leaf is None:
             if not self.recording.ended:
                 self.over()
-            self.differs(f"the program comes to checkpoint {name}{in_phase(self.phase)}, the run doesn't")
-        value = self.state[name] = self._value(leaf)
+            self.differs(f"the program comes to checkpoint {name}{in_phase(self.phases.label)}, the run doesn't")
+        value = self.steps.values[name] = self._recorded_value(leaf)
         return value
 
     def approved(self, key: str) -> bool:
@@ -226,14 +255,13 @@ class ReplayedRun(Run):
             self.over()
         return True
 
-    def _connect_servers(self) -> None:
+    def _connect_servers(self) -> Ending | None:
         from sema_runtime.mcp.absent import absent
         from sema_runtime.workflow.run import servers
 
-        self.servers = {one.alias: absent("in a replay no server is asked") for one in servers.declared(self.meta)}
-
-    def _write(self, name: str, text: str, point: str) -> None:
-        """Nothing is written."""
+        handle = "in a replay no server is asked"
+        self.servers.handles = {server.alias: absent(handle) for server in servers.declared(self.meta)}
+        return None
 
     def _difference_at_end(self, envelope: Any) -> str:
         """What the run did and the program not."""

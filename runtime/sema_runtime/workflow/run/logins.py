@@ -1,8 +1,8 @@
 """Logins of a workflow's MCP servers: which store keeps them, and how a run or the viewer gets one.
 
-`:persist` says where: `:keyring` is the default store (the system's keychain, or a file where there is none),
-`:workflow` is `.sema/auth/WORKFLOW/`, `:run` `RUN/auth/`, `:none` the memory of this process. All but the first take a
-login of the default store, one of `sema mcp login`, where they have none.
+`:persist` names the store: `:keyring` is the default store (the system's keychain, or a file where there is none),
+`:workflow` is `.sema/auth/WORKFLOW/`, `:run` is `RUN/auth/`, `:none` is the memory of this process. All but the first
+fall back to a login of the default store, made by `sema mcp login`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sema_runtime.mcp.tokens import Store
-    from sema_runtime.workflow.run.run import Run
-    from sema_runtime.workflow.run.servers import Declared
 
 _memory: dict[str, MemoryStore] = {}  # by workflow
 
@@ -84,13 +82,15 @@ class RunAccess(Access):
 
     over_headers = True
 
-    def __init__(self, run: Run, server: Declared) -> None:
+    def __init__(self, alias: str, place: tuple[str, str, str], may_ask: bool, eager: bool) -> None:
+        """place: the scope of the login, the workflow and the run's directory, as `stores` takes them. eager: the
+        server is declared with :auth."""
         from sema_runtime import capabilities
 
-        super().__init__(run.settings.may_ask and "process" not in capabilities.denied)
-        self.alias = server.alias
-        self.eager = server.wants_login
-        self._place = (server.persist, run.workflow, run.directory)
+        super().__init__(may_ask and "process" not in capabilities.denied)
+        self.alias = alias
+        self.eager = eager
+        self._place = place
 
     def stores(self) -> Stores:
         return stores(*self._place)

@@ -63,7 +63,7 @@ class Memos:
         self.syncing: list[Any] = []  # futures of those who wait for the disk
         self.waiting: list[Memo] = []  # for room on the disk
         self.lost_count = 0
-        self.trouble = ""  # what the system said last
+        self.error = ""  # what the system said last
         self.unread = 0
         self.unreadable = ""
         self.working = False  # a thread
@@ -181,7 +181,7 @@ class Memos:
         try:
             self.log.append(b"".join(lines))
         except OSError as error:
-            self.trouble = error.strerror or str(error)
+            self.error = error.strerror or str(error)
             is_logged = False
         else:
             is_logged = True
@@ -246,7 +246,7 @@ class Memos:
             faults.passed("memo.write.after")
         return True
 
-    def take(self, root: str, fork: Fork) -> None:
+    def copy_from(self, root: str, fork: Fork) -> None:
         """Has the memos of another run of that folder of runs, too. (A memo is never changed once it is whole, so both
         runs can have the same file.)"""
         from shutil import copyfile

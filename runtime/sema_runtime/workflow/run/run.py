@@ -1,247 +1,253 @@
-"""One run of a workflow: its life and its phases, all of it in the journal."""
+"""One run of a workflow: its life, from the first event to the last."""
 
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
-from threading import RLock
+from typing import NamedTuple
 
-from sema_runtime.llm.budgets import usage
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.maps import Map
-from sema_runtime.workflow.journal import events, files, nested, origin
-from sema_runtime.workflow.journal.values import pretty_json
-from sema_runtime.workflow.run import envelopes, scope, steps
-from sema_runtime.workflow.run import write_errors as troubles
-from sema_runtime.workflow.run.keys import Keys, args_fingerprint
+from sema_runtime.workflow.journal import events, nested, origin
+from sema_runtime.workflow.journal.content_keys import args_fingerprint
+from sema_runtime.workflow.run import envelopes, scope, write_errors
+from sema_runtime.workflow.run.event_log import EventLog
+from sema_runtime.workflow.run.folder import RunFolder
+from sema_runtime.workflow.run.keys import Keys
 from sema_runtime.workflow.run.memo import Memos
+from sema_runtime.workflow.run.phases import Phases
+from sema_runtime.workflow.run.servers import Servers
 from sema_runtime.workflow.run.spend import Spend
+from sema_runtime.workflow.run.steps import Steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
-    from sema_runtime.tasks.waiting import Waiter
     from sema_runtime.workflow.journal.writer import Journal
+    from sema_runtime.workflow.run.policies import Policies, PolicyCompiler
     from sema_runtime.workflow.run.scope import Settings
-    from sema_runtime.workflow.run.unfinished import Unfinished
 
     Thunk = Callable[[], Any]
     Claimed = tuple[str, Journal]
+    """The id of a run and its journal."""
 
 BODY_FAILED = "workflow body returned an error"
 OVER_BUDGET = "budget exceeded"
 UNMET = "completion policy not met"
 
 
+class Ending(NamedTuple):
+    """How a run ends. outside: what is raised when it has ended, None for nothing."""
+
+    envelope: Any
+    status: str
+    reason: str | None
+    outside: BaseException | None = None
+
+
 class Run:
-    """settings: how it was started. claimed: its id and its journal. outer: the run that this one is inside of. seq: of
-    the next event."""
+    """A run. Its parts hold its state: `log` its events, `phases` the open phase, `steps` its steps and checkpoints,
+    `servers` its connections, `spend` its budget, `memos` the kept values, `keys` their names, `folder` other files.
+
+    outer: the run that this one is inside of; key_outside: its key there. nested: ids of the runs that an earlier
+    process had inside of this one, by their keys. owner: the greenlet in which the body runs. approvals: what
+    `approvals.gate` keeps. envelope: None until the run has ended. interrupted: by Ctrl-C. error: that the body has
+    raised, or the connection to a server."""
 
     def __init__(
-        self, workflow: str, doc: str, meta: Any, settings: Settings, claimed: Claimed, outer: Run | None = None
+        self,
+        workflow: str,
+        doc: str,
+        meta: Any,
+        settings: Settings,
+        compile_policies: PolicyCompiler,
+        claimed: Claimed,
+        outer: Run | None = None,
+        key_outside: str = "",
     ) -> None:
-        self.outer = outer
-        self.key_outside = ""  # its key in the run around it
-        self.owner: Any = None  # the greenlet in which the body runs
         self.workflow = workflow
         self.doc = doc
         self.meta = meta
         self.settings = settings
-        self.resuming = settings.resume
-        self.reuses = settings.resume or settings.fork is not None  # what is kept
-        self.fixed_ts = os.environ.get("SEMA_WORKFLOW_FIXED_TS")
-        self.started = time.monotonic()
-        self.run_id, self.journal = claimed
-        self.directory = self.journal.folder
+        self.compile_policies = compile_policies
+        self.run_id, journal = claimed
+        self.directory = journal.folder
+        self.outer: Run | None = outer
+        self.key_outside = key_outside
+        self.owner: Any = None
+        self.origin = self._origin()
+        self.nested = self._nested_before()
+        self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
+        self.log = EventLog(journal, self._watched)
+        self.folder = RunFolder(self.directory)
         self.memos = Memos(self.directory)
         if settings.fork is not None:
-            self.memos.take(settings.root, settings.fork)
-        self.origin = origin.begun(self.directory, settings)
-        self.args_json = settings.args_json
-        self.approvals: Any = None  # what approvals.py keeps of this run
-        self.keys = Keys(settings.code_version, args_fingerprint(settings.args_json))
-        self.spend = Spend(meta, settings)
-        self.nested = nested.before(self.directory, settings)
-        self.state: dict[str, Any] = {}  # of checkpoints
-        self.hints: dict[str, int] = {}  # of errors of leaves, and how many had them
-        self.replayed = 0  # leaves whose value was kept
-        self.came_to: set[str] = set()  # content keys of values that were kept
-        self.unfinished: Unfinished | None = None  # what earlier processes have left, in a run that goes on
-        self.agents: dict[str, int] = {}  # by label: how many were started
-        self.under_way: dict[str, tuple[float, usage.Tally]] = {}  # leaves: when they were started, what they use
-        self.step_awaited: Waiter | None = None  # until the next one ends
-        self.servers: dict[str, str | None] = {}  # MCP handles by alias; None: declared, not connected
-        self.phase = ""
-        self.phase_seq: int | None = None
-        self.policies: tuple[Any, ...] = ()
-        self.seq = 0
-        self.emitted: set[str] = set()  # names of events
-        self.unwritten: dict[str, str] = {}  # files of the run's directory, and why
-        self.process = os.getpid()
-        self.ended = False
-        self.envelope: Any = None  # once it has ended
+            self.memos.copy_from(settings.root, settings.fork)
+        self.spend: Spend = Spend(meta, settings, None if outer is None else outer.spend)
+        self.phases = Phases(self.log, self.keys)
+        reuses = settings.resume or settings.fork is not None
+        self.steps = Steps(self.log, self.phases, self.keys, self.memos, self.spend, reuses)
+        self.servers = Servers(self.log, workflow, self.directory, settings.may_ask)
+        self.policies: Policies | None = None
+        self.approvals: Any = None
+        self.envelope: Any = None
         self.status = "running"
-        self.interrupted = False  # by Ctrl-C
-        self.error: Exception | None = None  # that the body has raised, or the connection to a server
-        self.lock = RLock()
-        self._second, self._ts = -1, ""
-
-    # Events
-
-    def emit(self, *made: tuple[Any, ...]) -> int:
-        """Writes events, given as (class, fields behind seq and ts...), at once; the seq of the first. After the end
-        of the run nothing is written any more."""
-        with interrupts.held(), self.lock:
-            first = self.seq
-            if self.ended or os.getpid() != self.process:  # in a child that was forked
-                return first
-            ts = self.ts()
-            written = [kind(first + index, ts, *fields) for index, (kind, *fields) in enumerate(made)]
-            self.seq += len(written)
-            self.journal.append([events.line(event) for event in written])
-            self.emitted.update(event.name for event in written)
-            self.ended = isinstance(written[-1], events.RunEnded)
-        for event in written:
-            self._tell(event)
-        return first
-
-    def record(self, kind: Any, **fields: Any) -> None:
-        """Writes one event, its fields behind seq and ts given by name."""
-        self.emit((kind, *(fields.get(name) for name, _, _ in events.FIELDS[kind.name][2:])))
-
-    def _tell(self, event: events.Event) -> None:
-        for watcher in self.settings.watchers:
-            try:
-                watcher(self, event)
-            except Exception:  # who looks on can't stop the run
-                continue
-
-    def ts(self) -> str:
-        """The time of an event, UTC to the second."""
-        if self.fixed_ts is not None:
-            return self.fixed_ts
-        now = int(time.time())
-        if now != self._second:
-            self._second, self._ts = now, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-        return self._ts
-
-    def since(self, started: float) -> int:
-        """Milliseconds since a moment of the monotonic clock; 0 where time stands still for a test."""
-        return 0 if self.fixed_ts is not None else int((time.monotonic() - started) * 1000)
+        self.interrupted = False
+        self.error: Exception | None = None
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has ended without what it was run for."""
+        """Whether it has ended without success."""
         return self.status == "failed" or envelopes.is_failure(self.envelope)
 
-    # The whole run
+    def write_errors(self) -> list[str]:
+        """What could not be written or read, in words."""
+        return write_errors.messages(self.memos, self.log.journal, self.folder.unwritten)
 
-    def whole(self, body: Thunk) -> Any:
-        """The envelope of the run, whatever the body does; only what ends the program or the task goes on. Ctrl-C comes
-        while the body runs, or waits until the run has ended."""
+    def _origin(self) -> origin.Origin | None:
+        fork = self.settings.fork
+        if fork is not None:
+            return origin.Origin(fork.run_id, fork.at)
+        return origin.of(self.directory) if self.settings.resume else None
+
+    def _nested_before(self) -> dict[str, str]:
+        """The ids of the runs inside of the run when it was last run, or inside of the run that it is a fork of."""
+        fork, folder = self.settings.fork, self.directory
+        if fork is not None and fork.keys is None:
+            folder = os.path.join(self.settings.root, fork.run_id)
+        elif not self.settings.resume:
+            return {}
+        return {key: run.run_id for key, run in nested.of(folder).items()}
+
+    def _watched(self, event: events.Event) -> None:
+        for watcher in self.settings.watchers:
+            with suppress(Exception):  # a watcher can't stop the run
+                watcher(self, event)
+
+    # From the beginning to the end
+
+    def execute(self, body: Thunk) -> Any:
+        """Runs the body; the envelope of the run, whatever the body does. Raises only what ends the program or the
+        task. Ctrl-C comes while the body runs, or waits until the run has ended."""
         from greenlet import getcurrent  # type: ignore[import-untyped]
 
         self.owner = getcurrent()
-        envelope, status, reason, outside = self._outcome(body)
+        ending = self._ending(body)
         try:
             with interrupts.released():
-                self._close_servers()
+                self.servers.close()
         except BaseException as error:
-            outside = outside or error
-        if self.policies and status == "success" and not envelopes.is_failure(envelope):
-            from sema_runtime.workflow import policy
+            ending = ending._replace(outside=ending.outside or error)
+        ending = self._checked(ending)
+        self._end(ending)
+        if ending.outside is not None:
+            raise ending.outside
+        return ending.envelope
 
-            missing = policy.missing_events(self.policies, self.emitted, self.directory if self.resuming else "")
-            if missing:
-                envelope, status, reason = envelopes.failure(missing), "failed", UNMET
-        if self.spend.over and outside is None:
-            envelope, status, reason = (
-                Map({envelopes.STATUS: envelopes.FAILED, keyword("reason"): OVER_BUDGET}),
-                "failed",
-                OVER_BUDGET,
-            )
-        self._end(envelope, status, reason)
-        if outside is not None:
-            raise outside
-        return envelope
-
-    def _outcome(self, body: Thunk) -> tuple[Any, str, str | None, BaseException | None]:
-        """Runs it: envelope, status, reason, and what goes on when the run has ended. Raises Unwritable."""
+    def _ending(self, body: Thunk) -> Ending:
+        """Runs the body: how the run ends. Raises Unwritable."""
         try:
             self._begin()
             with interrupts.released():
-                return self._connect_servers() or (envelopes.success(self._waited(body)), "success", None, None)
+                early = self._connect_servers()
+                return early or Ending(envelopes.success(self._value(body)), "success", None)
         except scope.Stop as stop:
-            return stop.envelope, stop.status, stop.reason, None
-        except troubles.Unwritable:
+            return Ending(stop.envelope, stop.status, stop.reason)
+        except write_errors.Unwritable:
             raise
         except Exception as error:
             self.error = error
-            return envelopes.failure(envelopes.shown(error)), "failed", BODY_FAILED, None
+            return Ending(envelopes.failure(envelopes.shown(error)), "failed", BODY_FAILED)
         except BaseException as error:  # Ctrl-C, (exit), a task that is dropped
             self.interrupted = isinstance(error, KeyboardInterrupt)
-            return envelopes.failure(envelopes.word(error)), "failed", envelopes.word(error), error
+            return Ending(envelopes.failure(envelopes.word(error)), "failed", envelopes.word(error), error)
+
+    def _checked(self, ending: Ending) -> Ending:
+        """The ending, as policies and the budget allow it."""
+        if self.policies is not None and ending.status == "success" and not envelopes.is_failure(ending.envelope):
+            folder = self.directory if self.settings.resume else ""
+            missing = self.policies.missing_events(self.log.emitted, folder)
+            if missing:
+                ending = ending._replace(envelope=envelopes.failure(missing), status="failed", reason=UNMET)
+        if self.spend.over and ending.outside is None:
+            envelope = Map({envelopes.STATUS: envelopes.FAILED, keyword("reason"): OVER_BUDGET})
+            return Ending(envelope, "failed", OVER_BUDGET)
+        return ending
 
     def _begin(self) -> None:
-        """Writes what stands at the beginning. Raises Unwritable when that can't be done."""
+        """Writes the beginning of the run. Raises Unwritable when that is impossible."""
         self._write_metadata()
-        self._write_origin()
-        self._say_started()
-        if self.journal.unwritten:
-            troubles.give_up(self)
-        if self.resuming:
-            from sema_runtime.workflow.run import unfinished
+        self.folder.write_origin(self.origin)
+        self._emit_started()
+        if self.log.journal.unwritten:
+            self._give_up()
+        if self.settings.resume:
+            from sema_runtime.workflow.run.unfinished import left_by
 
-            self.unfinished = unfinished.before(self)
-            unfinished.tell_presumed(self, self.unfinished)
+            self.steps.take_over(left_by(self.directory))
 
-    def _say_started(self) -> None:
-        self.emit(
-            (events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, envelopes.phases(self.meta))
+    def _give_up(self) -> NoReturn:
+        """Leaves the directory as it was before a run whose beginning can't be written. Raises Unwritable."""
+        journal = self.log.journal
+        journal.abandon()
+        self.memos.close()
+        if not self.settings.resume:
+            self.folder.remove()
+        raise write_errors.Unwritable(
+            f"workflow/run: {self.directory}: {journal.error}",
+            "a run is written down as it goes; make room, or --run-dir",
         )
 
-    def _waited(self, body: Thunk) -> Any:
-        """The body's value. A run that pauses has other tasks end the steps that they have begun: they are paid for,
-        and shall be in the journal."""
+    def _write_metadata(self) -> None:
+        from sema_runtime.llm.jsonable import to_json
+
+        self.folder.write_metadata(
+            {
+                "workflow": self.workflow,
+                "doc": self.doc,
+                "run_id": self.run_id,
+                "code_version": self.settings.code_version,
+                "meta": envelopes.redacted(to_json(self.meta)),
+            }
+        )
+
+    def _emit_started(self) -> None:
+        phases = envelopes.phases(self.meta)
+        self.log.emit((events.RunStarted, self.workflow, self.run_id, "", self.settings.args_json, phases))
+
+    def _connect_servers(self) -> Ending | None:
+        """Connects the declared servers. Not None: how the run ends before its body."""
+        early = self.servers.connect(self.meta)
+        self.error = self.servers.error
+        return None if early is None else Ending(*early)
+
+    def _value(self, body: Thunk) -> Any:
+        """The value of the body. A run that pauses waits for the steps that other tasks have started: they are paid
+        for, and belong into the journal."""
         try:
-            return self._body(body)
+            return self._under_policies(body)
         except scope.Stop as stop:
             if stop.status == "needs-approval":
-                self._end_steps()
+                self.steps.wait_for_running()
             raise
 
-    def _end_steps(self) -> None:
-        from sema_runtime.tasks.promises import Deadlock
-        from sema_runtime.tasks.scheduler import scheduler
-
-        here = scheduler()
-        here.pause()  # tasks that were just started begin theirs
-        with suppress(Deadlock):  # they wait for the body
-            while self.under_way:
-                self.step_awaited = here.waiter()
-                here.wait(self.step_awaited)
-                here.pause()  # who waited for that step may begin another one
-
-    def _body(self, body: Thunk) -> Any:
+    def _under_policies(self, body: Thunk) -> Any:
         rules = self.meta.lookup(keyword("policy")) if isinstance(self.meta, Map) else None
         if rules is None:
             return self._within_budget(body)
-        from sema_runtime.workflow import policy
-
-        self.policies = policy.compiled(rules)
-        denied = policy.denied_metadata(self.policies, self.meta)
+        self.policies = self.compile_policies(rules, False)
+        denied = self.policies.denied_metadata(self.meta)
         if denied is not None:
             raise denied
-        with policy.in_force(self.policies, self.record):
+        with self.policies.in_force(self.log.record):
             return self._within_budget(body)
 
     def _within_budget(self, body: Thunk) -> Any:
-        left = self.unfinished
-        self.spend.begin(self.directory, self.journal.number, *((0, 0.0) if left is None else (left.tokens, left.usd)))
+        earlier = self.steps.unfinished
+        self.spend.begin(self.directory, self.log.journal.number, earlier.tokens, earlier.usd)
         if self.spend.frame is None:
             return body()
         from sema_runtime.llm.budgets import budget
@@ -249,123 +255,54 @@ class Run:
 
         return within(budget.scope, self.spend.frame, body)
 
-    def _end(self, envelope: Any, status: str, reason: str | None) -> Any:
-        self.envelope, self.status = envelope, status
-        if self.seq == 0:  # Ctrl-C came at the very beginning
-            self._say_started()
-        said = "error: cancelled" if self.interrupted else "error: the run ended before this step"
-        for agent_id, (started, tally) in [*self.under_way.items()]:  # in tasks that go on, or were just cancelled
-            steps.tell_result(self, agent_id, "failed", said, self.since(started), tally)
-        if self.unfinished is not None and self.unfinished.late:
-            from sema_runtime.workflow.run import unfinished
-
-            unfinished.tell_rest(self, self.unfinished)
-        phase = self.phase
-        self.close_phase(status)
-        self.phase = phase  # in the keys of steps to which tasks that go on come later
-        self._write("result.json", pretty_json(envelope), "result")  # first: who reads that it has ended looks there
-        self.emit((events.RunEnded, status, reason, self.since(self.started)))
-        self._write_origin(self.came_to)
+    def _end(self, ending: Ending) -> None:
+        """Writes the end of the run, and closes its files."""
+        self.envelope, self.status = ending.envelope, ending.status
+        if self.log.seq == 0:  # Ctrl-C came at the very beginning
+            self._emit_started()
+        self.steps.fail_running("error: cancelled" if self.interrupted else "error: the run ended before this step")
+        self.steps.report_late()
+        phase = self.phases.label
+        self.phases.close(ending.status)
+        self.phases.label = phase  # in the keys of steps that outliving tasks reach later
+        self.folder.write_result(ending.envelope)  # first: who reads that the run has ended looks there
+        self.log.emit((events.RunEnded, ending.status, ending.reason, self.log.since(self.phases.started)))
+        self.folder.write_origin(self.origin, self.steps.reached)
         self.memos.close()
         self.spend.end()
-        self.journal.close()
-        return envelope
+        self.log.journal.close()
 
-    def _write_metadata(self) -> None:
-        from sema_runtime.llm.jsonable import to_json
-
-        metadata = {
-            "workflow": self.workflow,
-            "doc": self.doc,
-            "run_id": self.run_id,
-            "code_version": self.settings.code_version,
-            "meta": envelopes.redacted(to_json(self.meta)),
-        }
-        self._write("metadata.json", pretty_json(metadata), "metadata")
-
-    def _write_origin(self, kept: set[str] | None = None) -> None:
-        if self.origin is not None:
-            self._write(origin.NAME, self.origin.text(kept), "origin")
-
-    def _write(self, name: str, text: str, point: str) -> None:
-        if os.getpid() != self.process:
-            return
-        try:
-            files.replace(self.directory, name, f"{text}\n".encode("utf-8", "replace"), point)
-            self.unwritten.pop(name, None)
-        except OSError as error:  # as for the journal: what can't be written down doesn't stop the run
-            self.unwritten[name] = error.strerror or str(error)
-
-    def _connect_servers(self) -> tuple[Any, str, str, None] | None:
-        """Not None: how the run ends before its body, as `_outcome`."""
-        from sema_runtime.workflow.run import servers
-
-        gate = servers.connect(self)
-        return None if gate is None else (*gate, None)
-
-    def _close_servers(self) -> None:
-        handles, self.servers = self.servers, dict.fromkeys(self.servers)
-        if any(handles.values()):
-            from sema_runtime.workflow.run import servers
-
-            servers.close([handle for handle in handles.values() if handle is not None])
-
-    # Phases
+    # What the body does
 
     def open_phase(self, label: str) -> None:
-        with interrupts.held():
-            self.close_phase("success")
-            self.phase_seq = self.emit((events.PhaseStarted, label))
-            self.phase = label
-            self.keys.opened(label)
+        self.phases.open(label)
 
-    def close_phase(self, status: str) -> None:
-        with interrupts.held():
-            if self.phase_seq is not None:
-                self.emit((events.PhaseEnded, self.phase, status, self.since(self.started)))
-            self.phase, self.phase_seq = "", None
-
-    # Leaves
-
-    def leaf(
+    def step(
         self, label: str, prompt: str, schema: str, thunk: Thunk, rules: Any = None, by_prompt: bool = False
     ) -> Any:
-        """A step: its kept value, nil when the budget is used up, or the thunk's value, which is kept before the
-        journal says that the leaf is done. rules: the step's :policy. by_prompt: the prompt says what is computed.
-        Raises what the thunk raises."""
+        """The value of a step, as `Steps.run`. rules: the step's :policy. by_prompt: the prompt says what is
+        computed. Raises what the thunk raises."""
         same = None if by_prompt else thunk
         if rules is None:
-            return self._leaf(label, prompt, schema, thunk, same)
-        from sema_runtime.workflow import policy
+            return self._step(label, prompt, schema, thunk, same)
+        with self.compile_policies(rules, True).in_force(self.log.record):
+            return self._step(label, prompt, schema, thunk, same)
 
-        with policy.in_force(policy.compiled(rules, step=True), self.record):
-            return self._leaf(label, prompt, schema, thunk, same)
+    def _step(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
+        return self.steps.run(label, prompt, schema, thunk, same)
 
-    def _leaf(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
-        return steps.leaf(self, label, prompt, schema, thunk, same)
-
-    def new_agent(self, label: str) -> str:
-        """The id of a leaf that starts."""
-        with self.lock:
-            number = self.agents[label] = self.agents.get(label, 0) + 1
-        return f"{label}_{number}"
+    def checkpoint(self, name: str, thunk: Thunk) -> Any:
+        """The kept value of a checkpoint, or the thunk's, which is kept. Raises what the thunk raises."""
+        return self.steps.checkpoint(name, thunk)
 
     def tool_call(self, name: str, arguments: str) -> None:
-        agent_id = scope.leaf.get()
-        if agent_id:
-            self.emit((events.AgentToolCall, agent_id, name, arguments))
+        if agent_id := scope.agent_id():
+            self.log.emit((events.AgentToolCall, agent_id, name, arguments))
 
     def tool_result(self, name: str) -> None:
-        agent_id = scope.leaf.get()
-        if agent_id:
-            self.emit((events.AgentToolResult, agent_id, name))
+        if agent_id := scope.agent_id():
+            self.log.emit((events.AgentToolResult, agent_id, name))
 
     def approved(self, key: str) -> bool | None:
         """Whether an approval was given, where that is known without asking; else None."""
         return None
-
-    # Checkpoints
-
-    def checkpoint(self, name: str, thunk: Thunk) -> Any:
-        """The kept value of a checkpoint, or the thunk's, which is kept. Raises what the thunk raises."""
-        return steps.checkpoint(self, name, thunk)

@@ -1,6 +1,6 @@
-"""Where a task stands: which run it belongs to, which leaf it works for, and how runs are started from here.
+"""Where a task stands: its run, the step it works for, and the settings of runs that it starts.
 
-All of it is inherited by the tasks that a task starts.
+Tasks inherit all of it from the task that starts them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
     from sema_runtime.workflow.journal.events import Event
     from sema_runtime.workflow.journal.origin import Fork
-    from sema_runtime.workflow.replay.recording import Recording
-    from sema_runtime.workflow.run.run import Run
 
-    Watcher = Callable[[Run, Event], None]
+    Watcher = Callable[[Any, Event], None]
+    """Takes a `run.Run` and an event of it."""
 
 ROOT = os.path.join(".sema", "runs")
 
@@ -28,22 +27,23 @@ ROOT = os.path.join(".sema", "runs")
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How runs are started. root: the folder of the runs. run_id: None for a new one. fork: what a new one begins with.
-    recording: of a run that is replayed instead. args_json: the text of the arguments. max_tokens, max_usd: instead of
-    the limits of the meta map. watchers: told of every event, in the task that causes it; what they raise is ignored.
-    may_ask: a login may open a browser. taken: the runs that were gone on with."""
+    make_run: what makes the run instead of `run.Run`, with the same arguments: a replay. args_json: the text of the
+    arguments. max_tokens, max_usd: instead of the limits of the meta map. watchers: called with every event, in the
+    task that causes it; what they raise is ignored. may_ask: a login may open a browser. resumed: ids of the runs that
+    this process has resumed."""
 
     root: str = ROOT
     run_id: str | None = None
     resume: bool = False
     fork: Fork | None = None
-    recording: Recording | None = None
+    make_run: Callable[..., Any] | None = None
     args_json: str = ""
     code_version: str = ""
     max_tokens: int | None = None
     max_usd: float | None = None
     watchers: tuple[Watcher, ...] = ()
     may_ask: bool = False
-    taken: set[str] = field(default_factory=set, repr=False, compare=False)
+    resumed: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -57,12 +57,12 @@ class Settings:
         )
 
     def inside(self) -> Settings:
-        """Those of a run inside a run: a new one."""
+        """The settings of a new run inside a run."""
         return replace(self, run_id=None, resume=False, fork=None)
 
 
 class Stop(BaseException):
-    """Ends the run from inside its body, past every handler of the program. envelope: what the run gives."""
+    """Ends the run from inside its body, past every handler of the program. envelope: the value of the run."""
 
     def __init__(self, envelope: Any, status: str, reason: str | None) -> None:
         super().__init__(status)
@@ -71,22 +71,23 @@ class Stop(BaseException):
         self.reason = reason
 
 
-active: ContextVar[Run | None] = ContextVar("workflow_run", default=None)
-leaf: ContextVar[str] = ContextVar("workflow_leaf", default="")
+active: ContextVar[Any] = ContextVar("workflow_run", default=None)
+"""The `run.Run` that the task belongs to, None outside of one."""
+agent: ContextVar[str] = ContextVar("workflow_agent", default="")
 key: ContextVar[str] = ContextVar("workflow_key", default="")
 """The content key of the innermost step or checkpoint whose thunk runs, "" outside of one."""
 on_failure: ContextVar[Callable[[Exception], None] | None] = ContextVar("workflow_on_failure", default=None)
-"""Told of errors of which `parallel` and its kin make values, unless the journal shows them: those of steps."""
+"""Called with errors that `parallel` and its kin turn into values, unless the journal shows them: those of steps."""
 settings: ContextVar[Settings | None] = ContextVar("workflow_settings", default=None)
 
 
-def current() -> Run | None:
-    """The run that this task belongs to."""
+def current() -> Any:
+    """The `run.Run` that this task belongs to; None outside of one."""
     return active.get()
 
 
 def workflow_args() -> Any:
-    """The value of `*workflow-args*`: what the run was started with, decoded; {} without it. Raises SemaError."""
+    """The value of `*workflow-args*`: the arguments of the run, decoded; {} without any. Raises SemaError."""
     text = (settings.get() or Settings.from_environment()).args_json
     return _decoded(text if text.strip() else "{}")
 
@@ -99,5 +100,5 @@ def _decoded(text: str) -> Any:
 
 
 def agent_id() -> str:
-    """The leaf that this task works for, "" outside of one."""
-    return leaf.get()
+    """The agent id of the step that this task works for, "" outside of one."""
+    return agent.get()

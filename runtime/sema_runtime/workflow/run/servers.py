@@ -1,11 +1,12 @@
-"""The MCP servers that a workflow declares under `:mcp`: they are connected before its body runs, and closed after it.
+"""The MCP servers that a workflow declares under `:mcp`: connected before the body of a run, and closed after it.
 
-Tokens come from the store that `:persist` names (mcp_auth.py). Where a login is needed and nobody can be asked, the
-body doesn't run.
+Tokens come from the store that `:persist` names (logins.py). Where a login is needed and nobody can be asked, the body
+doesn't run.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sema_runtime.conditions.describe import condition_of
@@ -17,12 +18,13 @@ from sema_runtime.values.matching import sequence_items
 from sema_runtime.values.printer import quoted, to_text
 from sema_runtime.values.typenames import type_name
 from sema_runtime.workflow.journal import events
+from sema_runtime.workflow.run.envelopes import failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from sema_runtime.workflow.run.run import Run
+    from sema_runtime.workflow.run.event_log import EventLog
 
 PERSIST = ("keyring", "workflow", "run", "none")
 CLIENT_HINT = 'e.g. :client-id "my-client"'
@@ -30,7 +32,7 @@ CLIENT_HINT = 'e.g. :client-id "my-client"'
 
 @dataclass(slots=True)
 class Declared:
-    """A server of the meta map. url: "" for one that is a program. config: what `mcp/connect` takes. wants_login: it
+    """A server of the meta map. url: "" for one that is a program. config: as `mcp/connect` takes it. wants_login: it
     has :auth."""
 
     alias: str
@@ -44,16 +46,16 @@ class Declared:
 
 def declared(meta: Any) -> list[Declared]:
     """The servers of a meta map in the order of their aliases. Raises SemaError, naming the alias."""
-    given = meta.lookup(keyword("mcp"), MISSING) if isinstance(meta, Map) else MISSING
-    if given is MISSING:
+    specs = meta.lookup(keyword("mcp"), MISSING) if isinstance(meta, Map) else MISSING
+    if specs is MISSING:
         return []
-    if not isinstance(given, Map | HashMap):
+    if not isinstance(specs, Map | HashMap):
         raise SemaError(
-            f":mcp must be a map of alias -> server spec, got {type_name(given)}",
+            f":mcp must be a map of alias -> server spec, got {type_name(specs)}",
             'e.g. :mcp {asana {:url "https://mcp.asana.com/mcp"}}',
         )
-    found = []
-    for alias, spec in given.pairs():
+    servers = []
+    for alias, spec in specs.pairs():
         if not isinstance(alias, Symbol):
             raise SemaError(
                 f":mcp alias {to_text(alias)} must be a bare symbol, got {type_name(alias)}",
@@ -61,8 +63,8 @@ def declared(meta: Any) -> list[Declared]:
             )
         if not isinstance(spec, Map | HashMap):
             _bad(alias.name, f"spec must be a map, got {type_name(spec)}", 'e.g. :mcp {alias {:url "https://..."}}')
-        found.append(_declared(alias.name, spec))
-    return sorted(found, key=lambda one: one.alias)
+        servers.append(_declared(alias.name, spec))
+    return sorted(servers, key=lambda server: server.alias)
 
 
 def _bad(alias: str, problem: str, hint: str) -> NoReturn:
@@ -168,53 +170,74 @@ def _persist(alias: str, spec: Map) -> str:
 
 # Connecting
 
-Gate = tuple["Any", str, str]  # an envelope, status and reason of run.ended
+Ending = tuple["Any", str, str]  # an envelope, status and reason of run.ended
 
 
-def connect(run: Run) -> Gate | None:
-    """Connects what a run declares, with an event for each login. Not None: how the run ends before its body."""
-    from sema_runtime.workflow.run.envelopes import failure
+class Servers:
+    """The MCP servers of a run. handles: by alias; None for one that is declared, but not connected. error: of the
+    last connection that failed and has a note of the server, None without any."""
 
-    try:
-        servers = declared(run.meta)
-    except SemaError as error:
-        return failure(error.display()), "failed", "mcp declaration invalid"
-    run.servers = dict.fromkeys((server.alias for server in servers), None)
-    failures, wanting = [], []
-    for server in servers:
-        reason, needs_login = _connect(run, server)
-        if needs_login:
-            wanting.append(server)
-            scopes, tools = server.scopes or None, server.tools or None
-            run.emit((events.AuthRequired, server.alias, scopes, tools, server.persist))
-        elif reason:
-            failures.append(f"{server.alias}: {reason}")
-            run.emit((events.AuthFailed, server.alias, reason))
-    if failures:
-        return failure("; ".join(failures)), "failed", "mcp resolution failed"
-    if wanting:
-        return _needs_auth(wanting), "needs-auth", "authentication required"
-    return None
+    def __init__(self, log: EventLog, workflow: str, directory: str, may_ask: bool) -> None:
+        self.log = log
+        self.workflow = workflow
+        self.directory = directory
+        self.may_ask = may_ask
+        self.handles: dict[str, str | None] = {}
+        self.error: Exception | None = None
 
+    def connect(self, meta: Any) -> Ending | None:
+        """Connects the servers of a meta map, with an event for each login. Not None: how the run ends before its
+        body."""
+        try:
+            servers = declared(meta)
+        except SemaError as error:
+            return failure(error.display()), "failed", "mcp declaration invalid"
+        self.handles = dict.fromkeys((server.alias for server in servers), None)
+        failures, wanting = [], []
+        for server in servers:
+            reason, needs_login = self._connect(server)
+            if needs_login:
+                wanting.append(server)
+                scopes, tools = server.scopes or None, server.tools or None
+                self.log.emit((events.AuthRequired, server.alias, scopes, tools, server.persist))
+            elif reason:
+                failures.append(f"{server.alias}: {reason}")
+                self.log.emit((events.AuthFailed, server.alias, reason))
+        if failures:
+            return failure("; ".join(failures)), "failed", "mcp resolution failed"
+        if wanting:
+            return _needs_auth(wanting), "needs-auth", "authentication required"
+        return None
 
-def _connect(run: Run, server: Declared) -> tuple[str, bool]:
-    """Connects one server: (what went wrong, whether it wants a login)."""
-    from sema_runtime.mcp.connections import connect
-    from sema_runtime.workflow.run.logins import RunAccess
+    def _connect(self, server: Declared) -> tuple[str, bool]:
+        """Connects one server: (what went wrong, whether it needs a login)."""
+        from sema_runtime.mcp import connections
+        from sema_runtime.workflow.run.logins import RunAccess
 
-    access = RunAccess(run, server) if server.url else None
-    try:
-        run.servers[server.alias] = connect(server.config, access)
-    except Exception as error:
-        if getattr(error, "note", None):  # what the server wrote before it died, for who looks on
-            run.error = error
-        reason = condition_of(error).display().removeprefix("mcp/connect: ")
-        return reason, access is not None and access.needed
-    if access is not None and access.credentials is not None:
-        known = access.credentials
-        scopes = tuple((known.scope or "").split()) or None
-        run.emit((events.AuthGranted, server.alias, scopes, known.expires_at, access.source))
-    return "", False
+        place = (server.persist, self.workflow, self.directory)
+        access = RunAccess(server.alias, place, self.may_ask, server.wants_login) if server.url else None
+        try:
+            self.handles[server.alias] = connections.connect(server.config, access)
+        except Exception as error:
+            if getattr(error, "note", None):  # what the server wrote before it died
+                self.error = error
+            reason = condition_of(error).display().removeprefix("mcp/connect: ")
+            return reason, access is not None and access.needed
+        if access is not None and access.credentials is not None:
+            known = access.credentials
+            scopes = tuple((known.scope or "").split()) or None
+            self.log.emit((events.AuthGranted, server.alias, scopes, known.expires_at, access.source))
+        return "", False
+
+    def close(self) -> None:
+        """Ends the connections. One that the program has closed itself is left alone."""
+        from sema_runtime.mcp import connections
+
+        handles, self.handles = self.handles, dict.fromkeys(self.handles)
+        for handle in handles.values():
+            if handle is not None:
+                with suppress(SemaError):
+                    connections.close("mcp/close", handle)
 
 
 def _needs_auth(servers: list[Declared]) -> Map:
@@ -231,14 +254,3 @@ def _needs_auth(servers: list[Declared]) -> Map:
         keyword("servers"): List([server.alias for server in servers]),
         keyword("auth"): List(entries),
     })  # fmt: skip
-
-
-def close(handles: list[str]) -> None:
-    """Ends connections; one that the program has closed itself is left alone."""
-    from contextlib import suppress
-
-    from sema_runtime.mcp import connections
-
-    for handle in handles:
-        with suppress(SemaError):
-            connections.close("mcp/close", handle)

@@ -6,7 +6,6 @@ from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.workflow.journal.values import name_of
-from sema_runtime.workflow.run import scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,42 +21,42 @@ SCOPES = ("run", "process")
 
 
 class Spend:
-    """max_tokens, max_usd: limits, None without. refusals: how many leaves would have started. frame: with :reserve #t
-    or :scope :run, the budget that every call in the run is held against before it is sent; scoped: with the latter,
-    which counts what earlier processes of the run have spent. outer: of the run around this one, where
-    the limits are those of the command line: they are for both together. (Those of a meta map are for its own run.)"""
+    """max_tokens, max_usd: limits, None without. refusals: how many steps were not started because of them. frame: with
+    :reserve #t or :scope :run, the budget that every call of the run is checked against before it is sent. scoped: with
+    :scope :run, which counts what earlier processes of the run have spent. outer: of the run around this one, where the
+    limits are those of the command line, which both share. (Those of a meta map are for its own run.)"""
 
-    def __init__(self, meta: Any, settings: Settings) -> None:
-        around = scope.active.get()
-        given_for_all = settings.max_tokens is not None or settings.max_usd is not None
-        self.outer: Spend | None = around.spend if around is not None and given_for_all else None
-        given = _budget(meta)
+    def __init__(self, meta: Any, settings: Settings, outer: Spend | None) -> None:
+        shared = settings.max_tokens is not None or settings.max_usd is not None
+        self.outer = outer if shared else None
+        budget_map = _budget(meta)
         self.max_tokens = settings.max_tokens
         self.max_usd = settings.max_usd
         if self.max_tokens is None:
-            tokens = _number(given, "tokens")
+            tokens = _number(budget_map, "tokens")
             self.max_tokens = None if tokens is None else int(tokens)
         if self.max_usd is None:
-            usd = _number(given, "usd")
+            usd = _number(budget_map, "usd")
             self.max_usd = None if usd is None else float(usd)
         self.tokens = 0
         self.usd = 0.0
-        self.passed = False  # a limit; it stays so, and no leaf starts any more
-        self.refusals = 0  # leaves that gave nil for it
+        self.passed = False  # a limit: from then on no step starts
+        self.refusals = 0
         self.frame: Frame | None = None
         self.log: SpendLog | None = None
-        self.scope = MISSING if given is None else given.lookup(keyword("scope"), MISSING)
+        self.scope = MISSING if budget_map is None else budget_map.lookup(keyword("scope"), MISSING)
         self.scoped = name_of(self.scope) == "run"
         limited = self.max_tokens is not None or self.max_usd is not None
-        if limited and given is not None and (self.scoped or given.lookup(keyword("reserve")) is True):
+        if limited and budget_map is not None and (self.scoped or budget_map.lookup(keyword("reserve")) is True):
             from sema_runtime.llm.budgets import budget
 
             self.frame = budget.inner(self.max_usd, self.max_tokens, False, True)
 
     def begin(self, folder: str, segment: int, tokens: int, usd: float) -> None:
-        """Counts what earlier processes of the run have spent, where the budget is one of the whole run. tokens, usd:
-        what the journal knows of them, which is all that there is of those that had no such budget. Raises SemaError
-        for a :scope that is none, and when it can't be told what was spent."""
+        """Counts what earlier processes of the run have spent, where the budget is one of the whole run. folder: of the
+        run. segment: the number of its journal's file. tokens, usd: what they spent by the journal, all that is
+        known of processes without such a budget. Raises SemaError for a :scope that doesn't exist, and when the spend
+        log can't be read."""
         if self.scope is not MISSING and name_of(self.scope) not in SCOPES:
             from sema_runtime.values.printer import to_text
 
@@ -83,17 +82,17 @@ class Spend:
         self.log = self.frame.log = spend_log.SpendLog(folder, segment)
 
     def end(self) -> None:
-        """When the run has ended."""
+        """Ends the log of the budget, with the run."""
         if self.log is not None:
             self.log.close()
 
     @property
     def over(self) -> bool:
-        """Whether no leaf starts any more."""
+        """Whether a limit is passed, so that no step starts any more."""
         return self.passed or (self.outer is not None and self.outer.over)
 
     def charge(self, tokens: int, usd: float | None, model: str = "") -> None:
-        """Adds what one leaf used. usd None: unknown, only the tokens count. model: that was asked."""
+        """Adds what one step used. usd: None when it is unknown. model: the one that was asked."""
         if usd is None and tokens and model and self.max_usd is not None:
             from sema_runtime.llm.budgets import budget
 
@@ -108,7 +107,7 @@ class Spend:
             self.passed = True
 
     def refused(self, error: BaseException) -> bool:
-        """Whether the error says that a call was not sent because of :reserve; from then on no leaf starts."""
+        """Whether an error says that a call was not sent because of :reserve; from then on no step starts."""
         if self.frame is not None and getattr(error, "frame", None) is self.frame:
             self.passed = True
             return True
@@ -116,8 +115,8 @@ class Spend:
 
 
 def _budget(meta: Any) -> Map | None:
-    found = meta.lookup(keyword("budget")) if isinstance(meta, Map) else None
-    return found if isinstance(found, Map) else None
+    budget = meta.lookup(keyword("budget")) if isinstance(meta, Map) else None
+    return budget if isinstance(budget, Map) else None
 
 
 def _number(budget: Map | None, name: str) -> int | float | None:

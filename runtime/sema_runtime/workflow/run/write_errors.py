@@ -1,53 +1,33 @@
-"""What of a run's directory could not be written or read: the disk is full, a folder may not be changed."""
+"""Errors while reading or writing a run's directory: the disk is full, a folder is read-only."""
 
 from __future__ import annotations
-
-import os
-from contextlib import suppress
 
 from sema_runtime.values.errors import SemaError
 from sema_runtime.workflow.journal.values import many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Mapping
 
-    from sema_runtime.workflow.run.run import Run
+    from sema_runtime.workflow.journal.writer import Journal
+    from sema_runtime.workflow.run.memo import Memos
 
 
 class Unwritable(SemaError):
-    """A run that doesn't begin."""
+    """The directory of a run can't be written, so the run doesn't start."""
 
 
-def give_up(run: Run) -> NoReturn:
-    """A run of which not even the beginning can be written doesn't begin: its directory is as it was before. Raises
-    Unwritable."""
-    why = run.journal.trouble
-    run.journal.abandon()
-    run.memos.close()
-    if not run.resuming:
-        with suppress(OSError):
-            for name in os.listdir(run.directory):
-                if name == "metadata.json":
-                    os.remove(os.path.join(run.directory, name))
-            os.rmdir(run.directory)  # if nothing else was in it
-    raise Unwritable(
-        f"workflow/run: {run.directory}: {why}", "a run is written down as it goes; make room, or --run-dir"
-    )
-
-
-def of(run: Run) -> list[str]:
-    """In words, with what that means for the run."""
+def messages(memos: Memos, journal: Journal, unwritten: Mapping[str, str]) -> list[str]:
+    """The errors in words, with what they mean for the run. unwritten: files of the directory, and why."""
     said = []
-    memos, journal = run.memos, run.journal
     if memos.unkept:
         count = many(memos.unkept, "result")
-        said.append(f"{memos.trouble}: {count} could not be kept; a resumed run asks for what is missing again")
+        said.append(f"{memos.error}: {count} could not be kept; a resumed run asks for what is missing again")
     if journal.unwritten:
-        said.append(f"{journal.trouble}: {many(journal.unwritten, 'event')} could not be written")
+        said.append(f"{journal.error}: {many(journal.unwritten, 'event')} could not be written")
     if journal.full:
         said.append("the journal has reached its limit (SEMA_WORKFLOW_JOURNAL_MAX_BYTES): later events are not in it")
-    said += [f"{why}: {name} could not be written" for name, why in run.unwritten.items()]
+    said += [f"{why}: {name} could not be written" for name, why in unwritten.items()]
     if memos.unread:
         count = many(memos.unread, "kept result")
         said.append(f"{memos.unreadable}: {count} could not be read; what they were kept for ran again")

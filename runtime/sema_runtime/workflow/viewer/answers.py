@@ -11,7 +11,7 @@ from sema_runtime.workflow.journal import origin, outcomes
 from sema_runtime.workflow.journal.parser import fields_of
 from sema_runtime.workflow.journal.segments import about
 from sema_runtime.workflow.journal.writer import segment_name
-from sema_runtime.workflow.read.columns import FAILED, NOBODY, OTHER, RUNNING, Usage, text_of
+from sema_runtime.workflow.read.columns import FAILED, NOBODY, OTHER, RUNNING, Usage
 from sema_runtime.workflow.read.reducer import CHECKPOINT
 from sema_runtime.workflow.read.totals import Inside
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sema_runtime.workflow.read.reducer import Fold
+    from sema_runtime.workflow.read.reducer import RunState
     from sema_runtime.workflow.viewer.journal import Branch, Journal
 
     Row = dict[str, Any]
@@ -39,11 +39,11 @@ TITLE = 160  # characters of an event's line in the list
 
 def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> Row:
     """The head of the page: status, totals, phases. within: what the runs inside used; it counts for this one."""
-    fold = journal.fold
+    state = journal.state
     branches = journal.tree.follow()
     used = [branch.usage for branch in branches[:PHASES]]
     phases = [phase_row(*both) for both in zip(branches, used, strict=False)]
-    status, reason = fold.status, fold.reason or None
+    status, reason = state.status, state.reason or None
     if unread and (last := journal.last_event()).get("event") == "run.ended":
         status, reason = str(last.get("status")), last.get("reason")
     status = outcomes.outcome(journal.folder, status)
@@ -51,9 +51,9 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
         for row in phases:
             if row["status"] == "pending":
                 row["status"] = "skipped"
-    begun, counts = fold.begun, fold.counts()
+    begun, counts = state.begun, state.counts()
     comes_from, inside = origin.of(journal.folder), journal.inside()
-    own = fold.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
+    own = state.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
     usage = Usage().join(own).join(within.usage)
     return {
         "cursor": journal.cursor,
@@ -64,17 +64,17 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
         "reason": reason,
         **{name: begun.get(name) or None for name in ("workflow", "run_id", "code_version", "args_json")},
         "started_ts": begun.get("ts") or None,
-        "ended_ts": fold.ended or None,
-        "elapsed_ms": fold.clock.now,
+        "ended_ts": state.ended or None,
+        "elapsed_ms": state.clock.now,
         "written": written_at(journal),
         "now": time(),
-        "events": len(fold.kind),
-        "agents": len(fold.agents),
-        "finished": fold.finished,
-        "failed": fold.failed,
-        "running": fold.running,
-        "parallel": fold.most_parallel,
-        "checkpoints": len(fold.checkpoint_event),
+        "events": len(state.kind),
+        "agents": len(state.agents),
+        "finished": state.finished,
+        "failed": state.failed,
+        "running": state.running,
+        "parallel": state.most_parallel,
+        "checkpoints": len(state.checkpoint_event),
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cost_usd": usage.cost_usd,
@@ -86,11 +86,11 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
             "cost_usd": within.usage.cost_usd,
             "unpriced": within.usage.unpriced,
         },
-        "token_limit": fold.token_limit,
-        "damaged": fold.damaged,
-        "overflow": fold.overflow,
+        "token_limit": state.token_limit,
+        "damaged": state.damaged,
+        "overflow": state.overflow,
         "policy": {name: many for name, many in counts.items() if name.startswith(("policy.", "approval."))},
-        "segments": fold.segments,
+        "segments": state.segments,
         "fork_of": comes_from and comes_from.run_id,
         "fork_at": comes_from and comes_from.at,
         "nested": [[one.run_id, one.workflow] for one in inside[:NESTED]],
@@ -167,28 +167,28 @@ class Filter:
         branch.follow()
         if not self.status and not self.text:
             return branch.items
-        return [item for item in branch.items if self._passes(journal.fold, item)]
+        return [item for item in branch.items if self._passes(journal.state, item)]
 
-    def _passes(self, fold: Fold, item: int) -> bool:
-        texts, agents, text = fold.words.texts, fold.agents, self.text
+    def _passes(self, state: RunState, item: int) -> bool:
+        texts, agents, text = state.words.texts, state.agents, self.text
         if item < 0:
-            return not self.status and text in texts[fold.checkpoint_key[-1 - item]].lower()
+            return not self.status and text in texts[state.checkpoint_key[-1 - item]].lower()
         if self.status and STATUS[agents.status[item]] != self.status:
             return False
-        return not text or text in text_of(agents.ids[item]).lower() or text in texts[agents.model[item]].lower()
+        return not text or text in agents.ids[item].lower() or text in texts[agents.model[item]].lower()
 
 
 def agent_row(journal: Journal, agent: int) -> Row:
-    fold = journal.fold
-    agents, texts = fold.agents, fold.words.texts
+    state = journal.state
+    agents, texts = state.agents, state.words.texts
     status = agents.status[agent]
     return {
         "agent": agent,
-        "id": text_of(agents.ids[agent]),
+        "id": agents.ids[agent],
         "name": texts[agents.name[agent]],
         "model": texts[agents.model[agent]] or None,
         "phase": journal.tree.of_agent(agent).number,
-        "segment": fold.phases[agents.phase[agent]].segment,
+        "segment": state.phases[agents.phase[agent]].segment,
         "status": STATUS[status],
         "start": agents.start[agent],
         "duration": None if status == RUNNING else agents.duration[agent],
@@ -201,18 +201,18 @@ def agent_row(journal: Journal, agent: int) -> Row:
 
 
 def checkpoint_row(journal: Journal, checkpoint: int) -> Row:
-    fold = journal.fold
+    state = journal.state
     return {
         "checkpoint": checkpoint,
-        "key": fold.words.texts[fold.checkpoint_key[checkpoint]],
+        "key": state.words.texts[state.checkpoint_key[checkpoint]],
         "phase": journal.tree.of_checkpoint(checkpoint).number,
-        "event": fold.checkpoint_event[checkpoint],
+        "event": state.checkpoint_event[checkpoint],
     }
 
 
 def place(journal: Journal, agent: int) -> Row | None:
     """Where an agent stands: {phase, row}."""
-    if not 0 <= agent < len(journal.fold.agents):
+    if not 0 <= agent < len(journal.state.agents):
         return None
     branch = journal.tree.of_agent(agent)
     branch.follow()
@@ -225,9 +225,9 @@ def place(journal: Journal, agent: int) -> Row | None:
 def agent_details(journal: Journal, agent: int) -> Row | None:
     """An agent with its texts: {…row, prompt, output, calls, events, left_out}; None for one that isn't there.
     calls: {event, name, args, done} in order, done when its result was noted (`agent.tool_result`)."""
-    if not 0 <= agent < len(journal.fold.agents):
+    if not 0 <= agent < len(journal.state.agents):
         return None
-    numbers, left_out = events_of_agent(journal.fold, agent)
+    numbers, left_out = events_of_agent(journal.state, agent)
     row = agent_row(journal, agent)
     row |= {"prompt": None, "output": None, "calls": [], "events": numbers, "left_out": left_out}
     row["phase_name"] = journal.tree.branches[row["phase"]].name
@@ -249,9 +249,9 @@ def agent_details(journal: Journal, agent: int) -> Row | None:
     return row
 
 
-def events_of_agent(fold: Fold, agent: int) -> tuple[list[int], int]:
+def events_of_agent(state: RunState, agent: int) -> tuple[list[int], int]:
     """The events of an agent: the first and the latest, in order, and how many were left out between them."""
-    numbers = fold.events_of(agent)
+    numbers = state.events_of(agent)
     left_out = max(0, len(numbers) - EVENTS_OF_AGENT)
     if left_out:
         half = EVENTS_OF_AGENT // 2
@@ -261,7 +261,7 @@ def events_of_agent(fold: Fold, agent: int) -> tuple[list[int], int]:
 
 def checkpoint_details(journal: Journal, checkpoint: int) -> Row | None:
     """A checkpoint with its value: {…row, value, value_digest, content_key, ts}."""
-    if not 0 <= checkpoint < len(journal.fold.checkpoint_event):
+    if not 0 <= checkpoint < len(journal.state.checkpoint_event):
         return None
     row = checkpoint_row(journal, checkpoint)
     event = fields_of(journal.line(row["event"])) or {}
@@ -275,7 +275,7 @@ def checkpoint_details(journal: Journal, checkpoint: int) -> Row | None:
 def events(journal: Journal, first: int, many: int, kind: str, text: str) -> Row:
     """A page of the journal: {total, first, events}; total counts what the filter leaves. A negative first counts
     from the end. With a text only the first FOUND events that hold it are found: then `more` is true."""
-    chosen: Any = range(len(journal.fold.kind))
+    chosen: Any = range(len(journal.state.kind))
     more = False
     if kind or text:
         chosen, more = matching(journal, kind, text)
@@ -283,16 +283,16 @@ def events(journal: Journal, first: int, many: int, kind: str, text: str) -> Row
     if first < 0:
         first = max(0, total + first)
     page = chosen[first : first + min(many, PAGE)]
-    made = [event_row(journal.fold, number, journal.line(number)) for number in page]
+    made = [event_row(journal.state, number, journal.line(number)) for number in page]
     return {"total": total, "first": first, "events": made, "more": more, "cursor": journal.cursor}
 
 
 def matching(journal: Journal, kind: str, text: str) -> tuple[list[int], bool]:
     """Numbers of the events of a kind (or of a family: `agent`) whose line holds a text; whether there may be more."""
-    fold = journal.fold
-    names = fold.kinds.texts
+    state = journal.state
+    names = state.kinds.texts
     wanted = {number for number, name in enumerate(names) if not kind or name == kind or name.startswith(f"{kind}.")}
-    numbers = [number for number, one in enumerate(fold.kind) if one in wanted]
+    numbers = [number for number, one in enumerate(state.kind) if one in wanted]
     if not text:
         return numbers, False
     needle = text.lower().encode(errors="replace")
@@ -305,33 +305,33 @@ def matching(journal: Journal, kind: str, text: str) -> tuple[list[int], bool]:
     return found, False
 
 
-def event_row(fold: Fold, number: int, line: bytes) -> Row:
+def event_row(state: RunState, number: int, line: bytes) -> Row:
     """An event of the list: {number, segment, seq, ts, event, title, agent?, phase?, checkpoint?}."""
     event = fields_of(line) or {}
-    name = fold.kind_name(number)
+    name = state.kind_name(number)
     row: Row = {
         "number": number,
-        "segment": fold.segment_of(number),
+        "segment": state.segment_of(number),
         "seq": event.get("seq"),
         "ts": event.get("ts"),
         "event": name,
         "title": about(event)[:TITLE] if event else line[:TITLE].decode(errors="replace"),
     }
-    owner = fold.owner[number]
+    owner = state.owner[number]
     if owner != NOBODY:
         row["agent"] = owner
-        row["live"] = fold.agents.status[owner] == RUNNING
-    if fold.kind[number] == CHECKPOINT:
-        row["checkpoint"] = bisect_left(fold.checkpoint_event, number)
+        row["live"] = state.agents.status[owner] == RUNNING
+    if state.kind[number] == CHECKPOINT:
+        row["checkpoint"] = bisect_left(state.checkpoint_event, number)
     return row
 
 
 def raw_event(journal: Journal, number: int) -> Row | None:
     """One line of the journal as text: {number, raw, cut}."""
-    if not 0 <= number < len(journal.fold.kind):
+    if not 0 <= number < len(journal.state.kind):
         return None
     line = journal.line(number)
-    row = event_row(journal.fold, number, line)
+    row = event_row(journal.state, number, line)
     return row | {"raw": line[:LINE_SHOWN].decode(errors="replace"), "cut": len(line) > LINE_SHOWN}
 
 
@@ -342,9 +342,9 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
     """Bars of the agents between two times, and how many ran at once, for a picture `width` dots wide:
     {begin, end, span, lanes, bars: [[agent, lane, start, end, status, id?] …], load: [n …], phases}. What would be
     narrower than a dot is joined with its neighbour: then agent is the first of them."""
-    fold = journal.fold
-    agents, lanes = fold.agents, journal.lanes.follow()
-    now = fold.clock.now
+    state = journal.state
+    agents, lanes = state.agents, journal.lanes.follow()
+    now = state.clock.now
     span = max(now, 1.0)
     if not end > begin:
         begin, end = 0.0, span
@@ -369,14 +369,14 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
         bars.append(bar)
     if len(bars) <= NAMED:
         for bar in bars:
-            bar.append(text_of(agents.ids[bar[0]]))
+            bar.append(agents.ids[bar[0]])
     load, running = [], 0
     for step in change[: width + 1]:
         running += step
         load.append(running)
     branches = journal.tree.follow()[:PHASES]
     phases = [[one.number, one.name, one.began, one.closed] for one in branches if one.parts and one.name]
-    marks = [one["at"] for one in fold.segments[1:]]
+    marks = [one["at"] for one in state.segments[1:]]
     return {
         "begin": begin, "end": end, "span": span, "lanes": max(lanes, default=-1) + 1, "bars": bars, "load": load,
         "phases": phases, "resumed": marks, "cursor": journal.cursor,

@@ -58,7 +58,6 @@ FILES = {
 FORBIDDEN = {"error": "missing or invalid X-Sema-View-Token"}
 PATIENCE = 0.3  # seconds that an answer waits until a journal has been read
 MUCH = 1.0  # the same of a stream that has told something, while there is much to read
-LARGE = 16 << 20  # bytes unread from which on a process reads ahead: before, it would come too late
 PIECES = 8  # of a journal that are read before others have a turn
 LOOK = 0.2  # seconds between two looks at a journal that somebody watches
 NEWS = 0.25  # seconds between two messages of a stream, at least
@@ -248,14 +247,11 @@ class Application:
         return unread
 
     async def _read(self, journal: Journal) -> None:
-        if journal.unread() >= LARGE:
-            journal.look_ahead()
         try:
             with suppress(OSError):  # it was deleted meanwhile
                 while journal.read(PIECES):
                     await asyncio.sleep(0)
         finally:
-            journal.look_no_further()
             del self.reading[journal]
 
     async def _stream(self, run: str, headers: Any, receive: Receive, send: Send) -> None:

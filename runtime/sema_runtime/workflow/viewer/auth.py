@@ -112,10 +112,10 @@ def http_server(folder: Path, alias: str) -> Row | Answer:
 
 def latest_events(journal: Journal) -> dict[str, Row]:
     """The last `auth.*` event of each server."""
-    fold = journal.fold
-    wanted = {number for number, name in enumerate(fold.kinds.texts) if name.startswith("auth.")}
+    state = journal.state
+    wanted = {number for number, name in enumerate(state.kinds.texts) if name.startswith("auth.")}
     found: dict[str, Row] = {}
-    for number, kind in enumerate(fold.kind) if wanted else ():
+    for number, kind in enumerate(state.kind) if wanted else ():
         if kind in wanted:
             event = fields_of(journal.line(number)) or {}
             found[str(event.get("server"))] = event

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from contextlib import suppress
 from heapq import heappop, heappush
 
 from sema_runtime.workflow.journal import nested
-from sema_runtime.workflow.journal.segments import Segment
 from sema_runtime.workflow.read.columns import RUNNING, Usage
 from sema_runtime.workflow.read.follower import Reader
 from sema_runtime.workflow.read.reducer import RESULT, STARTED
-from sema_runtime.workflow.viewer.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sema_runtime.workflow.journal.nested import Nested
-    from sema_runtime.workflow.read.reducer import Fold, Phase, Records
+    from sema_runtime.workflow.read.reducer import Phase, RunState
 
 
 class Journal(Reader):
@@ -26,14 +23,12 @@ class Journal(Reader):
 
     def __init__(self, folder: Path) -> None:
         self.path = folder
-        self.ahead: Ahead | None = None
         super().__init__(str(folder))
 
     def _forget(self) -> None:
         super()._forget()
-        self.look_no_further()
-        self.tree = Tree(self.fold)
-        self.lanes = Lanes(self.fold)
+        self.tree = Tree(self.state)
+        self.lanes = Lanes(self.state)
         self._inside: tuple[int, list[Nested]] = (0, [])  # the size of their file, and the runs in it
 
     def inside(self) -> list[Nested]:
@@ -45,19 +40,6 @@ class Journal(Reader):
         if size != self._inside[0]:
             self._inside = size, list(nested.of(self.folder).values())
         return self._inside[1]
-
-    def look_ahead(self) -> None:
-        """Has a process take apart what will be read, until `look_no_further`."""
-        with suppress(OSError):
-            self.ahead = Ahead(self.folder, self.segments[-1] if self.segments else Segment(self.folder, 0))
-
-    def look_no_further(self) -> None:
-        if self.ahead is not None:
-            self.ahead.close()
-            self.ahead = None
-
-    def _records(self, number: int, begin: int, length: int) -> Records | None:
-        return self.ahead.records(number, begin, length) if self.ahead is not None else None
 
 
 class Branch:
@@ -91,7 +73,7 @@ class Branch:
         return found
 
     def agents_running(self) -> int:
-        return sum(part.fold.agents.statuses(RUNNING, part.rows()) for part in self.parts)
+        return sum(part.state.agents.count(RUNNING, part.rows()) for part in self.parts)
 
     def follow(self) -> None:
         """Takes in the items that have come."""
@@ -107,8 +89,8 @@ class Tree:
     """The phases of a run as one tree over all segments: opened for the n-th time in its segment, a phase is the n-th
     of that name in the run. Those that are declared stand first."""
 
-    def __init__(self, fold: Fold) -> None:
-        self.fold = fold
+    def __init__(self, state: RunState) -> None:
+        self.state = state
         self.branches: list[Branch] = []
         self.branch_of = array("I")  # of each opening
         self.named: dict[tuple[str, int], Branch] = {}  # by name and turn
@@ -118,14 +100,14 @@ class Tree:
 
     def follow(self) -> list[Branch]:
         """All branches, with what has come."""
-        fold = self.fold
-        if fold.begun and not self.declared:
+        state = self.state
+        if state.begun and not self.declared:
             self.declared = True
             turns: dict[str, int] = {}
-            for name in fold.begun["phases"]:
+            for name in state.begun["phases"]:
                 turns[name] = turns.get(name, 0) + 1
                 self._branch(name, turns[name])
-        for phase in fold.phases[len(self.branch_of) :]:
+        for phase in state.phases[len(self.branch_of) :]:
             if phase.segment != self.segment:
                 self.segment = phase.segment
                 self.turns = {}
@@ -144,17 +126,17 @@ class Tree:
         return found
 
     def of_agent(self, agent: int) -> Branch:
-        return self.follow()[self.branch_of[self.fold.agents.phase[agent]]]
+        return self.follow()[self.branch_of[self.state.agents.phase[agent]]]
 
     def of_checkpoint(self, checkpoint: int) -> Branch:
-        return self.follow()[self.branch_of[self.fold.checkpoint_phase[checkpoint]]]
+        return self.follow()[self.branch_of[self.state.checkpoint_phase[checkpoint]]]
 
 
 class Lanes:
     """Where agents stand in the timeline: of those that run at once each has a lane, the lowest that is free."""
 
-    def __init__(self, fold: Fold) -> None:
-        self.fold = fold
+    def __init__(self, state: RunState) -> None:
+        self.state = state
         self.lane = array("I")
         self.seen = 0  # events
         self.segment = -1
@@ -163,19 +145,19 @@ class Lanes:
 
     def follow(self) -> array[int]:
         """The lane of each agent."""
-        fold = self.fold
-        for number in range(max(0, self.segment), len(fold.segments)):
+        state = self.state
+        for number in range(max(0, self.segment), len(state.segments)):
             if number != self.segment:
                 self.segment, self.free, self.used = number, [], 0
-            last = number + 1 == len(fold.segments)
-            self._follow(len(fold.kind) if last else fold.segments[number + 1]["first"])
+            last = number + 1 == len(state.segments)
+            self._follow(len(state.kind) if last else state.segments[number + 1]["first"])
         return self.lane
 
     def _follow(self, end: int) -> None:
-        fold, lane, free = self.fold, self.lane, self.free
-        result = fold.agents.result
+        state, lane, free = self.state, self.lane, self.free
+        result = state.agents.result
         begin, self.seen = self.seen, end
-        for event, kind, row in zip(range(begin, end), fold.kind[begin:end], fold.owner[begin:end], strict=True):
+        for event, kind, row in zip(range(begin, end), state.kind[begin:end], state.owner[begin:end], strict=True):
             if kind == STARTED and row >= 0:
                 lane.append(heappop(free) if free else self.used)
                 self.used = max(self.used, lane[-1] + 1)

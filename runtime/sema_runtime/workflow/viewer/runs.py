@@ -58,11 +58,11 @@ class Runs:
         return found
 
     def _make_room(self) -> None:
-        events = sum(len(one.fold.kind) for one in self.journals.values())
+        events = sum(len(one.state.kind) for one in self.journals.values())
         for run in list(self.journals)[:-1]:
             if len(self.journals) <= LOADED and events <= EVENTS_KEPT:
                 return
-            events -= len(self.journals.pop(run).fold.kind)
+            events -= len(self.journals.pop(run).state.kind)
 
     def listing(self) -> list[Row]:
         """Newest first: {run, workflow, status, reason, started, ended, dur_ms, resumed, written} of each run."""

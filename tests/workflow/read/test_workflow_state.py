@@ -1,4 +1,5 @@
-"""Folding journals: lines known by their form give what JSON gives, whatever they hold and however they come."""
+"""The state of a run: lines that are read together give what each gives alone, whatever they hold and however they
+come."""
 
 from __future__ import annotations
 
@@ -14,12 +15,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sema_runtime.workflow.journal import events, segments
-from sema_runtime.workflow.journal import parser as lines
+from sema_runtime.workflow.journal.parser import events_of
 from sema_runtime.workflow.read import index
-from sema_runtime.workflow.read import indexer as intake
-from sema_runtime.workflow.read import reducer as fold
 from sema_runtime.workflow.read.follower import Reader
-from sema_runtime.workflow.read.reducer import Fold, Phase
+from sema_runtime.workflow.read.indexer import Indexer
+from sema_runtime.workflow.read.reducer import Phase, RunState
 
 pytestmark = pytest.mark.journals_by_hand
 
@@ -30,33 +30,30 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def told(one: Fold) -> dict[str, Any]:
-    """Everything that a fold holds, as values that can be compared."""
-    agents = {name: list(column)[: len(one.agents)] for name, column in vars(one.agents).items() if name != "columns"}
+def told(state: RunState) -> dict[str, Any]:
+    """Everything that a state holds, as values that can be compared."""
+    agents = {name: list(column) for name, column in vars(state.agents).items() if not name.startswith("_")}
     phases = [
         {name: getattr(phase, name) for name in (*Phase.__slots__, "agents", "finished", "failed", "checkpoints")}
-        | {"fold": None, "loose": None, "usage": used(phase.usage), "items": phase.items()}
-        for phase in one.phases
+        | {"state": None, "loose": None, "usage": used(phase.usage), "items": phase.items()}
+        for phase in state.phases
     ]
-    found = {name: getattr(one, name) for name in COLUMNS}
-    found |= {"agents": agents, "phases": phases, "usage": used(one.usage), "counts": one.counts()}
-    return found | {"words": one.words.texts, "kinds": one.kinds.texts, "now": one.clock.now}
+    found = {name: getattr(state, name) for name in COLUMNS}
+    found |= {"agents": agents, "phases": phases, "usage": used(state.usage), "counts": state.counts()}
+    return found | {"words": state.words.texts, "kinds": state.kinds.texts, "now": state.clock.now}
 
 
 def used(usage: Any) -> list[Any]:
     return [getattr(usage, name) for name in sorted(usage.__slots__)]
 
 
-def folded(pieces: list[bytes], *, by_form: bool = True) -> Fold:
-    """What lines give; by_form false: each is taken apart as JSON."""
-    made = Fold()
-    made.begin_segment()
-    with pytest.MonkeyPatch.context() as patch:
-        if not by_form:
-            patch.setattr(fold, "records_of", lambda piece: [(b"",) * len(fold.RECORD)] * piece.count(b"\n"))
-        for piece in pieces:
-            made.take(piece)
-    return made
+def reduced(pieces: list[bytes]) -> RunState:
+    """The state after these lines."""
+    state = RunState()
+    state.begin_segment()
+    for piece in pieces:
+        state.apply(events_of(piece))
+    return state
 
 
 # Journals of all sorts
@@ -124,8 +121,8 @@ def a_line(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def a_result_and_more(draw: st.DrawFn) -> list[bytes]:
-    """A result and its budget, which the form takes at once, or something else that follows; as another line of that
-    kind, or damaged, now and then."""
+    """A result and its budget, or something else that follows; as another line of that kind, or damaged, now and
+    then."""
     who, stamp = draw(ids.filter(bool)), draw(stamps)
     kind = draw(st.sampled_from(["agent.result"] * 9 + ["budget", "agent.started"]))
     result = {"event": kind, "seq": 3, "ts": stamp, "agent_id": who, "status": "ok", "output": draw(texts), "dur_ms": 7}
@@ -167,60 +164,28 @@ some_lines = st.lists(st.one_of(a_line().map(lambda line: [line]), a_result_and_
 @example([b'{"event":"agent.started","seq":0,"ts":"\\x","agent_id":"a","agent_name":"a"}'], 1)
 @example([b'{"event":"agent.started","seq":0,"ts":"0","agent_id":"a","agent_name":"a","prompt":"\\u12"}'], 1)
 @example([b'{"event":"budget","seq":0,"ts":"0","input_tokens":1,"output_tokens":1,"cost_usd":2.5e+30}'], 1)
-def test_the_form_gives_what_json_gives(found: list[bytes], many: int) -> None:
+@example([b'{"event":"damaged","seq":0,"ts":"0"}', b"{}", b"", b"1,2", b'{"event":"a"},{"event":"b"}'], 2)
+def test_lines_together_give_what_each_gives_alone(found: list[bytes], many: int) -> None:
     journal = [line.replace(b"\n", b" ") + b"\n" for line in found]
-    plain = told(folded([b"".join(journal)], by_form=False))
-    assert told(folded([b"".join(journal)])) == plain
-    pieces = [b"".join(journal[at : at + many]) for at in range(0, len(journal), many)]
-    assert told(folded(pieces)) == plain
+    alone = told(reduced(journal))
+    assert told(reduced([b"".join(journal)])) == alone
+    assert told(reduced([b"".join(journal[at : at + many]) for at in range(0, len(journal), many)])) == alone
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(some_lines)
 @example([b'{"event":"agent.started","seq":0,"ts":"0","agent_id":"a_1","agent_name":"a","model":"m"}'] * 2)
 @example([b'{"event":"budget","seq":0,"ts":"0","input_tokens":1,"output_tokens":1,"cost_usd":2.5e+30}'])
-def test_the_index_takes_in_the_same_by_form(found: list[bytes]) -> None:
-    piece = b"".join(line.replace(b"\n", b" ") + b"\n" for line in found)
+def test_the_index_has_the_same_rows_however_lines_come(found: list[bytes]) -> None:
+    journal = [line.replace(b"\n", b" ") + b"\n" for line in found]
     rows = []
-    for as_json in (False, True):
-        with closing(index.open_index(":memory:")) as db, pytest.MonkeyPatch.context() as patch:
-            if as_json:
-                none = (b"",) * len(intake.RECORD)
-                patch.setattr(intake, "records_of", lambda piece, none=none: [none] * piece.count(b"\n"))
-            intake.Intake(db, "r", 0).take(piece)
-            rows.append([db.execute(f"SELECT * FROM {table}").fetchall() for table in index.TABLES])
-    by_form, by_json = ([sorted(table, key=repr) for table in tables] for tables in rows)
-    assert by_form == by_json
-
-
-def test_whole_runs_are_known_by_their_form() -> None:
-    """Most of a journal takes the quick way, or it would be of no use."""
-    for run in (journals.review(until="failed").lines, list(journals.wide(60, tools=3))):
-        piece = "".join(f"{line}\n" for line in run).encode()
-        records = fold.records_of(piece)
-        assert sum(2 if record[fold.NEXT] else 1 for record in records) == len(run)
-        odd = sum(record[fold.KIND] not in lines.BY_FORM for record in records)
-        assert odd == sum(json.loads(line)["event"].startswith(("run.", "phase.")) for line in run)
-        assert told(folded([piece])) == told(folded([piece], by_form=False))
-
-
-@pytest.mark.parametrize("kind", sorted(lines.BY_FORM))
-def test_what_we_write_is_of_the_form(kind: bytes) -> None:
-    """Each event as `events.line` writes it, with all of its fields and with the fewest."""
-    values: dict[str, Any] = {
-        "seq": 1, "dur_ms": 5, "input_tokens": 1, "output_tokens": 2, "phase_seq": 3, "count": 1, "cost_usd": 1e-7,
-        "budget_limit": 10, "status": "ok",
-    }  # fmt: skip
-    name = kind.decode()
-    for least in (False, True):
-        given = {field: values.get(field, 'é\n"\\') for field, _, optional in events.FIELDS[name]}
-        given |= {"ts": "0"} | {field: "a" for field in ("agent_id", "agent_name", "model", "key") if field in given}
-        if least:
-            for field, _, optional in events.FIELDS[name]:
-                given[field] = None if optional else given[field]
-        made = events.line(events.EVENTS[name](**given)).encode() + b"\n"
-        (record,) = fold.records_of(made)
-        assert record[fold.KIND] == kind, made
+    for pieces in ([b"".join(journal)], journal):
+        with closing(index.open_index(":memory:")) as db:
+            indexer = Indexer(db, "r", 0)
+            for piece in pieces:
+                indexer.add(events_of(piece))
+            rows.append([sorted(db.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in index.TABLES])
+    assert rows[0] == rows[1]
 
 
 def test_an_agent_that_is_done_is_still_known() -> None:
@@ -236,8 +201,9 @@ def test_an_agent_that_is_done_is_still_known() -> None:
         run.add("policy.checked", agent_id="a_1", policy="p")
         run.finish("a_1", 99, ok=False, tokens=None)
     run.tool("b_1", "grep")
-    made = folded(["".join(f"{line}\n" for line in run.lines).encode()])
-    agents = [{name: column[row] for name, column in vars(made.agents).items() if name != "columns"} for row in (0, 1)]
+    made = reduced(["".join(f"{line}\n" for line in run.lines).encode()])
+    columns = {name: column for name, column in vars(made.agents).items() if not name.startswith("_")}
+    agents = [{name: column[row] for name, column in columns.items()} for row in (0, 1)]
     used = {"input": 11, "output": 22, "cost": 0.5, "tools": 1, "priced": 1, "unpriced": 1, "duration": 10}
     assert all(agent | used == agent for agent in agents)
     assert (len(made.agents), made.finished, made.failed) == (2, 2, 0)
@@ -253,7 +219,7 @@ def test_an_agent_that_is_done_is_still_known() -> None:
 
 def read(reader: Reader) -> dict[str, Any]:
     reader.refresh()
-    return told(reader.fold)
+    return told(reader.state)
 
 
 def test_a_journal_that_grows_by_any_number_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,12 +240,12 @@ def test_a_journal_that_grows_by_any_number_of_bytes(tmp_path: Path, monkeypatch
                 file.write(data[:size])
             data = data[size:]
             read(growing)
-    assert told(growing.fold) == wanted
+    assert told(growing.state) == wanted
     assert growing.generation == 1
-    for event in range(len(whole.fold.kind)):
+    for event in range(len(whole.state.kind)):
         assert growing.place(event) == whole.place(event)
     assert whole.line(len(parts[0]) + 5) == b"{damaged"
-    assert json.loads(whole.line(len(whole.fold.kind) - 1))["event"] == "run.ended"
+    assert json.loads(whole.line(len(whole.state.kind) - 1))["event"] == "run.ended"
 
 
 def test_events_are_found_again_beside_a_line_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +254,7 @@ def test_events_are_found_again_beside_a_line_that_is_too_long(tmp_path: Path, m
     run = journals.review().lines
     reader = Reader(str(journals.written(tmp_path, "a", [*run[:7], "x" * 5000, *run[7:]])))
     reader.refresh()
-    assert reader.fold.damaged == 1
+    assert reader.state.damaged == 1
     assert [reader.line(event).decode() for event in range(len(run) + 1)] == [*run[:7], "", *run[7:]]
 
 
