@@ -35,12 +35,12 @@ def compiled(value: Any, step: bool = False) -> tuple[Policy, ...]:
         return known[1]
     from sema_runtime.workflow.policy import compiling
 
-    made = compiling.compiled(value, step)
+    policies = compiling.compiled(value, step)
     if isinstance(value, Map):
         if len(_compiled) >= MOST_KEPT:
             _compiled.clear()
-        _compiled[id(value), step] = value, made
-    return made
+        _compiled[id(value), step] = value, policies
+    return policies
 
 
 class Attached:
@@ -87,8 +87,8 @@ def fingerprint() -> str:
 
 
 def without(reason: Any, thunk: Callable[[], Any]) -> Any:
-    """What thunk gives where no policy is checked; the reason is written down. Raises SemaError where none is in force,
-    and for a reason that is none."""
+    """The value of thunk, called without policy checks; the journal has the reason. Raises SemaError where no policy is
+    in force, and for a reason that is empty, too long or no string."""
     outer: Any = guards.current.get()
     if not isinstance(reason, str) or not 1 <= len(reason) <= LONGEST_REASON:
         raise SemaError(f"policy/without: the reason must be a string of 1 to {LONGEST_REASON} characters")
@@ -140,14 +140,14 @@ def _journaled(folder: str) -> set[str]:
     """The names of all events in the journals of a run, as far as they can be read."""
     import os
 
-    found: set[str] = set()
+    names: set[str] = set()
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith("events.") and name.endswith(".jsonl"):
                 with open(os.path.join(folder, name), "rb") as file:
-                    found.update(
+                    names.update(
                         line[10:].partition(b'"')[0].decode(errors="replace")
                         for line in file
                         if line.startswith(b'{"event":"')
                     )
-    return found
+    return names
