@@ -214,7 +214,7 @@ def test_the_objects_of_a_run_have_what_the_page_says(tmp_path: Path) -> None:
     run = open_run(tmp_path, "a")
     found = {"run": run, "phase": run.phases[0], "agent": run.agents[0], "checkpoint": run.checkpoints[0]}
     found["usage"] = run.usage
-    page = PAGE.with_name("workflow-tools.md").read_text()
+    page = (DOCS / "reference" / "workflow-commands.md").read_text()
     for name, one in found.items():
         (names,) = re.findall(rf"^\| {name} \| `(.*?)`", page, re.MULTILINE)
         for attribute in names.split():
