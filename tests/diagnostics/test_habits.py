@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sema_runtime.catalogue_index import INDEX
-from sema_runtime.conditions.habits import habits
-from sema_runtime.conditions.hints import DIALECTS, FORM_VALUES, for_unbound
+from sema_runtime.conditions.hints import FORM_VALUES, for_unbound
+from sema_runtime.conditions.name_tables import dialects, habits
 from semac.analyze.forms import SPECIAL_FORMS
 from semac.checks.program import check_text
 from semac.pipeline import prelude
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_table_is_large_and_holds_nothing_that_is_bound() -> None:
     assert len(habits()) > 1500
     assert [name for name in habits() if name in INDEX or name in SPECIAL_FORMS or name in prelude()] == []
-    assert not habits().keys() & DIALECTS.keys()
+    assert not habits().keys() & dialects().keys()
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
@@ -83,5 +83,5 @@ def test_special_forms_as_values(name: str) -> None:
 
 
 def test_the_advice_of_the_reference_stays() -> None:
-    for name, advice in DIALECTS.items():
+    for name, advice in dialects().items():
         assert for_unbound(name, ["setr", "conk"]) == advice

@@ -4,51 +4,11 @@ from __future__ import annotations
 
 import re
 
+from sema_runtime.conditions.name_tables import dialects, habits, reference_names
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-SET = "Sema uses 'set!' for variable assignment"
-DEFINE = "Sema uses 'define' for variable definitions"
-PRINT = "Sema uses 'print' or 'println' for output"
-LETREC = "Sema uses 'letrec' for local recursive bindings"
-SEQUENCING = "Sema uses 'begin' for sequencing; use 'throw'/'try' for non-local exits"
-CONTINUATIONS = "Sema doesn't support first-class continuations; use 'try'/'throw' for control flow"
-TYPE = "Sema uses 'type' to get the type of a value"
-
-DIALECTS: dict[str, str] = {
-    "setq": SET,
-    "setf": SET,
-    "progn": "Sema uses 'begin' to sequence expressions",
-    "funcall": "In Sema, functions are called directly: (f arg ...)",
-    "mapcar": "Sema uses 'map' to apply a function to each element",
-    "loop": "Sema uses 'do' or 'while' for iteration, or tail recursion",
-    "princ": PRINT,
-    "prin1": PRINT,
-    "format-string": "Sema uses 'format' with ~a (display) and ~s (write) directives",
-    "defvar": DEFINE,
-    "defparameter": DEFINE,
-    "labels": LETREC,
-    "flet": LETREC,
-    "block": SEQUENCING,
-    "return-from": SEQUENCING,
-    "multiple-value-bind": "Sema uses destructuring 'let' for multiple return values",
-    "typep": TYPE,
-    "type-of": TYPE,
-    "atom": "Sema is single-threaded; use 'define' for mutable state with 'set!'",
-    "swap!": "Sema is single-threaded; use 'set!' for mutation",
-    "deref": "Sema uses 'force' to evaluate delayed/promised values",
-    "into": "Use type-specific conversions like 'list->vector' or 'vector->list'",
-    "conj": "Sema uses 'cons' to prepend and 'append' to add to the end",
-    "some": "Sema uses 'any' to test if any element matches a predicate",
-    "not=": "Use (not (equal? a b)) for inequality in Sema",
-    "syntax-case": "Sema supports 'define-syntax' with 'syntax-rules', or use 'defmacro'",
-    "call/cc": CONTINUATIONS,
-    "call-with-current-continuation": CONTINUATIONS,
-    "string-contains": "Sema uses 'string/contains?' (slash-namespaced, with '?')",
-    "hash-set!": "Sema maps are immutable; use 'assoc' to create an updated copy",
-    "with-exception-handler": "Sema uses 'try'/'catch', 'throw'/'raise', and 'guard' for exception handling",
-}
 
 # Short names that the reference lacks. They are never proposed: it proposes nothing there, and `spit` is no `split`.
 SHORTHAND = {
@@ -86,7 +46,7 @@ def for_unbound(name: str, program_names: Iterable[str] = ()) -> str | None:
     another language's name, the same words in another spelling, the nearest name. No advice is better than a
     far-fetched one.
     """
-    advice = DIALECTS.get(name)
+    advice = dialects().get(name)
     if advice is not None:
         return advice
     wrapped = FORM_VALUES.get(name)
@@ -105,17 +65,13 @@ def for_unbound(name: str, program_names: Iterable[str] = ()) -> str | None:
 
 def foreign(name: str) -> str | None:
     """The Sema form of another language's name, as advice; None for an unknown name."""
-    from sema_runtime.conditions.habits import habits
-
     snippet = habits().get(name)
-    return DIALECTS.get(name) or (f"Sema has no '{name}'; write {snippet}" if snippet is not None else None)
+    return dialects().get(name) or (f"Sema has no '{name}'; write {snippet}" if snippet is not None else None)
 
 
 def _nearest_of_all(name: str, program_names: list[str]) -> str | None:
     """The nearest name of the reference or the program, else of the other builtins."""
-    from sema_runtime.conditions.reference_names import NAMES
-
-    near = nearest(name, dict.fromkeys([*NAMES, *program_names]))
+    near = nearest(name, dict.fromkeys([*reference_names(), *program_names]))
     return near or nearest(name, [other for other in _builtins() if other not in SHORTHAND])
 
 
@@ -167,9 +123,7 @@ def _python_advice(name: str) -> str | None:
 
 def visible_names(program_names: Iterable[str] = ()) -> list[str]:
     """Every name a program can use."""
-    from sema_runtime.conditions.reference_names import NAMES
-
-    return list(dict.fromkeys([*NAMES, *program_names, *_builtins()]))
+    return list(dict.fromkeys([*reference_names(), *program_names, *_builtins()]))
 
 
 def _builtins() -> list[str]:
