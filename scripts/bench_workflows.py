@@ -210,7 +210,7 @@ def opened(folder: Path) -> str:
         wall, cpu = time.monotonic() - begun, cpu_of(server.pid) - before
         peak = Path(f"/proc/{server.pid}/status").read_text().split("VmHWM:")[1].split()[0]
         return (
-            f"head after {first:.2f} s, tree after {wall:.2f} s (limit 2 s), {cpu:.2f} s CPU, "
+            f"head after {first:.2f} s, tree after {wall:.2f} s (limit 5 s), {cpu:.2f} s CPU, "
             f"{int(peak) >> 10} MB at most (limit 150)"
         )
     finally:

@@ -38,7 +38,7 @@ def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
     monkeypatch.chdir(tmp_path)
     yield
-    used, scheduler._here.scheduler = scheduler._here.scheduler, None
+    used, scheduler._per_thread.scheduler = scheduler._per_thread.scheduler, None
     if used is not None and used.private_loop is not None:
         close(used.private_loop)
 

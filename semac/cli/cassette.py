@@ -98,10 +98,10 @@ def list_command(tapes: tuple[str, ...], as_json: bool) -> int:
 
 def _rows(path: str) -> tuple[list[dict[str, Any]], int]:
     """(what is shown of each entry, how many lines are none)."""
-    from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
+    from sema_runtime.llm.recordings.cassette_file import lines, open_cassette
 
     rows, unread, seen = [], 0, set()
-    with opened_tape(path) as file:
+    with open_cassette(path) as file:
         for line in lines(file):
             entry = line.entry
             if entry is None:
@@ -173,11 +173,11 @@ def show_command(tape: str, which: str, as_json: bool) -> int:
       sema cassette show tape.jsonl 3
       sema cassette show tape.jsonl 9de9dfba
     """
-    from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
+    from sema_runtime.llm.recordings.cassette_file import lines, open_cassette
     from semac.cli.cassette_files import chosen
 
     number = chosen(tape, which)
-    with opened_tape(tape) as file:
+    with open_cassette(tape) as file:
         entry = next(line.entry for line in lines(file) if line.number == number)
     assert entry is not None
     if as_json:

@@ -33,13 +33,13 @@ class Finding(NamedTuple):
 
 def findings(path: str) -> tuple[int, list[Finding]]:
     """(number of entries that can be read, everything that is wrong with a tape). Raises OSError, SemaError."""
-    from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
+    from sema_runtime.llm.recordings.cassette_file import lines, open_cassette
     from sema_runtime.support.secrets import known
 
     entries, problems = 0, []
     first: dict[str, int] = {}
     hidden = known()
-    with opened_tape(path) as file:
+    with open_cassette(path) as file:
         for line in lines(file):
             if line.entry is None:
                 problems.append(Finding(line.number, "newer" if line.newer else "damaged", line.problem))
@@ -90,11 +90,11 @@ class Choice(ValueError):
 def chosen(path: str, which: str) -> int:
     """The line of the chosen entry: by its number, or else by the beginning of its key (then the one that is replayed).
     Raises Choice, OSError, SemaError."""
-    from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
+    from sema_runtime.llm.recordings.cassette_file import lines, open_cassette
 
     matches: dict[str, int] = {}
     number = int(which) if which.isdecimal() and len(which) < 10 else 0
-    with opened_tape(path) as file:
+    with open_cassette(path) as file:
         for line in lines(file):
             if line.number == number:
                 if line.entry is None:
@@ -116,11 +116,11 @@ def chosen(path: str, which: str) -> int:
 def doomed(path: str, keep_last: bool, unwanted: set[int]) -> dict[int, str]:
     """The lines that pruning removes, each with the reason. keep_last: of entries with the same key the last one stays,
     else the first. unwanted: further lines. Lines of later versions stay. Raises OSError, SemaError."""
-    from sema_runtime.llm.recordings.cassette_file import lines, opened_tape
+    from sema_runtime.llm.recordings.cassette_file import lines, open_cassette
 
     out: dict[int, str] = {}
     kept: dict[str, int] = {}
-    with opened_tape(path) as file:
+    with open_cassette(path) as file:
         for line in lines(file):
             if line.number in unwanted:
                 out[line.number] = "chosen"
@@ -141,11 +141,11 @@ def doomed(path: str, keep_last: bool, unwanted: set[int]) -> dict[int, str]:
 def prune(path: str, keep_last: bool, unwanted: set[int], backup: str | None) -> dict[int, str]:
     """Removes lines from a tape (see `doomed`), which is replaced as a whole; programs that record to it continue in
     the new one. backup: the new name of the old file. Raises OSError, SemaError."""
-    from sema_runtime.llm.recordings.cassette_file import opened_tape
-    from sema_runtime.support.appending import append_to, lock
+    from sema_runtime.llm.recordings.cassette_file import open_cassette
     from sema_runtime.support.replacing import Replacement
+    from sema_runtime.support.shared_files import append_to, lock
 
-    with opened_tape(path) as old:
+    with open_cassette(path) as old:
         lock(old.fileno())
         out = doomed(path, keep_last, unwanted)
         if not out:

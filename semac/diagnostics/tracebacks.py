@@ -9,10 +9,7 @@ import _thread
 import os
 import sys
 
-from sema_runtime.conditions.tracebacks import is_ours, shown_name
-from sema_runtime.support.visible import at_error_terminal
 from sema_runtime.values.errors import SemaError
-from sema_runtime.values.naming import sema_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +106,9 @@ def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
 
 def _shown(frame: FrameType, line: traceback.FrameSummary) -> bool:
     """Whether the user wants to see a frame; gives a Sema function its Sema name."""
+    from sema_runtime.conditions.tracebacks import is_ours, shown_name
+    from sema_runtime.values.naming import sema_names
+
     if is_ours(frame.f_globals) or line.filename.startswith(HIDDEN):
         return False
     if _is_sema(frame) and frame.f_code.co_name != "<module>":
@@ -135,11 +135,11 @@ def _advice(exc: BaseException) -> list[str]:
 
 def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
     try:
-        text = "".join(format_exception(exc)) if concerns_sema(exc) else ""
+        text = _at_terminal("".join(format_exception(exc))) if concerns_sema(exc) else ""
     except Exception:  # a hook must not fail: Python's own shows the error then
         text = ""
     if text:
-        sys.stderr.write(at_error_terminal(text))
+        sys.stderr.write(text)
     else:
         sys.__excepthook__(kind, exc, trace)
 
@@ -156,4 +156,10 @@ def thread_error(args: threading.ExceptHookArgs) -> str:
     """What is shown of an error that ended a thread."""
     name = args.thread.name if args.thread is not None else "unknown"
     error = args.exc_value or args.exc_type()
-    return at_error_terminal(f"Exception in thread {name}:\n" + "".join(format_exception(error)))
+    return _at_terminal(f"Exception in thread {name}:\n" + "".join(format_exception(error)))
+
+
+def _at_terminal(text: str) -> str:
+    from sema_runtime.support.visible import at_error_terminal
+
+    return at_error_terminal(text)

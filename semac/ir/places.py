@@ -17,7 +17,9 @@ Position = tuple[int, int]
 Place = tuple[int, int, int, int, str, str, int, int]  # conditions/stack_trace.py
 # Those whose functions may be compiled into a loop of the caller.
 HIGHER_ORDER = frozenset(
-    name for name, entry in INDEX.items() if entry[0] in ("lib.collections.hofs", "lib.collections.sorting")
+    name
+    for name, entry in INDEX.items()
+    if entry[0] in ("lib.collections.hofs", "lib.collections.sorting") or name == "file/fold-lines"
 )
 
 

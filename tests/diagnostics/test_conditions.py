@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from sema_runtime.values.errors import (
     type_error,
 )
 from sema_runtime.values.printer import to_text
+from semac.session import Session
 
 MODULE = """
 __sema_names__ = {"is_p": "p?", "lam": "<lambda>"}
@@ -175,3 +177,16 @@ def test_nearest_respects_the_limit_of_a_third() -> None:
 
 def test_the_hint_for_an_unbound_name_knows_the_program() -> None:
     assert describe(error_of("total_ovre()")).hint == "Did you mean 'total-over'?"
+
+
+@pytest.mark.parametrize(
+    "call", ["(map (fn (line) (throw line)) lines)", "(file/fold-lines path (fn (n line) (throw n)) 0)"]
+)
+def test_a_callback_has_no_caller_in_a_trace(call: str, tmp_path: Path) -> None:
+    """As in the reference, also where the callback is compiled into a loop of the function around it."""
+    file = tmp_path / "lines.txt"
+    file.write_text("a\nb\n")
+    session = Session("<test>")
+    session.run(f"(define (walk path lines) (+ 1 (length {call})))")
+    names = session.run(f"(try (walk {to_text(str(file))} '(1 2)) (catch e (map :name (:stack-trace e))))")
+    assert to_text(names) == '("throw" "<lambda>")'

@@ -66,7 +66,7 @@ def folder(llm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

@@ -42,7 +42,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     yield Path(os.path.realpath(tmp_path))
     for handle in list(file_watch.watchers.open):
         file_watch.fs_unwatch(handle)
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 def events(watcher: int, folder: Path) -> list[Event]:

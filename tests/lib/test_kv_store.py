@@ -29,7 +29,7 @@ def in_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.chdir(tmp_path)
     yield
     kv_store.stores.clear()
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 def run(source: str) -> str:

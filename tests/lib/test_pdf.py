@@ -39,7 +39,7 @@ def in_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     for file in DATA.iterdir():
         os.symlink(file, file.name)
     yield
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 def run(source: str) -> str:

@@ -47,7 +47,7 @@ def device() -> Iterator[Device]:
         serial.serial_close(handle)
     for descriptor in (made.ours, made.theirs):
         os.close(descriptor)
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 def test_text_goes_out_as_it_is(device: Device) -> None:

@@ -280,9 +280,9 @@ def test_a_lock_that_cannot_be_had(code: int, tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_store_that_a_stopped_program_has_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sema_runtime.lib.data import kv_store
+    from sema_runtime.support import key_value_file
 
-    monkeypatch.setattr(kv_store, "LOCK_SECONDS", 0.0)
+    monkeypatch.setattr(key_value_file, "LOCK_SECONDS", 0.0)
     folder = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     try:

@@ -24,7 +24,7 @@ Entry = tuple[str, bytes | None]  # a name, and its contents; None makes a folde
 def in_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     yield
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 def run(source: str) -> str:

@@ -27,7 +27,7 @@ def without_tasks() -> Iterator[None]:
     from sema_runtime.tasks import scheduler
 
     yield
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 def source(kind: str, **fields: Any) -> Map:

@@ -32,7 +32,7 @@ def fresh_scheduler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from sema_runtime.tasks import scheduler
 
     yield
-    scheduler._here.scheduler = None
+    scheduler._per_thread.scheduler = None
 
 
 def run(source: str) -> tuple[str, list[str]]:

@@ -146,8 +146,8 @@ def test_a_forked_process_writes_its_own_spans(tmp_path: Path) -> None:
     script = """
 import os, sys
 from sema_runtime import telemetry
-from sema_runtime.telemetry.work import Own
-def span(name): return Own(telemetry.tracer(), name, "chain", {})
+from sema_runtime.telemetry.work import ProgramSpan
+def span(name): return ProgramSpan(telemetry.tracer(), name, "chain", {})
 with span("parent"):
     with span("before"): pass
     child = os.fork()

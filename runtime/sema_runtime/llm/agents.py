@@ -8,8 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from sema_runtime import tasks
-from sema_runtime.llm import guard as guards
-from sema_runtime.llm import spans
+from sema_runtime.llm import policy_guard, spans
 from sema_runtime.llm.budgets import budget
 from sema_runtime.llm.errors import error_text, is_cancelled
 from sema_runtime.llm.messages import Conversation, Message, Reply, Request, ToolCall
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 MAX_ERRORS_IN_A_ROW = 5
 PREVIEW = 200  # characters of a result shown to :on-tool-call
 DEFAULT_TURNS = 10
-ALL = 1 << 30  # the calls of a turn that run concurrently
+ALL_AT_ONCE = 1 << 30  # the calls of a turn that run concurrently
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -98,7 +97,7 @@ class ToolLoop:
             messages.append(Message("assistant", reply.content, tool_calls=tuple(reply.tool_calls)))
             self._call_all(reply.tool_calls)
         else:
-            guard = guards.current.get()
+            guard = policy_guard.current.get()
             if guard is not None:
                 self.text = guard.last_text(self.request, self.text)
         if self.text:
@@ -121,7 +120,7 @@ class ToolLoop:
 
     def _call_all(self, calls: list[ToolCall]) -> None:
         """Makes the calls and adds their results to the history, in the order in which they were requested."""
-        guard = guards.current.get()
+        guard = policy_guard.current.get()
         self.refused = guard.tool_calls(calls, self.tools) if guard is not None else {}
         if self.parallel > 1 and len(calls) > 1:
             from sema_runtime.llm.parallel_map import parallel_map
@@ -218,7 +217,7 @@ def preview(text: str) -> str:
     return text[:PREVIEW] + "..." if len(text.encode("utf-8", "replace")) > PREVIEW else text
 
 
-def flattened(messages: list[Message], model: str, conversation_id: str) -> Conversation:
+def as_conversation(messages: list[Message], model: str, conversation_id: str) -> Conversation:
     """Returns a run's messages as a conversation: roles become user and assistant, text only."""
     texts = [
         Message("assistant" if message.role == "assistant" else "user", message.content)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from sema_runtime import tasks
-from sema_runtime.llm import guard as guards
-from sema_runtime.llm import transport
+from sema_runtime.llm import policy_guard, transport
 from sema_runtime.llm.attempt import ChatAttempt
 from sema_runtime.llm.budgets import usage
 from sema_runtime.llm.calls import Call
@@ -21,7 +20,7 @@ def batch(requests: list[Request]) -> list[str]:
     if not requests:
         return []
     provider = registry().require_default()
-    guard = guards.current.get()
+    guard = policy_guard.current.get()
     if guard is not None:
         requests = [
             guard.request(provider.name, request.model or provider.default_model, request) for request in requests

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from time import time_ns
 from typing import Any
 
-from sema_runtime.llm import fallback
-from sema_runtime.llm import guard as guards
+from sema_runtime.llm import fallback, policy_guard
 from sema_runtime.llm.attempt import ChatAttempt
 from sema_runtime.llm.budgets import budget, usage
 from sema_runtime.llm.calls import Call
@@ -28,7 +27,7 @@ OnChunk = Callable[[str], Any]
 def complete(request: Request) -> Reply:
     """Makes one completion. Raises LlmError: from the provider, for a cassette miss, or when the budget is overspent;
     PolicyDenied: for what a workflow's policy forbids."""
-    guard = guards.current.get()
+    guard = policy_guard.current.get()
     return _complete(request) if guard is None else guard.complete(request, _complete)
 
 
@@ -102,7 +101,7 @@ def _ask(call: Call) -> Reply:
 def _first_success(request: Request, ask: AskProvider, may_continue: Callable[[], bool] = lambda: True) -> Reply:
     """Asks each provider of the chain until one answers. may_continue: whether to ask the next one after a failure."""
     targets = fallback.targets(request)
-    guard = guards.current.get()
+    guard = policy_guard.current.get()
     if guard is not None:
         ask = _checked(guard, ask)
     for provider, model in targets[:-1]:
@@ -115,7 +114,7 @@ def _first_success(request: Request, ask: AskProvider, may_continue: Callable[[]
     return ask(*targets[-1])
 
 
-def _checked(guard: guards.Guard, ask: AskProvider) -> AskProvider:
+def _checked(guard: policy_guard.Guard, ask: AskProvider) -> AskProvider:
     def check_and_ask(provider: Provider, model: str) -> Reply:
         guard.target(provider.name, model)
         return ask(provider, model)
@@ -126,7 +125,7 @@ def _checked(guard: guards.Guard, ask: AskProvider) -> AskProvider:
 def stream(request: Request, on_chunk: OnChunk) -> Reply:
     """Streams one completion; on_chunk gets each piece of text. Raises as `complete`, and what on_chunk raises."""
     budget.check_stream()
-    guard = guards.current.get()
+    guard = policy_guard.current.get()
     return _stream(request, on_chunk) if guard is None else guard.stream(request, on_chunk, _stream)
 
 

@@ -130,7 +130,7 @@ def _request(url: str, headers: dict[str, str], body: Any, timeout_ms: int) -> h
     )
 
 
-def keep_public(url: str) -> None:
+def require_public_address(url: str) -> None:
     """Limits requests to the origin of a URL to public addresses, whatever its name resolves to later."""
     _public.add(_origin(url).lower())
 

@@ -12,12 +12,12 @@ import os
 
 from sema_runtime import capabilities
 from sema_runtime.llm.messages import Message
-from sema_runtime.support.appending import append_line, lock
 from sema_runtime.support.file_access import READ_LIMIT, failed, opened_regular
 from sema_runtime.support.home import in_home
 from sema_runtime.support.json_input import loads
 from sema_runtime.support.key_value_file import KeyValueFile
 from sema_runtime.support.private_files import FILE_MODE, make_folders
+from sema_runtime.support.shared_files import append_line, lock
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.support.visible import tell
 from sema_runtime.tasks.background import Lane

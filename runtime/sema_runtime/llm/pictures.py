@@ -30,7 +30,7 @@ def media_type_of(data: bytes) -> str:
     return next((kind for magic, kind in MAGIC if data.startswith(magic)), "")
 
 
-def picture(function: str, source: Any) -> Image:
+def read_picture(function: str, source: Any) -> Image:
     """Returns the picture in a file or a bytevector. Raises IoError for a file that can't be read or is too large."""
     if isinstance(source, str):
         data = _contents(function, source)

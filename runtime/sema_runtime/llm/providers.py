@@ -311,7 +311,7 @@ def configure_embeddings(
     target.register_embedder(embedder, embedders.ranker(name, api_key, base_url))
 
 
-def configured(name: str, api_key: str, base_url: str, model: str) -> Provider:
+def configured_provider(name: str, api_key: str, base_url: str, model: str) -> Provider:
     """Returns the provider that `llm/configure` registers. Raises LlmError with what is missing."""
     if name in PRESETS:
         if not api_key and name != "ollama":

@@ -24,7 +24,7 @@ MAX_CORRECTIONS = 7
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sema_runtime.net.sse import Event
-    from sema_runtime.tasks.bridge import Feed
+    from sema_runtime.tasks.bridge import PieceBridge
 
 OnChunk = Callable[[str], Any]
 
@@ -166,17 +166,19 @@ def stream(provider: Provider, request: Request, model: str, on_chunk: OnChunk, 
         if reply.content:
             on_chunk(reply.content)
         return reply
-    from sema_runtime.tasks.bridge import feed
+    from sema_runtime.tasks.bridge import consume_pieces
 
     request, names = tool_names.sendable(request)
     with with_hints(provider, model):
-        streamed: Reply = feed(lambda pieces: _stream_within_limit(provider, request, watch, pieces), on_chunk)
+        streamed: Reply = consume_pieces(
+            lambda pieces: _stream_within_limit(provider, request, watch, pieces), on_chunk
+        )
     streamed.provider = provider.name
     return tool_names.restored(streamed, names)
 
 
 async def _stream_within_limit(
-    provider: Provider, request: Request, watch: Callable[[Any], None], pieces: Feed
+    provider: Provider, request: Request, watch: Callable[[Any], None], pieces: PieceBridge
 ) -> Reply:
     """Returns the reply that a stream adds up to; gives its texts to pieces as they come."""
     limit = request.timeout_ms
@@ -189,7 +191,7 @@ async def _stream_within_limit(
         raise http.no_reply(wire_of(provider).url(provider, request, True), limit) from None
 
 
-async def _stream(provider: Provider, request: Request, watch: Callable[[Any], None], pieces: Feed) -> Reply:
+async def _stream(provider: Provider, request: Request, watch: Callable[[Any], None], pieces: PieceBridge) -> Reply:
     source = await _open(provider, request)
     try:
         reply = StreamedReply(wire_of(provider), request)

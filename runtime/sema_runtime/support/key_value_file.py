@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 
 from sema_runtime.capabilities import check_path
-from sema_runtime.support.appending import locked
 from sema_runtime.support.file_access import failed, reason
 from sema_runtime.support.replacing import Replacement
+from sema_runtime.support.shared_files import locked
 from sema_runtime.values.errors import IoError, SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.values.typenames import type_name

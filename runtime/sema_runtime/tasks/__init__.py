@@ -48,8 +48,8 @@ def cancelled() -> bool:
     module = sys.modules.get("sema_runtime.tasks.scheduler")
     if module is None:
         return False
-    strand = module.scheduler().current()
-    return type(strand) is module.Task and strand.promise.state is module.CANCELLED
+    fiber = module.scheduler().current()
+    return type(fiber) is module.Task and fiber.promise.state is module.CANCELLED
 
 
 async def call(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:

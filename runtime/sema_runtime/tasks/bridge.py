@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_WAITING = 256  # unconsumed pieces; with more the producer should wait
 
 
-class Feed:
+class PieceBridge:
     """The pieces that the producer has given and the consumer hasn't taken yet."""
 
     def __init__(self, queue: Scheduler) -> None:
@@ -46,8 +46,8 @@ class Feed:
         self._room.clear()
         await self._room.wait()
 
-    def consume(self, produce: Callable[[Feed], Awaitable[Any]], take: Callable[[Any], object]) -> Any:
-        """The result of produce(self). Calls take(piece) for each piece meanwhile, in the running strand."""
+    def consume(self, produce: Callable[[PieceBridge], Awaitable[Any]], take: Callable[[Any], object]) -> Any:
+        """The result of produce(self). Calls take(piece) for each piece meanwhile, in the running fiber."""
         queue = self._scheduler
         work = queue.start(produce(self), self._wake)
         try:
@@ -81,14 +81,14 @@ async def _ended(work: Awaitable[Any]) -> None:
         await work
 
 
-def feed(produce: Callable[[Feed], Awaitable[Any]], take: Callable[[Any], object]) -> Any:
+def consume_pieces(produce: Callable[[PieceBridge], Awaitable[Any]], take: Callable[[Any], object]) -> Any:
     """The result of a coroutine that produces pieces, while take(piece) runs for each, in order, in the current task.
 
-    produce: called with a Feed, to whose `give` it passes the pieces. Raises what either raises; the coroutine is
-    cancelled when take raises or the task ends.
+    produce: called with a PieceBridge, to whose `give` it passes the pieces. Raises what either raises; the coroutine
+    is cancelled when take raises or the task ends.
     """
     queue = scheduler()
-    bridge = Feed(queue)
+    bridge = PieceBridge(queue)
     if queue.current() is not queue.root:
         return bridge.consume(produce, take)
     # the root would have to stop the loop for every piece; a task with the same context needn't

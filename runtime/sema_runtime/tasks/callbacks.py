@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> Any:
     """The result of a builtin. is_inline: whether the reference's machine runs it inline."""
     queue = scheduler()
-    strand = queue.current()
-    outer = strand.callback
+    fiber = queue.current()
+    outer = fiber.callback
     is_inline = is_inline or (outer is not None and outer.is_inline)
-    callbacks = strand.callback = Callbacks(is_inline, calls_builtin(native, args))
+    callbacks = fiber.callback = Callbacks(is_inline, calls_builtin(native, args))
     queue.natives += 1
     try:
         return native(*[callbacks.begin(arg) if is_program_function(arg) else arg for arg in args])
     finally:
         queue.natives -= 1
-        strand.callback = outer
+        fiber.callback = outer
         if callbacks.is_used or (callbacks.has_begun and not is_inline):
             queue.pause()
 

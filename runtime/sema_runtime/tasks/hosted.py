@@ -55,7 +55,7 @@ class HostedScheduler(Scheduler):
     def hand_over(self, waiter: Waiter) -> None:
         self.hub = getcurrent()
         waiter.live = False
-        self.resume(waiter.strand)
+        self.resume(waiter.fiber)
         if self.ready:
             self.pump_soon()
 

@@ -1,6 +1,6 @@
 """The run queue. One thread, first in first out, so that the order of a program's effects is always the same.
 
-A *strand* is anything that can wait: a task (a greenlet) or the root, the program's main line, which drives the queue
+A *fiber* is anything that can wait: a task (a greenlet) or the root, the program's main line, which drives the queue
 while it waits. Every task builtin gives the others a turn (`pause`) before it returns, except a channel operation that
 need not wait; even that gives a turn when it is the first task builtin in a callback (`tasks/callbacks.py`). Timers
 fire in the order of a virtual clock that only timers advance, but never before their real time: two tasks that sleep
@@ -18,7 +18,7 @@ from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-u
 
 from sema_runtime.tasks.limits import LONGEST_WAIT
 from sema_runtime.tasks.promises import CANCELLED, PENDING, AsyncPromise, Cancelled, Deadlock
-from sema_runtime.tasks.waiting import Strand, Task, TaskGreenlet, Waiter
+from sema_runtime.tasks.waiting import Fiber, Task, TaskGreenlet, Waiter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ class Scheduler:
     """The tasks of one thread. Used from that thread only."""
 
     def __init__(self) -> None:
-        self.ready: deque[Strand] = deque()
+        self.ready: deque[Fiber] = deque()
         self.timers: list[tuple[float, int, float, Waiter]] = []  # (virtual deadline, number, real deadline, waiter)
         self.clock = time.monotonic()  # virtual, in seconds
         self.numbers = 0
         self.external = 0  # awaitables that asyncio is working on
-        self.root = Strand()
+        self.root = Fiber()
         self.natives = 0  # builtins that are calling back, with `tasks/callbacks.py` looking on
         self.hub: greenlet | None = None  # the greenlet that drives the queue
         self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
@@ -60,50 +60,50 @@ class Scheduler:
 
     # Waiting
 
-    def current(self) -> Strand:
-        """The strand that is running."""
+    def current(self) -> Fiber:
+        """The fiber that is running."""
         running = getcurrent()
         return running.task if type(running) is TaskGreenlet else self.root
 
     def waiter(self) -> Waiter:
-        """A wait of the running strand, to be passed to the code that will end it."""
-        strand = self.current()
+        """A wait of the running fiber, to be passed to the code that will end it."""
+        fiber = self.current()
         if self.natives:
-            strand.note_use()
-        return Waiter(strand, self.ready)
+            fiber.note_use()
+        return Waiter(fiber, self.ready)
 
     def wait(self, waiter: Waiter) -> Any:
         """Runs the others until the waiter is woken. Returns its value or raises its error."""
-        strand = waiter.strand
-        if type(strand) is Task and strand.promise.state is CANCELLED:
-            self._end(strand)
-        strand.waiter = waiter
+        fiber = waiter.fiber
+        if type(fiber) is Task and fiber.promise.state is CANCELLED:
+            self._end(fiber)
+        fiber.waiter = waiter
         try:
-            self._park(strand)
+            self._park(fiber)
             while waiter.live:  # woken by an entry that an interrupted wait (Ctrl-C) left in the queue
-                self._park(strand)
+                self._park(fiber)
         finally:
-            strand.waiter = None
+            fiber.waiter = None
             waiter.live = False  # an interrupted wait takes no value any more
         if waiter.error is not None:
             raise waiter.error
         return waiter.value
 
     def pause(self) -> None:
-        """Moves the running strand to the end of the queue."""
+        """Moves the running fiber to the end of the queue."""
         if self.ready:
             self.turn(bool)
         elif self.natives:
             self.current().note_use()
 
     def turn(self, effect: Callable[..., Any], *args: Any) -> Any:
-        """The result of an effect, with a turn for the others. Strands that the effect wakes run after this one."""
+        """The result of an effect, with a turn for the others. Fibers that the effect wakes run after this one."""
         waiter = self.waiter()
         waiter.wake()
         try:
             result = effect(*args)
         except BaseException:
-            self.ready.remove(waiter.strand)
+            self.ready.remove(waiter.fiber)
             raise
         self.wait(waiter)
         return result
@@ -125,7 +125,7 @@ class Scheduler:
         heappush(self.timers, (moment, self.numbers, now + seconds, waiter))
 
     def suspend(self, awaitable: Awaitable[Any]) -> Any:
-        """The result of a Python awaitable, run by the asyncio loop in the context of the running strand."""
+        """The result of a Python awaitable, run by the asyncio loop in the context of the running fiber."""
         waiter = self.waiter()
         future = self.start(awaitable, waiter.wake)
         try:
@@ -153,7 +153,7 @@ class Scheduler:
     # Tasks
 
     def spawn(self, function: Callable[[], Any]) -> AsyncPromise:
-        """Queues a new task and returns its promise; the running strand continues before the task."""
+        """Queues a new task and returns its promise; the running fiber continues before the task."""
         task = Task(self, function)
         parent = self.current()
         if self.natives:
@@ -227,9 +227,9 @@ class Scheduler:
         self.hub = getcurrent()
         while time.monotonic() < end:
             if self.ready:
-                strand = self.ready.popleft()
-                if strand is not self.root:
-                    self.resume(strand)
+                fiber = self.ready.popleft()
+                if fiber is not self.root:
+                    self.resume(fiber)
                 if self.external:
                     self._look_at_loop()
             elif self.external or (self.private_loop is not None and self._next_timer()):
@@ -248,9 +248,9 @@ class Scheduler:
 
     # Driving
 
-    def _park(self, strand: Strand) -> None:
-        """Gives control away until the strand's turn comes."""
-        if strand is self.root:
+    def _park(self, fiber: Fiber) -> None:
+        """Gives control away until the fiber's turn comes."""
+        if fiber is self.root:
             self._drive()
         else:
             hub = self.hub
@@ -273,25 +273,25 @@ class Scheduler:
         root = self.root
         while True:
             while ready:
-                strand = ready.popleft()
-                if strand is root:
+                fiber = ready.popleft()
+                if fiber is root:
                     return
-                self.resume(strand)
+                self.resume(fiber)
                 if self.external:
                     self._look_at_loop()
             if not self._idle():
                 raise Deadlock()
 
-    def resume(self, strand: Any) -> None:
+    def resume(self, fiber: Any) -> None:
         """Switches to a task from the hub."""
-        inner = strand.greenlet
-        if strand.dropped:
+        inner = fiber.greenlet
+        if fiber.dropped:
             if inner is not None:  # has begun: what it must clean up is done now
                 inner.parent = self.hub
                 inner.throw(GreenletExit)
             return
         if inner is None:
-            inner = self._greenlet_for(strand)
+            inner = self._greenlet_for(fiber)
             if inner is None:
                 return
         inner.parent = self.hub
@@ -343,7 +343,7 @@ class Scheduler:
         return max(0.0, timers[0][2] - time.monotonic()) if timers else None
 
     def _fire(self) -> bool:
-        """Wakes the strand of the first timer if it is due."""
+        """Wakes the fiber of the first timer if it is due."""
         if self._next_timer() != 0.0:
             return False
         moment, _, _, waiter = heappop(self.timers)
@@ -374,13 +374,13 @@ class Scheduler:
             self.in_loop = False
 
     def pump_soon(self) -> None:
-        """Schedules `pump`; called from the loop when a strand became ready."""
+        """Schedules `pump`; called from the loop when a fiber became ready."""
         if self.in_loop and not self.pumping:
             self.pumping = True
             self.loop().call_soon(self.pump)
 
     def pump(self) -> None:
-        """Runs ready strands, as a callback of the loop; stops the loop when it is the root's turn."""
+        """Runs ready fibers, as a callback of the loop; stops the loop when it is the root's turn."""
         self.pumping = False
         if not self.in_loop:
             return
@@ -394,7 +394,7 @@ class Scheduler:
             self._set_alarm()
 
     def _run_batch(self) -> None:
-        """Runs ready strands up to the root's turn; at most BATCH, so that the loop's other callbacks run too."""
+        """Runs ready fibers up to the root's turn; at most BATCH, so that the loop's other callbacks run too."""
         ready = self.ready
         for _ in range(BATCH):
             if not (ready or self._fire()) or ready[0] is self.root:
@@ -417,7 +417,7 @@ class Scheduler:
         """Ends a task's wait, from a coroutine of the loop, and runs it at once until it waits again or ends."""
         waiter.live = False
         with self.hiding:
-            self.resume(waiter.strand)
+            self.resume(waiter.fiber)
         if self.ready:
             self.pump_soon()
 
@@ -443,7 +443,7 @@ class _PerThread(threading.local):
     scheduler: Scheduler | None = None
 
 
-_here = _PerThread()
+_per_thread = _PerThread()
 
 
 def scheduler() -> Scheduler:
@@ -451,7 +451,7 @@ def scheduler() -> Scheduler:
     current = getcurrent()
     if type(current) is TaskGreenlet:
         return current.task.scheduler  # type: ignore[return-value]  # the one that made the task
-    of_thread = _here.scheduler
+    of_thread = _per_thread.scheduler
     if of_thread is None:
-        of_thread = _here.scheduler = Scheduler()
+        of_thread = _per_thread.scheduler = Scheduler()
     return of_thread

@@ -1,4 +1,4 @@
-"""Strands (the root and tasks), which can wait; waiters (one wait of a strand); the greenlets of tasks."""
+"""Fibers (the root and tasks), which can wait; waiters (one wait of a fiber); the greenlets of tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     class Queue(Protocol):
         """What a task knows of the scheduler that runs it."""
 
-        ready: deque[Strand]
+        ready: deque[Fiber]
         begun: set[Task]
 
         def cancel(self, promise: AsyncPromise) -> bool: ...
@@ -30,12 +30,12 @@ MAX_IDLE = 256  # greenlets kept for later tasks
 
 
 class Waiter:
-    """One wait of one strand. The first call of wake, fail or settle ends it; later calls have no effect."""
+    """One wait of one fiber. The first call of wake, fail or settle ends it; later calls have no effect."""
 
-    __slots__ = ("error", "live", "queue", "strand", "value")
+    __slots__ = ("error", "fiber", "live", "queue", "value")
 
-    def __init__(self, strand: Strand, queue: deque[Strand]) -> None:
-        self.strand = strand
+    def __init__(self, fiber: Fiber, queue: deque[Fiber]) -> None:
+        self.fiber = fiber
         self.queue = queue
         self.live = True
         self.value: Any = None
@@ -47,11 +47,11 @@ class Waiter:
             return False
         self.live = False
         self.value = value
-        self.queue.append(self.strand)
+        self.queue.append(self.fiber)
         return True
 
     def fail(self, error: BaseException) -> bool:
-        """Ends the wait with an error, raised where the strand waits."""
+        """Ends the wait with an error, raised where the fiber waits."""
         self.error = error if self.live else self.error
         return self.wake()
 
@@ -84,7 +84,7 @@ class Callbacks:
         return callback
 
 
-class Strand:
+class Fiber:
     """Something that can wait; `waiter` is set while it does. This class is the root; tasks are the subclass."""
 
     __slots__ = ("callback", "waiter")
@@ -103,7 +103,7 @@ class Strand:
         return is_first
 
 
-class Task(Strand):
+class Task(Fiber):
     """A function with its own copy of the context variables, running in a greenlet while it runs."""
 
     __slots__ = (

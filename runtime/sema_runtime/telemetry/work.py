@@ -61,7 +61,7 @@ class Work:
         """Records nothing: the default."""
 
 
-class Own(Work):
+class ProgramSpan(Work):
     """A span that the program makes itself. kind: as in compat.py."""
 
     def __init__(

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     from sema_runtime.values.maps import Map
 
+for _base in (SemaError, SemaTypeError, ArityError):
+    _base.__module__ = __name__  # what tracebacks and pickles call them
+
 # What the :type of a condition map can be
 KINDS = frozenset((
     "reader", "eval", "type-error", "arity", "unbound", "user", "io", "llm", "python", "permission-denied",

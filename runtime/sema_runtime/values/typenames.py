@@ -1,7 +1,7 @@
 """The name of a value's type, in messages and for `type`.
 
-`NAMES` is the table; the module of a type of ours enters it there. What isn't in the table has a class attribute
-`type_name`, or is known to Python only.
+`NAMES` is the table. Modules that define a type enter it there. Any other type of the runtime has a class attribute
+`type_name`; the rest are types of Python libraries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES: dict[type, str] = {
 
 
 def type_name(value: Any) -> str:
-    """The name used in `expected X, got NAME`; a class of ours says its own in `type_name`."""
+    """The name of a value's type as in `expected X, got NAME`, from `NAMES` or its class attribute `type_name`."""
     kind = type(value)
     name = NAMES.get(kind)
     if name is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 
-def listening(host: str, port: int, backlog: int) -> socket.socket:
+def listening_socket(host: str, port: int, backlog: int) -> socket.socket:
     """Returns a socket that listens at a host, by IPv4 if the host has both families.
 
     Raises OSError, OverflowError for an invalid port, UnicodeError for an invalid name.

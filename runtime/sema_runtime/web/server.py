@@ -18,7 +18,7 @@ from sema_runtime.tasks.interrupts import interrupt, is_unhandled
 from sema_runtime.tasks.scheduler import scheduler
 from sema_runtime.values.errors import IoError
 from sema_runtime.web.app import Application
-from sema_runtime.web.listening import listening
+from sema_runtime.web.listening import listening_socket
 from sema_runtime.web.protocol import Connection, SocketConnection, StallWatch
 from sema_runtime.web.reports import say
 from sema_runtime.web.request_tasks import RequestTasks
@@ -138,7 +138,7 @@ def listen(host: str, port: int, tries: int) -> socket.socket:
     last: OSError | None = None
     for candidate in range(port, min(port + tries, 65536)):
         try:
-            return listening(host, candidate, BACKLOG)
+            return listening_socket(host, candidate, BACKLOG)
         except OSError as error:
             last = error
             if error.errno != IN_USE:

@@ -1,4 +1,4 @@
-"""Workflows: runs that are written down as they go, so that what was finished is never done again.
+"""Workflows: runs that record each step as it finishes, so that a resumed run repeats nothing.
 
 From Python: `start(function, ...)` runs a Sema function that holds a workflow as a task of the running asyncio loop.
 
@@ -42,11 +42,11 @@ def start(
     """Starts function(*arguments), a Sema function in which a workflow is run; await the handle for its value.
 
     root: the folder of the runs, SEMA_WORKFLOW_RUN_DIR or .sema/runs when None. run_id: of a new run, or with resume of
-    the one to go on with. fork: the run with whose results a new one begins, at: with those that it had by that event,
-    "SEQ" or "N:SEQ" for its Nth resumption; its code_version is taken unless one is given. args_json, code_version:
-    what kept results depend on besides their prompts; change the version when the program's results shall not be taken
-    from a run of the old one. max_tokens, max_usd: instead of the limits in the meta map. Call it where an asyncio loop
-    runs. Raises RunNotFound and ValueError for what can't be forked.
+    the one to resume. fork: a run whose results the new one starts with; at: only with those that it had by that event,
+    "SEQ" or "N:SEQ" for its Nth resumption. A fork takes the code_version of its run unless one is given. args_json,
+    code_version: what kept results depend on besides their prompts; another version takes no results of older runs.
+    max_tokens, max_usd: instead of the limits in the meta map. Call it where an asyncio loop runs. Raises RunNotFound
+    and ValueError for what can't be forked.
     """
     from dataclasses import replace
 
@@ -80,8 +80,8 @@ def start(
 
 
 def latest(root: str | os.PathLike[str] | None = None) -> str | None:
-    """The id of the run that was written last, as `latest` on the command line: of a run inside of another one, that of
-    the outermost. None when there is none. root: as for `start`."""
+    """The id of the run that was written last, as `latest` on the command line; for a run inside of another one, the id
+    of the outermost. None when there is no run. root: as for `start`."""
     from sema_runtime.workflow.read.recorded_run import latest_run
     from sema_runtime.workflow.run.scope import Settings
 
@@ -91,9 +91,9 @@ def latest(root: str | os.PathLike[str] | None = None) -> str | None:
 async def replayed(
     function: Callable[..., Any], /, *arguments: Any, run_id: str, root: str | os.PathLike[str] | None = None
 ) -> Replayed:
-    """Runs function(*arguments) against the recording of a run. `difference` is the first place where it would differ
-    from it, in words, "" when there is none. Steps give what they gave, no model is asked, nothing is written. Raises
-    RunNotFound, ValueError.
+    """Runs function(*arguments) against the recording of a run. `difference` is the first place where they
+    differ, in words, "" when there is none. Steps return their recorded values, no model is asked, nothing is written.
+    Raises RunNotFound, ValueError.
     """
     from contextlib import suppress
     from dataclasses import replace

@@ -26,7 +26,7 @@ def export(run: Run, folder: str) -> list[str]:
     """Writes the bundle into a folder, which is made; the paths of its files. Raises SemaError when it can't be written
     or what was approved can't be trusted."""
     evidence = collected(run)
-    made = {
+    contents = {
         "evidence.json": (json.dumps(evidence, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace"),
         "evidence.md": page(evidence).encode("utf-8", "replace"),
     }
@@ -34,19 +34,19 @@ def export(run: Run, folder: str) -> list[str]:
         "schema_version": VERSION,
         "run_id": evidence["run_id"],
         "files": [
-            {"path": name, "bytes": len(data), "sha256": sha256(data).hexdigest()} for name, data in made.items()
+            {"path": name, "bytes": len(data), "sha256": sha256(data).hexdigest()} for name, data in contents.items()
         ],
     }
-    made["manifest.json"] = (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
+    contents["manifest.json"] = (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
     path = folder
     try:
         make_folders(folder)
-        for name, data in made.items():
+        for name, data in contents.items():
             path = os.path.join(folder, name)
             files.replace(folder, name, data, "evidence")
     except OSError as error:
         raise SemaError(f"{path}: {error.strerror or error}") from None
-    return [os.path.join(folder, name) for name in made]
+    return [os.path.join(folder, name) for name in contents]
 
 
 def collected(run: Run) -> dict[str, Any]:

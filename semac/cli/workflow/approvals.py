@@ -58,13 +58,16 @@ def list_command(run: str, run_dir: str | None, as_json: bool) -> int:
     from sema_runtime.workflow.approvals import deciding
 
     folder = opened(root_of(run_dir), run).folder
-    found = _answered(lambda: deciding.listed(folder))
+    requests = _answered(lambda: deciding.listed(folder))
     if as_json:
-        show_json(found)
-    elif not found:
+        show_json(requests)
+    elif not requests:
         print(f"No approvals in run {run}.")
     else:
-        rows = [(one["request"]["approval_id"], one["status"], one_line(one["request"]["reason"])) for one in found]
+        rows = [
+            (request["request"]["approval_id"], request["status"], one_line(request["request"]["reason"]))
+            for request in requests
+        ]
         print("\n".join(aligned([("ID", "STATUS", "REASON"), *rows])))
     return 0
 

@@ -1,4 +1,4 @@
-"""`sema workflow`: runs workflows and looks at what they did. Each subcommand is imported when it is called."""
+"""`sema workflow`: runs workflows and shows what they did. Each subcommand is imported when it is called."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "export": ("semac.cli.workflow.export", "main", "Write the evidence of a run: what it did, as one bundle."),
     "index": ("semac.cli.workflow.list", "index_main", "Bring the index of all runs up to date."),
 }
-"""name: (module, function, one line of help), in the order of the help; the function takes the arguments and gives the
-exit status."""
+"""name: (module, function, one line of help), in the order of the help; the function takes the arguments and returns
+the exit status."""
 
 
 def main(args: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""`sema workflow diff A B`: which leaves of two runs have the same results, and what they cost."""
+"""`sema workflow diff A B`: which steps of two runs have the same results, and what they cost."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
     compared too: `edited` leaves have another prompt. `kept` ones were taken over from memos and not run again. Status:
     0 the same results, 1 differences.
     """
-    from sema_runtime.workflow.read import comparison as comparing
+    from sema_runtime.workflow.read import comparison
 
     root = root_of(run_dir)
     first, second = opened(root, a), opened(root, b)
     try:
-        found = comparing.compared(first, second)
-        report = _report(first, second, found) if as_json else None
-        lines = [] if as_json else _lines(first, second, found, full)
+        differences = comparison.compared(first, second)
+        report = _report(first, second, differences) if as_json else None
+        lines = [] if as_json else _lines(first, second, differences, full)
     except (OSError, ValueError) as error:
         raise Problem(str(error)) from None
     if as_json:
@@ -52,10 +52,10 @@ def diff_command(a: str, b: str, run_dir: str | None, as_json: bool, full: bool)
     room = width()
     for line in lines:
         print(line if room is None or full else cut(line, room))
-    return int(any(one.kind in comparing.DIFFERENT for one in found))
+    return int(any(difference.kind in comparison.DIFFERENT for difference in differences))
 
 
-def _report(a: Any, b: Any, found: list[Any]) -> dict[str, Any]:
+def _report(a: Any, b: Any, differences: list[Any]) -> dict[str, Any]:
     return {
         "a": _run(a),
         "b": _run(b),
@@ -63,13 +63,13 @@ def _report(a: Any, b: Any, found: list[Any]) -> dict[str, Any]:
         "cost_difference_usd": _cost_difference(a, b),
         "leaves": [
             {
-                "kind": one.kind,
-                "type": "agent" if one.leaf.is_agent else "checkpoint",
-                "phase": one.leaf.phase or None,
-                "a": _leaf(one.a, a),
-                "b": _leaf(one.b, b),
+                "kind": difference.kind,
+                "type": "agent" if difference.step.is_agent else "checkpoint",
+                "phase": difference.step.phase or None,
+                "a": _step(difference.a, a),
+                "b": _step(difference.b, b),
             }
-            for one in found
+            for difference in differences
         ],
     }
 
@@ -87,15 +87,15 @@ def _run(run: Any) -> dict[str, Any]:
     }
 
 
-def _leaf(leaf: Any, run: Any) -> dict[str, Any] | None:
-    if leaf is None:
+def _step(step: Any, run: Any) -> dict[str, Any] | None:
+    if step is None:
         return None
     return {
-        "id": leaf.id,
-        "status": leaf.status,
-        "tokens": leaf.tokens,
-        "cost_usd": leaf.cost_usd,
-        "result": leaf.result(run),
+        "id": step.id,
+        "status": step.status,
+        "tokens": step.tokens,
+        "cost_usd": step.cost_usd,
+        "result": step.result(run),
     }
 
 
@@ -107,7 +107,7 @@ def _cost_difference(a: Any, b: Any) -> float | None:
     return (after.cost_usd or 0.0) - (before.cost_usd or 0.0)
 
 
-def _lines(a: Any, b: Any, found: list[Any], full: bool) -> list[str]:
+def _lines(a: Any, b: Any, differences: list[Any], full: bool) -> list[str]:
     sides = [(name, run, run.usage_with_inside) for name, run in (("A", a), ("B", b))]
     rows = [
         (
@@ -126,12 +126,12 @@ def _lines(a: Any, b: Any, found: list[Any], full: bool) -> list[str]:
         f"difference: {sides[1][2].tokens - sides[0][2].tokens:+,} tokens, {_signed(a, b)}",
     ]
     counts: dict[str, int] = {}
-    for one in found:
-        counts[one.kind] = counts.get(one.kind, 0) + 1
+    for difference in differences:
+        counts[difference.kind] = counts.get(difference.kind, 0) + 1
     said += ["", ", ".join(f"{count:,} {kind}" for kind, count in counts.items()) or "no leaves"]
-    for one in found:
-        if one.kind != "same" and not one.kind.startswith("kept"):
-            said += _difference(one, a, b, full)
+    for difference in differences:
+        if difference.kind != "same" and not difference.kind.startswith("kept"):
+            said += _difference(difference, a, b, full)
     return said
 
 
@@ -143,15 +143,17 @@ def _signed(a: Any, b: Any) -> str:
     return shown if shown.startswith("-") else f"+{shown}"
 
 
-def _difference(one: Any, a: Any, b: Any, full: bool) -> list[str]:
-    kind = "agent" if one.leaf.is_agent else "checkpoint"
-    place = f"  phase {one_line(one.leaf.phase)}" if one.leaf.phase else ""
-    names = " → ".join(dict.fromkeys(one_line(leaf.id) for leaf in (one.a, one.b) if leaf is not None))
-    said = [f"{one.kind}  {kind} {names}{place}"]
-    sides = [(mark, leaf, run) for mark, leaf, run in (("-", one.a, a), ("+", one.b, b)) if leaf is not None]
-    results = [leaf.result(run) if leaf.offset >= 0 else f"({leaf.status})" for _, leaf, run in sides]
-    if one.kind == "edited":
-        prompts = [leaf.prompt(run) for _, leaf, run in sides]
+def _difference(difference: Any, a: Any, b: Any, full: bool) -> list[str]:
+    kind = "agent" if difference.step.is_agent else "checkpoint"
+    place = f"  phase {one_line(difference.step.phase)}" if difference.step.phase else ""
+    names = " → ".join(dict.fromkeys(one_line(step.id) for step in (difference.a, difference.b) if step is not None))
+    said = [f"{difference.kind}  {kind} {names}{place}"]
+    sides = [
+        (mark, step, run) for mark, step, run in (("-", difference.a, a), ("+", difference.b, b)) if step is not None
+    ]
+    results = [step.result(run) if step.offset >= 0 else f"({step.status})" for _, step, run in sides]
+    if difference.kind == "edited":
+        prompts = [step.prompt(run) for _, step, run in sides]
         said += _marked("prompt: ", prompts, full)
         if results[0] == results[1]:
             return said
@@ -169,7 +171,7 @@ def _marked(name: str, texts: list[str], full: bool, marks: Sequence[str] = "-+"
     return said
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(text: str, other: str) -> int:
     """Where two texts are shown from: their beginning, or where they begin to differ, with some of what is before."""
-    same = next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+    same = next((at for at, (x, y) in enumerate(zip(text, other, strict=False)) if x != y), min(len(text), len(other)))
     return same - BRIEF // 3 if same > BRIEF // 2 else 0

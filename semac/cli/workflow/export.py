@@ -26,9 +26,9 @@ def export_command(run: str, out_dir: str | None, run_dir: str | None) -> int:
     from sema_runtime.values.errors import SemaError
     from sema_runtime.workflow import evidence
 
-    found = opened(root_of(run_dir), run)
+    recorded = opened(root_of(run_dir), run)
     try:
-        paths = evidence.export(found, out_dir or os.path.join(found.folder, "evidence"))
+        paths = evidence.export(recorded, out_dir or os.path.join(recorded.folder, "evidence"))
     except SemaError as error:
         return failed(error.message, 1)
     print("\n".join(paths))

@@ -52,17 +52,17 @@ def list_command(run_dir: str | None, as_json: bool, limit: int | None) -> int:
     if why := unreadable(root):
         return failed(f"cannot list {root}: {why}", 1)
     try:
-        found = _rows(root)[:limit]
+        rows = _rows(root)[:limit]
     except (OSError, sqlite3.Error) as error:
         return failed(f"cannot list {root}: {error}", 1)
     if as_json:
-        show_json([{name: value for name, value in row.items() if name != "elapsed_ms"} for row in found])
-    elif not found:
+        show_json([{name: value for name, value in row.items() if name != "elapsed_ms"} for row in rows])
+    elif not rows:
         print(f"No runs in {root}.")
     else:
         header = ("run", "workflow", "status", "started", "time", "agents", "tokens", "cost")
-        lines = [header, *(_cells(row) for row in found)]
-        print("\n".join([*aligned(lines, right=range(4, len(header))), *_gone(root, found)]))
+        lines = [header, *(_cells(row) for row in rows)]
+        print("\n".join([*aligned(lines, right=range(4, len(header))), *_gone(root, rows)]))
     return 0
 
 
@@ -70,8 +70,8 @@ def _gone(root: str, rows: list[dict[str, Any]]) -> list[str]:
     """Notes on runs without an end that no process writes any more."""
     from sema_runtime.workflow.read.recorded_run import is_held
 
-    found = [row["run_id"] for row in rows if row["status"] == "running"]
-    gone = [run_id for run_id in found if is_held(os.path.join(root, run_id)) is False]
+    running = [row["run_id"] for row in rows if row["status"] == "running"]
+    gone = [run_id for run_id in running if is_held(os.path.join(root, run_id)) is False]
     notes = [f"note: no process writes {one_line(one)}; {to_resume(one)}" for one in gone[:NOTES]]
     return [*notes, f"note: nor {len(gone) - NOTES:,} more"] if len(gone) > NOTES else notes
 
@@ -145,9 +145,9 @@ def index_command(run_dir: str | None) -> int:
 # Shared
 
 
-def root_of(given: str | None) -> str:
+def root_of(run_dir: str | None) -> str:
     """The directory of the runs."""
-    return given or os.environ.get("SEMA_WORKFLOW_RUN_DIR") or DEFAULT_ROOT
+    return run_dir or os.environ.get("SEMA_WORKFLOW_RUN_DIR") or DEFAULT_ROOT
 
 
 def unreadable(root: str) -> str | None:

@@ -17,15 +17,15 @@ def denied(forms: Any) -> set[str]:
     """The capabilities that no workflow among the forms wants to have. Raises ValueError with the message to show."""
     from sema_runtime.capabilities import parse_mode
 
-    found: set[str] = set()
+    names: set[str] = set()
     for setting in _settings(forms):
         if not isinstance(setting, str):
             raise ValueError("invalid workflow permissions: defworkflow :permissions must be a sandbox string")
         try:
-            found |= parse_mode(setting)
+            names |= parse_mode(setting)
         except ValueError as error:
             raise ValueError(f"invalid defworkflow :permissions {quoted(setting)}: {_reason(error)}") from None
-    return found
+    return names
 
 
 def _reason(error: ValueError) -> str:

@@ -1,4 +1,4 @@
-"""What a person sees of a workflow while it runs: a line for each phase and step, on a terminal the sums below them."""
+"""Progress of a workflow on stderr: a line for each phase and step, and on a terminal the sums below them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Progress:
             self.live = False
 
     def _tick(self) -> None:
-        """In a thread: the clock of the sums goes on while a step takes its time."""
+        """In a thread: keeps the clock of the sums running during a long step."""
         never = Signal()
         while self.live:
             never.wait(TICK)

@@ -153,9 +153,9 @@ def replay_report(recording: Recording) -> tuple[str, int]:
         return f"replay of {run}: {outcome.difference}", 1
     if outcome.difference:
         return f"replay of {run} differs: {outcome.difference}", 1
-    leaves = [*recording.replayed_leaves()]
-    steps = sum(bool(leaf.agent_id) for leaf in leaves)
-    counts = f"{many(steps, 'step')}, {many(len(leaves) - steps, 'checkpoint')}"
+    steps = [*recording.replayed_steps()]
+    agents = sum(bool(step.agent_id) for step in steps)
+    counts = f"{many(agents, 'step')}, {many(len(steps) - agents, 'checkpoint')}"
     if recording.ended:
         return f"replay of {run}: the same, {counts}, status {recording.status}", 0
     return f"replay of {run}: the same as far as the run came, {counts}", 0

@@ -1,6 +1,6 @@
 """The program that an approval is good for: its file and all that it imports, as they are when the run starts.
 
-`pinned` finds these files, has the run use their contents and nothing else, and gives the digest that goes into
+`pinned` finds these files, makes the run use exactly their contents, and returns the digest that goes into
 requests for approval. Python modules count as well when they stand beside the program; packages that are installed,
 Sema's or Python's, don't: those of Sema are followed where they are imported, those of Python are the machine's.
 """
@@ -56,11 +56,11 @@ def can_ask(file: str, source: bytes) -> bool:
         if ASKS in text:
             return True
         for name in NAMED.findall(text):
-            found = _sema_file(name.decode("utf-8", "surrogateescape"), path)
-            if found is not None and found not in seen:
-                seen.add(found)
+            imported = _sema_file(name.decode("utf-8", "surrogateescape"), path)
+            if imported is not None and imported not in seen:
+                seen.add(imported)
                 with suppress(SemaError):  # importing it will say so
-                    waiting.append((_read(found), found))
+                    waiting.append((_read(imported), imported))
     return False
 
 
@@ -81,11 +81,11 @@ class Program:
         waiting = [(self.entry, file)]  # with the path by which it is reached: relative ones start there
         while waiting:
             real, path = waiting.pop()
-            for found in self._imported(real, path):
-                known = os.path.realpath(found)
+            for imported in self._imported(real, path):
+                known = os.path.realpath(imported)
                 if known not in self.contents:
-                    self._add(known, _read(found))
-                    waiting.append((known, found))
+                    self._add(known, _read(imported))
+                    waiting.append((known, imported))
         for name in PROJECT:
             nearest = _nearest(os.path.dirname(os.path.abspath(file)), name)
             if nearest is not None:
@@ -102,7 +102,9 @@ class Program:
         if real.endswith(".py"):
             yield from _imports_of_python(self.contents[real], real, self.folder)
         else:
-            for importer in {os.path.dirname(one): one for one in (path, real)}.values():  # load takes one, import both
+            for importer in {
+                os.path.dirname(importing): importing for importing in (path, real)
+            }.values():  # load takes one, import both
                 yield from _imports_of_sema(self.contents[real], importer, self.folder)
 
     def revision(self) -> str:
@@ -115,12 +117,12 @@ class Program:
             base, at = ("packages:", packages) if real.startswith(packages) else ("", self.folder)
             name = ENTRY if real == self.entry else base + os.path.relpath(real, at)
             named[name.encode("utf-8", "surrogateescape")] = data
-        made = sha256(MARK)
+        digest = sha256(MARK)
         for key in sorted(named):
             for part in (key, named[key]):
-                made.update(len(part).to_bytes(8, "little"))
-                made.update(part)
-        return made.hexdigest()
+                digest.update(len(part).to_bytes(8, "little"))
+                digest.update(part)
+        return digest.hexdigest()
 
 
 def _read(path: str) -> bytes:
@@ -167,9 +169,9 @@ def _imports_of_sema(source: bytes, path: str, folder: str) -> Iterator[str]:
         if len(items) < 2 or type(items[0]) is not Symbol or type(items[1]) is not str:
             continue
         if items[0].name in FILE_FORMS:
-            found = _sema_file(items[1], path)
-            if found is not None:
-                yield found
+            imported = _sema_file(items[1], path)
+            if imported is not None:
+                yield imported
         elif items[0].name in PYTHON_FORMS:
             yield from _python_files(folder, items[1].split("."))
 
@@ -179,10 +181,10 @@ def _sema_file(name: str, importer: str) -> str | None:
     from sema_runtime.compiler_bridge import SHIPPED, resolve
 
     try:
-        found = resolve(name, importer)
+        path = resolve(name, importer)
     except (SemaError, ValueError):
         return None
-    return found if os.path.isfile(found) and not found.startswith(SHIPPED) else None
+    return path if os.path.isfile(path) and not path.startswith(SHIPPED) else None
 
 
 def _imports_of_python(source: bytes, path: str, folder: str) -> Iterator[str]:

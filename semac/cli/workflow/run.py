@@ -1,4 +1,4 @@
-"""`sema workflow run`: runs the workflow of a file, or goes on with a run that was broken off."""
+"""`sema workflow run`: runs the workflow of a file, or resumes a run."""
 
 from __future__ import annotations
 
@@ -152,13 +152,13 @@ def _check(source: bytes, file: str) -> None:
     from semac.sources import decode
 
     try:
-        found = [one for one in check_text(decode(source, file)) if one.severity == ERROR]
+        problems = [finding for finding in check_text(decode(source, file)) if finding.severity == ERROR]
     except ReaderError as error:
         raise Refused(error.message) from None
-    if found:
-        errors = "an error" if len(found) == 1 else f"{len(found)} errors"
+    if problems:
+        errors = "an error" if len(problems) == 1 else f"{len(problems)} errors"
         said = f"{file} has {errors} and is not run (`sema workflow check` tells of warnings, too)"
-        raise Refused("\n".join([said, *(one.text(file) for one in found)]))
+        raise Refused("\n".join([said, *(finding.text(file) for finding in problems)]))
 
 
 def _configure_approvals(source: bytes, file: str, options: dict[str, Any]) -> None:
@@ -305,14 +305,14 @@ def _replayed(file: str, source: bytes, recording: Recording) -> int:
 
 
 def _status(envelope: Any, root: str, next_steps: NextSteps) -> int:
-    """The exit status for the program's last value, which is told of when it is no success."""
+    """The exit status for the program's last value, which is shown when it is no success."""
     from sema_runtime.values.atoms import Keyword, keyword
     from sema_runtime.values.maps import HashMap, Map
     from sema_runtime.values.printer import pretty
     from sema_runtime.workflow import approvals
 
-    found = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
-    status = found.name if isinstance(found, Keyword) else ""
+    value = envelope.lookup(keyword("status")) if isinstance(envelope, Map | HashMap) else None
+    status = value.name if isinstance(value, Keyword) else ""
     if status in ("failed", "denied"):
         tell(f"Error: workflow failed: {pretty(envelope, 80)}")
     elif status == "rejected":
@@ -320,8 +320,8 @@ def _status(envelope: Any, root: str, next_steps: NextSteps) -> int:
     paused = [run.envelope for run in next_steps.paused()]
     if status in PAUSES and envelope not in paused:
         paused.append(envelope)
-    for one in paused:
-        tell(_guidance(one, root, next_steps))
+    for waiting in paused:
+        tell(_guidance(waiting, root, next_steps))
     code = approvals.exit_code(envelope)
     if paused and status not in PAUSES:
         tell(f"(exit status {code}: the last value of {next_steps.file} isn't that of the run)")
@@ -344,7 +344,7 @@ def _logins(envelope: Any) -> str:
     from sema_runtime.values.matching import sequence_items
 
     entries = sequence_items(envelope.lookup(keyword("auth"))) or ()
-    servers = [(str(one.lookup(keyword("server"))), str(one.lookup(keyword("url")))) for one in entries]
+    servers = [(str(entry.lookup(keyword("server"))), str(entry.lookup(keyword("url")))) for entry in entries]
     width = max((len(alias) for alias, _ in servers), default=0)
     return "\n".join(
         (

@@ -83,12 +83,12 @@ def show_command(
 
 
 def _show_events(run: Any, as_json: bool) -> None:
-    """The journal as it stands in the files, with the numbers that `--fork --at` and `--replay` have. Events of
+    """The journal as it is in the files, with the numbers that `--fork --at` and `--replay` have. Events of
     resumptions have that of their file before their own."""
-    room, found = width(), run.events()
+    room, events = width(), run.events()
     while True:
         try:
-            event = next(found, None)
+            event = next(events, None)
         except OSError as error:
             raise Problem(f"run '{run.id}': {error}") from None
         if event is None:
@@ -134,7 +134,7 @@ def run_as_json(run: Any) -> dict[str, Any]:
         ],
         "other_events": run.others.counts(),
         "origin": run.origin and {"run_id": run.origin.run_id, "at": run.origin.at},
-        "nested": [_nested_as_json(run, one) for one in run.nested],
+        "nested": [_nested_as_json(run, nested) for nested in run.nested],
         "presumed": uncertain.as_json(run),
         "problems": run.problems(),
         "metadata": run.metadata,
@@ -144,7 +144,7 @@ def run_as_json(run: Any) -> dict[str, Any]:
 
 def agent_as_json(agent: Any, texts: bool = False) -> dict[str, Any]:
     """An agent. texts: with its prompt, result and tool calls, which are read from the journal."""
-    found = {
+    fields = {
         "agent_id": agent.id,
         "agent_name": agent.name,
         "segment": agent.segment,
@@ -159,32 +159,32 @@ def agent_as_json(agent: Any, texts: bool = False) -> dict[str, Any]:
     }
     if texts:
         calls = [{"tool_name": call.name, "args_json": call.args_json} for call in agent.calls()]
-        found |= {"tool_calls": calls, "prompt": agent.prompt, "result": agent.result}
-    return found
+        fields |= {"tool_calls": calls, "prompt": agent.prompt, "result": agent.result}
+    return fields
 
 
 def _checkpoint(checkpoint: Any) -> dict[str, Any]:
     return {"key": checkpoint.key, "value": checkpoint.value}
 
 
-def _nested_as_json(run: Any, one: Any) -> dict[str, Any]:
+def _nested_as_json(run: Any, note: Any) -> dict[str, Any]:
     """A run directly inside; with null where it is gone."""
-    found = nested_run(run, one)
+    recorded = nested_run(run, note)
     return {
-        "run_id": one.run_id,
-        "workflow": one.workflow,
-        "status": found and found.status,
-        "duration_ms": found and found.totals.duration_ms,
-        "usage": found and _usage(found.usage_with_inside),
+        "run_id": note.run_id,
+        "workflow": note.workflow,
+        "status": recorded and recorded.status,
+        "duration_ms": recorded and recorded.totals.duration_ms,
+        "usage": recorded and _usage(recorded.usage_with_inside),
     }
 
 
-def nested_run(run: Any, one: Any) -> Any:
+def nested_run(run: Any, note: Any) -> Any:
     """A run directly inside of a run; None when it is gone."""
     from sema_runtime.workflow.read.recorded_run import RunNotFound, open_run
 
     try:
-        return open_run(os.path.dirname(os.path.normpath(run.folder)), one.run_id)
+        return open_run(os.path.dirname(os.path.normpath(run.folder)), note.run_id)
     except (RunNotFound, ValueError, OSError):
         return None
 
@@ -197,13 +197,13 @@ def grouped(run: Any) -> list[tuple[Any, list[int]]]:
     """(phase, its checkpoints and agents in the order of the journal, as `part` takes them); first, with None, what
     stands in no phase."""
     outside: list[int] = []
-    found: list[tuple[Any, list[int]]] = []
+    groups: list[tuple[Any, list[int]]] = []
     for phase in run.state.phases:
         if phase.name is None:
             outside += phase.items()
         else:
-            found.append((phase, phase.items()))
-    return [(None, outside), *found] if outside else found
+            groups.append((phase, phase.items()))
+    return [(None, outside), *groups] if outside else groups
 
 
 def part(run: Any, item: int) -> Any:
@@ -251,16 +251,16 @@ def _run_lines(run: Any, everything: bool) -> list[str]:
 def _nested(run: Any, everything: bool) -> list[str]:
     runs = run.nested
     shown = runs if everything else runs[:SHOWN]
-    rows = [_nested_cells(one, nested_run(run, one)) for one in shown]
+    rows = [_nested_cells(note, nested_run(run, note)) for note in shown]
     said = [f"  {line}" for line in aligned(rows, right=(3, 4, 5, 6))]
     if len(shown) < len(runs):
         said.append(f"  ... {len(runs) - len(shown):,} more (--all)")
     return ["", "runs inside:", *said] if runs else []
 
 
-def _nested_cells(one: Any, run: Any) -> tuple[str, ...]:
+def _nested_cells(note: Any, run: Any) -> tuple[str, ...]:
     """A line of a run inside; without a run, the one that is gone."""
-    names = one_line(one.workflow), one_line(one.run_id)
+    names = one_line(note.workflow), one_line(note.run_id)
     if run is None:
         return (*names, "(gone)", "", "", "", "")
     agents, used = len(run.agents), run.usage_with_inside
@@ -307,8 +307,8 @@ def _part_lines(run: Any, items: list[int], everything: bool) -> list[str]:
     status = run.state.agents.status
     failed = () if everything else (item for item in items[SHOWN:] if item >= 0 and status[item] == FAILED)
     shown = [part(run, item) for item in (items if everything else [*items[:SHOWN], *failed])]
-    agents = aligned([_agent_cells(one) for one in shown if type(one) is Agent] or [()], right=(2, 4, 5))
-    lines = [f"  {next(agents) if type(one) is Agent else _checkpoint_line(one)}" for one in shown]
+    agents = aligned([_agent_cells(row) for row in shown if type(row) is Agent] or [()], right=(2, 4, 5))
+    lines = [f"  {next(agents) if type(row) is Agent else _checkpoint_line(row)}" for row in shown]
     hidden = len(items) - len(shown)
     return [*lines, f"  {hidden:,} more (--all shows them)"] if hidden else lines
 

@@ -81,7 +81,7 @@ def _inside(run: Any) -> Iterator[tuple[str, Any, Any]]:
     from sema_runtime.workflow.read.recorded_run import RunNotFound, open_run
 
     root = os.path.dirname(os.path.normpath(run.folder))
-    seen, waiting = {run.id}, [one.run_id for one in run.nested]
+    seen, waiting = {run.id}, [note.run_id for note in run.nested]
     while waiting:
         run_id = waiting.pop(0)
         if run_id in seen:
@@ -93,4 +93,4 @@ def _inside(run: Any) -> Iterator[tuple[str, Any, Any]]:
         except (RunNotFound, ValueError, OSError):
             continue
         yield from ((run_id, *place) for place in places)
-        waiting += [one.run_id for one in nested_run.nested]
+        waiting += [note.run_id for note in nested_run.nested]

@@ -129,7 +129,7 @@ def test_no_more_is_billed_than_the_limit(seed: int, monkeypatch: pytest.MonkeyP
         run(f"{providers(url)} {program} (async/run)")
     for number, frame in frames.items():
         usd, tokens = writer.limits[number]
-        assert (frame.held_units, frame.held_tokens) == (0, 0), number
+        assert (frame.reserved_units, frame.reserved_tokens) == (0, 0), number
         assert bank.usd(number) <= frame.spent_usd + 1e-9, number
         assert bank.tokens(number) <= frame.spent_tokens, number
         assert usd is None or bank.usd(number) <= usd + 1e-9, number

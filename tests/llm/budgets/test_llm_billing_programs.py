@@ -116,7 +116,7 @@ def test_threads_share_a_budget() -> None:
         finally:
             sys.setswitchinterval(interval)
     assert bank.usd("1") <= spending.spent_usd + 1e-9 <= 2.0 + 1e-9
-    assert spending._frame.held_units == 0
+    assert spending._frame.reserved_units == 0
 
 
 class Worker:
@@ -191,7 +191,7 @@ def test_calls_from_many_threads_and_loops(seed: int) -> None:
                 for ended in [pool.submit(copy_context().run, one) for one in work]:
                     ended.result(PATIENCE)
         assert bank.usd("1") <= spending.spent_usd + 1e-9 <= limit + 1e-9
-        assert spending._frame.held_units == 0
+        assert spending._frame.reserved_units == 0
 
 
 # Workflows

@@ -24,7 +24,7 @@ from sema_runtime.workflow.replay.recording import Replayed
 from semac.session import Session
 
 pytestmark = pytest.mark.usefixtures("llm")
-PAGE = DOCS / "how-to" / "workflows.md"
+PAGE = DOCS / "how-to" / "workflow-python.md"
 FLOW = COUNTING + '(define (flow n) (defworkflow w "" {} (phase "A") (pipeline (range n) (fn (i) (step (str i))))))'
 
 
@@ -175,7 +175,7 @@ FLOWS = """(define calls 0)
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """The program of docs/how-to/workflows.md, in a folder with a module like the one that it uses."""
+    """The program of docs/how-to/workflow-python.md, in a folder with a module like the one that it uses."""
     (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (tmp_path / "flows.sema").write_text(FLOWS)
     assert "at_most(0.01)" in block  # seconds for a step to begin
@@ -214,7 +214,7 @@ def test_the_objects_of_a_run_have_what_the_page_says(tmp_path: Path) -> None:
     run = open_run(tmp_path, "a")
     found = {"run": run, "phase": run.phases[0], "agent": run.agents[0], "checkpoint": run.checkpoints[0]}
     found["usage"] = run.usage
-    page = PAGE.with_name("workflow-tools.md").read_text()
+    page = (DOCS / "reference" / "workflow-commands.md").read_text()
     for name, one in found.items():
         (names,) = re.findall(rf"^\| {name} \| `(.*?)`", page, re.MULTILINE)
         for attribute in names.split():

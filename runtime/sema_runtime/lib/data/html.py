@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.data.html_limits import BYTES, HINT, check_cost, check_selector, check_size
-from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.missing_packages import package_missing
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
@@ -70,7 +70,7 @@ def _parsed(function: str, html: Any) -> tuple[LexborHTMLParser, int]:
     try:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError:
-        raise extra_missing(function, "selectolax", "markup") from None
+        raise package_missing(function, "selectolax", "markup") from None
     return LexborHTMLParser(text), depths
 
 

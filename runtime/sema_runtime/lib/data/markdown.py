@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.data.html_limits import check_size
-from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.missing_packages import package_missing
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
@@ -98,5 +98,5 @@ def _pyromark(function: str) -> ModuleType:
     try:
         import pyromark
     except ImportError:
-        raise extra_missing(function, "pyromark", "markup") from None
+        raise package_missing(function, "pyromark", "markup") from None
     return pyromark

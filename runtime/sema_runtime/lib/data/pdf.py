@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.support.extras import extra_missing
 from sema_runtime.support.input_files import check_limit, open_input
+from sema_runtime.support.missing_packages import package_missing
 from sema_runtime.tasks.background import run
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
@@ -114,7 +114,7 @@ def _package(function: str) -> Any:
     try:
         import pypdf
     except ImportError:
-        raise extra_missing(function, "pypdf", "pdf") from None
+        raise package_missing(function, "pypdf", "pdf") from None
     from logging import NullHandler, getLogger
 
     logger = getLogger("pypdf")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.llm.agents import ALL, DEFAULT_TURNS, Agent
+from sema_runtime.llm.agents import ALL_AT_ONCE, DEFAULT_TURNS, Agent
 from sema_runtime.llm.jsonable import is_sequence
 from sema_runtime.llm.messages import Message
 from sema_runtime.llm.tools.conversion import checked_tool, tool_from
@@ -42,7 +42,7 @@ def make_agent(name: str, options: Any) -> Agent:
 def parallel_tools(options: Map) -> int | None:
     """How many tool calls of one turn :parallel-tools allows at once: a number, or #t for all; None without it."""
     if options.lookup(keyword("parallel-tools")) is True:
-        return ALL
+        return ALL_AT_ONCE
     number = opt.integer(options, "parallel-tools")
     return None if number is None or number < 1 else number
 
@@ -193,7 +193,7 @@ def _request(agent: Agent, said: Message, options: Map, remembered: list[Message
 
 
 def _result(loop: ToolLoop) -> Map:
-    from sema_runtime.llm.agents import flattened
+    from sema_runtime.llm.agents import as_conversation
     from sema_runtime.llm.history import to_maps
 
     messages = loop.request.messages
@@ -201,7 +201,7 @@ def _result(loop: ToolLoop) -> Map:
         {
             keyword("response"): loop.text,
             keyword("messages"): to_maps(messages),
-            keyword("session"): flattened(messages, loop.request.model, loop.request.conversation_id or ""),
+            keyword("session"): as_conversation(messages, loop.request.model, loop.request.conversation_id or ""),
         }
     )
 

@@ -55,9 +55,9 @@ def _within(name: str, kind: str, thunk: Any, attributes: dict[str, Any], span_k
     tracer = telemetry.tracer()
     if tracer is None:
         return thunk()
-    from sema_runtime.telemetry.work import Own
+    from sema_runtime.telemetry.work import ProgramSpan
 
-    with Own(tracer, name, kind, attributes, span_kind):
+    with ProgramSpan(tracer, name, kind, attributes, span_kind):
         return thunk()
 
 

@@ -32,7 +32,7 @@ def llm_configure(name: Any, options: Any) -> None:
     (llm/current-provider) => {:model "my-model" :name :local}
     """
     from sema_runtime.llm.embedders import CHATLESS, CONFIGURED_MODELS
-    from sema_runtime.llm.providers import configure_embeddings, configured, registry
+    from sema_runtime.llm.providers import configure_embeddings, configured_provider, registry
     from sema_runtime.support import options as opt
 
     if not isinstance(name, Keyword):
@@ -44,7 +44,7 @@ def llm_configure(name: Any, options: Any) -> None:
     if name.name in CHATLESS:
         configure_embeddings(registry(), name.name, api_key, base_url, model or CONFIGURED_MODELS.get(name.name, ""))
     else:
-        registry().register_chat(configured(name.name, api_key, base_url, model))
+        registry().register_chat(configured_provider(name.name, api_key, base_url, model))
 
 
 def _check_host(base_url: str) -> None:
@@ -54,7 +54,7 @@ def _check_host(base_url: str) -> None:
 
     if not base_url or not capabilities.restricted():
         return
-    from sema_runtime.llm.http import keep_public
+    from sema_runtime.llm.http import require_public_address
     from sema_runtime.net.addresses import resolves_inside
     from sema_runtime.support.redaction import shown_url
     from sema_runtime.tasks import suspend
@@ -65,7 +65,7 @@ def _check_host(base_url: str) -> None:
             " not allowed under the current sandbox",
             "run without sandbox to use a server of this machine",
         )
-    keep_public(base_url)
+    require_public_address(base_url)
 
 
 @builtin("llm/configure-embeddings", returns="nil")

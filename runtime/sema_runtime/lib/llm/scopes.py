@@ -100,9 +100,9 @@ def llm_budget_remaining() -> Map | None:
         remaining[keyword("tokens-spent")] = frame.spent_tokens
         remaining[keyword("tokens-remaining")] = max(0, frame.max_tokens - frame.spent_tokens)
     if frame.reserve and frame.max_cost_usd is not None:
-        remaining[keyword("reserved")] = frame.held_units / budget.UNITS
+        remaining[keyword("reserved")] = frame.reserved_units / budget.UNITS
     if frame.reserve and frame.max_tokens is not None:
-        remaining[keyword("tokens-reserved")] = frame.held_tokens
+        remaining[keyword("tokens-reserved")] = frame.reserved_tokens
     return Map(remaining) if remaining else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.llm import guard as guards
+from sema_runtime.llm import policy_guard
 from sema_runtime.llm.tools.subjects import SUBJECT_KEYS
 from sema_runtime.llm.tools.tool import Tool
 from sema_runtime.support.text_arguments import argument_error
@@ -168,7 +168,7 @@ def tool_invoke(tool: Any, arguments: Any) -> Any:
     """
     if not isinstance(arguments, Map):
         type_error("map", arguments)
-    guard = guards.current.get()
+    guard = policy_guard.current.get()
     if guard is not None:
         guard.invoke(tool_of(tool), arguments)
     return tool_of(tool).invoke(arguments)

@@ -51,13 +51,13 @@ def llm_extract_from_image(schema: Any, source: Any, options: Any = None) -> Any
     ; (llm/extract-from-image {:total :number :shop :string} "receipt.jpg" {:model "gpt-5.5"})
     """
     from sema_runtime.llm.extract import extract_from_image
-    from sema_runtime.llm.pictures import picture
+    from sema_runtime.llm.pictures import read_picture
     from sema_runtime.llm.requests import TYPED_OPTIONS, request
     from sema_runtime.support import options as opt
 
     settings = opt.options_map(options)
     native = opt.is_native("llm/extract-from-image", settings)
-    image = picture("llm/extract-from-image", source)
+    image = read_picture("llm/extract-from-image", source)
     return extract_from_image(schema, image, request([], settings, TYPED_OPTIONS), native)
 
 

@@ -28,10 +28,10 @@ def workflow_check(source: Any) -> List:
     (map :code (workflow/check '(defworkflow w "doc" {} (step "Say hi")))) => ("W-NO-STATUS")
     """
     text = source if type(source) is str else pretty(source, WIDTH)
-    return List([_as_map(found) for found in seam.check_workflows(text)])
+    return List([_as_map(finding) for finding in seam.check_workflows(text)])
 
 
-def _as_map(found: Any) -> Map:
-    fields = found.as_json()
-    fields["severity"] = keyword(found.severity)
+def _as_map(finding: Any) -> Map:
+    fields = finding.as_json()
+    fields["severity"] = keyword(finding.severity)
     return Map({keyword(name): value for name, value in fields.items()})

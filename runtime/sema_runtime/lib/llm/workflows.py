@@ -95,8 +95,8 @@ def workflow_step(options: Any, thunk: Any) -> Any:
 
 
 def _text(options: Map, name: str) -> str:
-    found = options.lookup(keyword(name))
-    return found if isinstance(found, str) else ""
+    value = options.lookup(keyword(name))
+    return value if isinstance(value, str) else ""
 
 
 @builtin("workflow/checkpoint")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.missing_packages import package_missing
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
@@ -94,7 +94,7 @@ def _serve(handler: Any, host: str, port: int, fallback: bool, on_listen: Any, l
     try:
         from sema_runtime.web.server import TRIES, Server, listen
     except ImportError as error:
-        raise extra_missing("http/serve", error.name or "uvicorn", "web") from None
+        raise package_missing("http/serve", error.name or "uvicorn", "web") from None
     from sema_runtime.web.reports import say
 
     listener = listen(host, port, TRIES if fallback else 1)

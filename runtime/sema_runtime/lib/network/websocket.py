@@ -11,7 +11,7 @@ from functools import cache
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.files.streams import Stream, stream_close
-from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.missing_packages import package_missing
 from sema_runtime.support.options import header_list, options_or_empty, positive
 from sema_runtime.support.redaction import hidden, shown_url
 from sema_runtime.support.text_arguments import text_of
@@ -222,7 +222,7 @@ def _library() -> Any:
     try:
         import websockets.asyncio.client
     except ImportError:
-        raise extra_missing("ws/connect", "websockets", "web") from None
+        raise package_missing("ws/connect", "websockets", "web") from None
     return websockets.asyncio.client
 
 

@@ -10,8 +10,8 @@ import os
 import time
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.support.extras import extra_missing
 from sema_runtime.support.handles import Handles
+from sema_runtime.support.missing_packages import package_missing
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.tasks.threads import in_background
 from sema_runtime.values.errors import SemaError, type_error
@@ -129,7 +129,7 @@ def serial_list() -> List:
     try:
         from serial.tools.list_ports import comports  # type: ignore[import-untyped]
     except ImportError:
-        raise extra_missing("serial/list", "pyserial", "serial") from None
+        raise package_missing("serial/list", "pyserial", "serial") from None
     return List(sorted(port.device for port in comports()))
 
 
@@ -151,7 +151,7 @@ def serial_open(path: Any, baud: Any, timeout_ms: Any = TIMEOUT) -> int:
     try:
         from serial import Serial  # type: ignore[import-untyped]
     except ImportError:
-        raise extra_missing("serial/open", "pyserial", "serial") from None
+        raise package_missing("serial/open", "pyserial", "serial") from None
     try:
         device = in_background(lambda: Serial(name, baud, timeout=seconds, write_timeout=seconds))
     except (OSError, ValueError) as error:

@@ -80,8 +80,8 @@ def running_task() -> Any:
     from sema_runtime.tasks.scheduler import scheduler
     from sema_runtime.tasks.waiting import Task
 
-    strand = scheduler().current()
-    return strand if type(strand) is Task else None
+    fiber = scheduler().current()
+    return fiber if type(fiber) is Task else None
 
 
 @builtin("io/tty-raw!", returns="int|nil")

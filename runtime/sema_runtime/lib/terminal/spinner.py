@@ -96,7 +96,7 @@ class SpinnerLine:
                     self._draw()
 
     def _draw(self) -> None:
-        from sema_runtime.support.terminal_text import columns
+        from sema_runtime.support.visible import columns
 
         if self.occupied:
             return

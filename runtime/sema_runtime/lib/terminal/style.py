@@ -11,8 +11,8 @@ import sys
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.lib.language import output
-from sema_runtime.support.terminal_text import without_escapes
 from sema_runtime.support.text_arguments import text_of
+from sema_runtime.support.visible import without_escapes
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaError, type_error
 

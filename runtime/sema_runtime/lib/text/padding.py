@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.support.terminal_text import clusters, columns
 from sema_runtime.support.text_arguments import count, strings
+from sema_runtime.support.visible import clusters, columns
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING

@@ -63,9 +63,9 @@ class BudgetError(LlmError):
 @dataclass(slots=True, eq=False)
 class Frame:
     """Limits (None: not limited) and what was spent under them. pre_gate: refuse to open a stream once spent.
-    reserve: set aside what calls may cost. outer: the reserving frames around this one. held_units, held_tokens:
-    reserved for calls under way. queue: a ReservationQueue, of an outermost reserving frame. log: of a budget that
-    outlives the process."""
+    reserve: set aside what calls may cost. outer: the reserving frames around this one. reserved_units,
+    reserved_tokens: what calls under way hold. queue: a ReservationQueue, of an outermost reserving frame. log: of a
+    budget that outlives the process."""
 
     max_cost_usd: float | None = None
     max_tokens: int | None = None
@@ -75,8 +75,8 @@ class Frame:
     spent_usd: float = 0.0
     spent_tokens: int = 0
     spent_units: int = 0
-    held_units: int = 0
-    held_tokens: int = 0
+    reserved_units: int = 0
+    reserved_tokens: int = 0
     queue: Any = None
     log: SpendLog | None = None
 

@@ -67,8 +67,8 @@ class Reservation:
         if self.active:
             self.active = False
             for frame in self.frames:
-                frame.held_tokens -= self.tokens
-                frame.held_units -= self.units
+                frame.reserved_tokens -= self.tokens
+                frame.reserved_units -= self.units
                 if frame.log is not None:
                     frame.log.free(self)
             queue = _queue_of(self.frames)
@@ -318,8 +318,8 @@ def _reserve_in(need: Need, frames: tuple[Frame, ...], queue: ReservationQueue) 
             f"the budget of the whole run can't be written down: {why} — not sent", "make room, and resume the run"
         ) from None
     for frame in frames:
-        frame.held_tokens += reservation.tokens
-        frame.held_units += reservation.units
+        frame.reserved_tokens += reservation.tokens
+        frame.reserved_units += reservation.units
     queue.active.add(reservation)
     return reservation
 
@@ -328,9 +328,9 @@ def _fits(need: Need, frames: tuple[Frame, ...]) -> bool:
     cost = units(need.cost_usd or 0.0)
     for frame in frames:
         limit = frame.limit_units()
-        if limit is not None and frame.spent_units + frame.held_units + cost > limit:
+        if limit is not None and frame.spent_units + frame.reserved_units + cost > limit:
             return False
-        if frame.max_tokens is not None and frame.spent_tokens + frame.held_tokens + need.tokens > frame.max_tokens:
+        if frame.max_tokens is not None and frame.spent_tokens + frame.reserved_tokens + need.tokens > frame.max_tokens:
             return False
     return True
 
@@ -365,11 +365,11 @@ def _refusal(need: Need, frames: tuple[Frame, ...]) -> LlmError:
     """Returns the error for the first frame without room; what is reserved counts as used."""
     cost = units(need.cost_usd or 0.0)
     for frame in frames:
-        limit, used = frame.limit_units(), frame.spent_units + frame.held_units
+        limit, used = frame.limit_units(), frame.spent_units + frame.reserved_units
         if limit is not None and used + cost > limit:
             return _too_expensive(need, frame, used)
     frame = next(frame for frame in frames if frame.max_tokens is not None)
-    return _too_large(need, frame, frame.spent_tokens + frame.held_tokens)
+    return _too_large(need, frame, frame.spent_tokens + frame.reserved_tokens)
 
 
 def _too_expensive(need: Need, frame: Frame, used: int) -> BudgetError:

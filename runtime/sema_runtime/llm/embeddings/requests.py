@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 
 from sema_runtime import tasks
-from sema_runtime.llm import guard as guards
+from sema_runtime.llm import policy_guard
 from sema_runtime.llm.budgets import usage
 from sema_runtime.llm.calls import Call
 from sema_runtime.llm.embedders import Embedder
@@ -61,7 +61,7 @@ def embed(request: EmbedRequest) -> list[bytes]:
     workflow's policy forbids."""
     if not request.texts:
         return []
-    guard = guards.current.get()
+    guard = policy_guard.current.get()
     if guard is not None:
         request = _allowed(guard, request)
     with observed(Call("embeddings", model=request.model, payload=request)) as call:
@@ -71,7 +71,7 @@ def embed(request: EmbedRequest) -> list[bytes]:
     return embeddings
 
 
-def _allowed(guard: guards.Guard, request: EmbedRequest) -> EmbedRequest:
+def _allowed(guard: policy_guard.Guard, request: EmbedRequest) -> EmbedRequest:
     try:
         embedder = registry().require_embedder()
     except LlmError:  # a cassette may have the answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sema_runtime import tasks
-from sema_runtime.llm import guard as guards
+from sema_runtime.llm import policy_guard
 from sema_runtime.llm.budgets import usage
 from sema_runtime.llm.calls import Call
 from sema_runtime.llm.embedders import Ranker
@@ -36,7 +36,7 @@ def rerank(request: RerankRequest) -> Ranked:
     overspent (some providers report tokens); PolicyDenied: for what a workflow's policy forbids."""
     if not request.documents:
         return []
-    guard = guards.current.get()
+    guard = policy_guard.current.get()
     if guard is not None:
         ranker = registry().require_ranker(request.provider)
         texts = [request.query, *request.documents]

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 
 from sema_runtime import capabilities
-from sema_runtime.llm import guard
+from sema_runtime.llm import policy_guard
 from sema_runtime.llm.messages import Message, Reply, Request
 from sema_runtime.support import compact_json, secrets
 from sema_runtime.support.file_access import opened
@@ -161,7 +161,7 @@ def key(model: str, temperature: float | None, system: str | None, messages: lis
     """Returns the reference's key if no message has a picture. The reference ignores pictures, so two of them would
     share an answer. Requests under a policy have keys of their own."""
     digest = hashlib.sha256(_bytes(model))
-    digest.update(guard.key())
+    digest.update(policy_guard.key())
     if temperature is not None:
         digest.update(struct.pack("<d", temperature))
     if system is not None:

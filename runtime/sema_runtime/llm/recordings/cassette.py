@@ -15,7 +15,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from sema_runtime import capabilities
-from sema_runtime.llm import guard
+from sema_runtime.llm import policy_guard
 from sema_runtime.llm.messages import Reply, ToolCall, Usage
 from sema_runtime.llm.recordings import cache
 from sema_runtime.llm.recordings.cassette_file import COUNTS, CassetteFile, blank, count
@@ -244,7 +244,7 @@ def _texts(request: Request) -> list[str]:
 def embed_key(model: str, texts: list[str]) -> str:
     """Returns the key of a request for embeddings. model: "" when the caller gave none."""
     hidden = secrets.known()
-    digest = sha256(b"embed" + model.encode("utf-8", "surrogatepass") + guard.key())
+    digest = sha256(b"embed" + model.encode("utf-8", "surrogatepass") + policy_guard.key())
     for text in texts:
         digest.update(secrets.redacted(text, hidden).encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()

@@ -12,9 +12,9 @@ from errno import EINVAL
 from threading import Lock
 
 from sema_runtime.support import compact_json
-from sema_runtime.support.appending import append_to, wait_for_writer
 from sema_runtime.support.file_access import opened_regular
 from sema_runtime.support.json_input import loads
+from sema_runtime.support.shared_files import append_to, wait_for_writer
 from sema_runtime.values.errors import SemaError
 
 TYPE_CHECKING = False
@@ -194,7 +194,7 @@ def _raw_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield length, data
 
 
-def opened_tape(path: str) -> BinaryIO:
+def open_cassette(path: str) -> BinaryIO:
     """Opens the file for reading. Raises OSError."""
     try:
         return open(opened_regular("cassette", path), "rb")
@@ -239,7 +239,7 @@ class CassetteFile:
     def check(self) -> None:
         """Raises OSError when the file can't be read, SemaError when it is no cassette. A missing file is fine."""
         try:
-            with opened_tape(self.path) as file:
+            with open_cassette(self.path) as file:
                 head = file.read(4096).lstrip()
         except FileNotFoundError:
             return
@@ -249,7 +249,7 @@ class CassetteFile:
     def indexed(self) -> CassetteFile:
         """Indexes everything in the file; returns itself."""
         try:
-            with opened_tape(self.path) as file, self._lock:
+            with open_cassette(self.path) as file, self._lock:
                 self._index(file)
         except FileNotFoundError:
             self._forget()
@@ -258,7 +258,7 @@ class CassetteFile:
     def entry(self, key: str) -> dict[str, Any] | None:
         """Returns the first readable entry of a key. Raises OSError."""
         try:
-            with opened_tape(self.path) as file, self._lock:
+            with open_cassette(self.path) as file, self._lock:
                 self._index(file)
                 packed = pack(key)
                 if packed not in self._first:
@@ -314,7 +314,7 @@ class CassetteFile:
         """Reads the whole file and returns what it holds. Raises OSError."""
         census = Census()
         try:
-            with opened_tape(self.path) as file:
+            with open_cassette(self.path) as file:
                 for line in lines(file):
                     if line.entry is not None:
                         census.entries += 1

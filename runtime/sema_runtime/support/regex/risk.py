@@ -1,9 +1,9 @@
 """Finds the patterns on which `re`, which tries one path after another, can take far too long.
 
-A pattern is ambiguous when one text can go two ways through it. In a loop (`(a+)+`, `(a|a)*`) the ways double with
-each character; two loops one behind the other that take the same characters (`a+a+$`) have as many ways as there are
-places to cut. The first kind is told here for good; the second is harmless unless a text has a long run of those
-characters. Assertions are taken to hold everywhere, so a pattern may be thought worse than it is.
+A pattern is ambiguous when one text can take two paths through it. In a loop (`(a+)+`, `(a|a)*`) the number of paths
+doubles with each character. Two successive loops that take the same characters (`a+a+$`) have as many paths as there
+are places to split the text. A pattern of the first kind is always unsafe; one of the second only on a text with a long
+run of those characters. Assertions are assumed to hold everywhere, so the result may be too pessimistic.
 """
 
 from __future__ import annotations

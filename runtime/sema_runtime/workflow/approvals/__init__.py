@@ -1,4 +1,4 @@
-"""Approvals: a run that stops until a person has agreed to what it is about to do.
+"""Approvals: a run stops until a person has agreed to its next action.
 
 gate.py is what a run does; records.py, files.py and keys.py are the request, the decision and who may make it;
 deciding.py is what people do from outside. `configure` says how the runs of this process ask.
@@ -59,10 +59,10 @@ def configure(
         key = None if signing_key_file is None else keys.read_private(signing_key_file)
         public = keys.public_of(key) if key is not None else None
         if public_key_file is not None:
-            given = keys.read_public(public_key_file)
-            if public not in (None, given):
+            public_key = keys.read_public(public_key_file)
+            if public not in (None, public_key):
                 raise SemaError("the signing key and the public key for approvals are not a pair")
-            public = given
+            public = public_key
     if mode == "auto":
         mode = "prompt" if public is None and _on_terminal() else "pause"
     if mode == "prompt" and public is not None and key is None:
@@ -78,7 +78,7 @@ def _on_terminal() -> bool:
 
 
 def default_actor() -> str:
-    """Who decides here, by the environment."""
+    """The name of the person who decides here, by the environment."""
     import os
 
     names = ("SEMA_APPROVAL_ACTOR", "USER", "USERNAME")
@@ -94,21 +94,21 @@ def now() -> str:
 
 
 def guidance(envelope: Any, run_dir: str, resume: str = "--resume RUN") -> str:
-    """What to do about a run that needs approval. resume: the command line that goes on with it."""
+    """What to do about a run that needs approval. resume: the command line that resumes it."""
     from sema_runtime.values.atoms import keyword
 
     run_id, approval_id = (str(envelope.lookup(keyword(name))) for name in ("run-id", "approval-id"))
-    here = settings.get()
-    if here.mode == "prompt":
+    own = settings.get()
+    if own.mode == "prompt":
         return f"run {run_id} needs approval. Go on with it to be asked again:\n  {resume}"
-    if here.public_key is None:
+    if own.public_key is None:
         return (
             f"run {run_id} needs approval, and was given no key of anybody who could decide. Go on with one:\n"
             f"  {resume} --approval-public-key-file FILE\n"
             "`sema workflow approval-keygen` makes keys; with --approval-mode prompt you are asked here"
         )
     where = "" if run_dir in ("", ".sema/runs") else f" --run-dir {run_dir}"
-    page = "" if here.key is None else "  (or in the viewer)"
+    page = "" if own.key is None else "  (or in the viewer)"
     return (
         f"run {run_id} needs approval:\n"
         f"  sema workflow approvals {run_id}{where}\n"

@@ -20,12 +20,12 @@ PAST = {"approve": "approved", "reject": "rejected"}
 def requests(run_folder: str) -> list[tuple[Request, Decision | None]]:
     """The requests of a run in the order in which they were made, each with its decision. Raises SemaError for files
     that can't be trusted."""
-    found = []
+    pairs = []
     for approval_id in files.ids(run_folder):
         request = files.request(run_folder, approval_id)
         if request is not None:
-            found.append((request, decision_about(run_folder, request)))
-    return found
+            pairs.append((request, decision_about(run_folder, request)))
+    return pairs
 
 
 def listed(run_folder: str) -> list[dict[str, Any]]:
@@ -83,13 +83,13 @@ def decide(
         )
     if keys.public_of(key) != request.authority_public_key:
         raise SemaError(f"the signing key is not that of the authority of {approval_id}")
-    found = decision_about(run_folder, request)
-    if found is None:
-        made = decided(request, verdict, key, actor, provenance, comment, reason)
-        if files.publish(run_folder, made):
-            return made, True
-        found = decision_about(run_folder, request)
-    assert found is not None
-    if found.decision != verdict:
-        raise SemaError(f"{approval_id} is already {PAST[found.decision]} by {found.actor}")
-    return found, False
+    decision = decision_about(run_folder, request)
+    if decision is None:
+        new = decided(request, verdict, key, actor, provenance, comment, reason)
+        if files.publish(run_folder, new):
+            return new, True
+        decision = decision_about(run_folder, request)
+    assert decision is not None
+    if decision.decision != verdict:
+        raise SemaError(f"{approval_id} is already {PAST[decision.decision]} by {decision.actor}")
+    return decision, False

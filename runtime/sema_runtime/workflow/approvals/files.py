@@ -1,4 +1,5 @@
-"""The folder `approvals` of a run: each request and each decision is written once, whoever comes first."""
+"""The folder `approvals` of a run: each request and each decision is written once, by the first
+process that gets there."""
 
 from __future__ import annotations
 
@@ -32,15 +33,15 @@ def path_of(run_folder: str, approval_id: str, kind: str) -> str:
 
 
 def request(run_folder: str, approval_id: str) -> Request | None:
-    found: Request | None = _read(Request, path_of(run_folder, approval_id, "request"))
-    if found is not None and found.approval_id != approval_id:
-        raise SemaError(f"{approval_id}.request.json holds the request {found.approval_id}")
-    return found
+    record: Request | None = _read(Request, path_of(run_folder, approval_id, "request"))
+    if record is not None and record.approval_id != approval_id:
+        raise SemaError(f"{approval_id}.request.json holds the request {record.approval_id}")
+    return record
 
 
 def decision(run_folder: str, approval_id: str) -> Decision | None:
-    found: Decision | None = _read(Decision, path_of(run_folder, approval_id, "decision"))
-    return found
+    record: Decision | None = _read(Decision, path_of(run_folder, approval_id, "decision"))
+    return record
 
 
 def ids(run_folder: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`approval` inside a run: goes on when an approved decision is there, else ends the run past every handler."""
+"""`approval` inside a run: returns when the decision is an approval, else ends the run past every handler."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def _settings() -> approvals.Settings:
 
 
 def _check_place(run: Run) -> None:
-    """An approval is part of the run's own course: where several things are under way, or something is tried again, it
-    would not be clear what ends with it."""
+    """Raises SemaError for an approval outside of the run's own body: where several tasks run, or a step is retried, it
+    would be unclear what ends with it."""
     from greenlet import getcurrent  # type: ignore[import-untyped]
 
     problem = ""
@@ -113,29 +113,29 @@ def _check_place(run: Run) -> None:
 
 def _request(run: Run, about: dict[str, Any], settings: approvals.Settings) -> Request:
     """The request with that identity: as it was published, or published now."""
-    made = records.request_of(about, run.log.ts(), settings.public_key)
-    found = files.request(run.directory, made.approval_id)
-    if found is not None and found.authority_public_key is None and made.authority_public_key is not None:
-        files.publish(run.directory, made, replacing=True)  # nobody could decide about it as it was
-        found = made
-    elif found is None:
-        published = files.publish(run.directory, made)
-        found = made if published else files.request(run.directory, made.approval_id)
-    assert found is not None
-    if settings.public_key is not None and found.authority_public_key != settings.public_key:
+    new = records.request_of(about, run.log.ts(), settings.public_key)
+    request = files.request(run.directory, new.approval_id)
+    if request is not None and request.authority_public_key is None and new.authority_public_key is not None:
+        files.publish(run.directory, new, replacing=True)  # nobody could decide about it as it was
+        request = new
+    elif request is None:
+        is_new = files.publish(run.directory, new)
+        request = new if is_new else files.request(run.directory, new.approval_id)
+    assert request is not None
+    if settings.public_key is not None and request.authority_public_key != settings.public_key:
         raise SemaError(
-            f"approval {found.approval_id} was requested of another authority",
+            f"approval {request.approval_id} was requested of another authority",
             "resume with the --approval-public-key-file with which the run was started",
         )
     run.log.record(
         events.ApprovalRequested,
-        approval_id=found.approval_id,
-        request_digest=found.request_digest,
-        key=found.key,
-        reason=found.reason,
-        subject_digest=found.subject_digest,
+        approval_id=request.approval_id,
+        request_digest=request.request_digest,
+        key=request.key,
+        reason=request.reason,
+        subject_digest=request.subject_digest,
     )
-    return found
+    return request
 
 
 def _decide(run: Run, request: Request, settings: approvals.Settings) -> Decision:
@@ -149,11 +149,11 @@ def _decide(run: Run, request: Request, settings: approvals.Settings) -> Decisio
     verdict, why = prompt.asked(request)
     if verdict is None:
         raise _paused(run, request, None)
-    made = decided(request, verdict, settings.key, settings.actor, "terminal", None, why)
-    files.publish(run.directory, made)
-    found = files.decision(run.directory, request.approval_id)
-    assert found is not None
-    return found
+    new = decided(request, verdict, settings.key, settings.actor, "terminal", None, why)
+    files.publish(run.directory, new)
+    published = files.decision(run.directory, request.approval_id)
+    assert published is not None
+    return published
 
 
 def decided(

@@ -21,9 +21,9 @@ def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        from sema_runtime.support.extras import extra_missing
+        from sema_runtime.support.missing_packages import package_missing
 
-        raise extra_missing("workflow approvals", "cryptography", "approvals") from None
+        raise package_missing("workflow approvals", "cryptography", "approvals") from None
     return ed25519
 
 

@@ -1,4 +1,4 @@
-"""Asking on the terminal whether something is approved. Other tasks go on while nobody answers."""
+"""Asks for an approval on the terminal. Other tasks run meanwhile."""
 
 from __future__ import annotations
 

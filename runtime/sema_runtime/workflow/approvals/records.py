@@ -1,4 +1,4 @@
-"""Requests for approval and the decisions about them: their fields, their digests, and how they stand in files.
+"""Requests for approval and the decisions about them: their fields, their digests, and their files.
 
 The digests and the order of fields are the format that other implementations read.
 """
@@ -114,18 +114,18 @@ def binding(about: dict[str, Any]) -> bytes:
 
 
 def decision_id(bound: bytes, signature: str) -> str:
-    made = sha256()
+    digest = sha256()
     for field in (sha256(bound).hexdigest().encode(), signature.encode()):
-        made.update(len(field).to_bytes(8, "little"))
-        made.update(field)
-    return f"dec_{made.hexdigest()[:24]}"
+        digest.update(len(field).to_bytes(8, "little"))
+        digest.update(field)
+    return f"dec_{digest.hexdigest()[:24]}"
 
 
 # Files
 
 
 def text_of(record: Request | Decision) -> str:
-    """As it stands in its file; absent fields are left out."""
+    """The text of its file; absent fields are left out."""
     kept = {
         name: value
         for name, value in asdict(record).items()
@@ -137,24 +137,24 @@ def text_of(record: Request | Decision) -> str:
 def parsed(kind: type[Any], data: bytes, name: str) -> Any:
     """A Request or a Decision from the contents of its file. Raises SemaError for anything else."""
     try:
-        found = loads(data)
+        values = loads(data)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        values = None
+    if not isinstance(values, dict):
         raise SemaError(f"{name} is no JSON object")
     types = {field.name: str(field.type) for field in fields(kind)}
-    for key, value in found.items():
+    for key, value in values.items():
         if key not in types:
             raise SemaError(f"{name} has the unknown field {json.dumps(key)}")
         if not _fits(types[key], value):
             raise SemaError(f"{name}: the field {key} must be {types[key].replace('str', 'a string')}")
-    missing = [key for key, kind_of in types.items() if key not in found and "None" not in kind_of]
+    missing = [key for key, kind_of in types.items() if key not in values and "None" not in kind_of]
     if missing:
         raise SemaError(f"{name} lacks the field {missing[0]}")
-    made = kind(**{key: found.get(key) for key in types})
-    if not made.is_consistent():
+    record = kind(**{key: values.get(key) for key in types})
+    if not record.is_consistent():
         raise SemaError(f"{name} was changed: its digests are not those of its contents")
-    return made
+    return record
 
 
 def _fits(kind: str, value: Any) -> bool:

@@ -17,12 +17,12 @@ DEEPEST = 200
 def subject_digest(value: Any) -> str:
     """SHA-256 of a value, the same for equal values however they were made. Raises SemaError for what can change or has
     no contents to compare (functions, mutable arrays, handles)."""
-    made = sha256()
-    _add(made, value, 0)
-    return made.hexdigest()
+    digest = sha256()
+    _add(digest, value, 0)
+    return digest.hexdigest()
 
 
-def _add(made: Any, value: Any, depth: int) -> None:
+def _add(digest: Any, value: Any, depth: int) -> None:
     """Each part goes in with its kind and its length, so that no two values look alike."""
     from sema_runtime.values.lists import List
     from sema_runtime.values.maps import HashMap, Map
@@ -36,19 +36,19 @@ def _add(made: Any, value: Any, depth: int) -> None:
             _add(part, key, depth + 1)
             _add(part, inner, depth + 1)
             entries.append(part.digest())
-        _put(made, "map", b"".join(sorted(entries)))
+        _put(digest, "map", b"".join(sorted(entries)))
     elif isinstance(value, List | tuple):
-        _put(made, "list" if isinstance(value, List) else "vector", len(value).to_bytes(8, "little"))
+        _put(digest, "list" if isinstance(value, List) else "vector", len(value).to_bytes(8, "little"))
         for inner in value:
-            _add(made, inner, depth + 1)
+            _add(digest, inner, depth + 1)
     else:
-        _put(made, *_scalar(value))
+        _put(digest, *_scalar(value))
 
 
-def _put(made: Any, kind: str, data: bytes) -> None:
+def _put(digest: Any, kind: str, data: bytes) -> None:
     for part in (kind.encode(), data):
-        made.update(len(part).to_bytes(8, "little"))
-        made.update(part)
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
 
 
 def _scalar(value: Any) -> tuple[str, bytes]:

@@ -1,7 +1,7 @@
-"""Places where a test can have the process die, to prove that a resumed run loses and repeats nothing.
+"""Points at which a test can kill the process, to prove that a resumed run loses and repeats nothing.
 
 `SEMA_WORKFLOW_FAULT=POINT:N` kills the process (SIGKILL) when POINT is passed for the Nth time. POINT is one of POINTS,
-or `*` for any of them. Code passes a point with `if faults.armed: faults.passed("...")`, which costs one look.
+or `*` for any of them. Code passes a point with `if crash_points.armed: crash_points.passed("...")`.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class AgentStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class AgentResult(Event):
-    """status: ok or failed. output: the value as text, or `error: ...`. dur_ms: of this leaf."""
+    """status: ok or failed. output: the value as text, or `error: ...`. dur_ms: of this step."""
 
     name = "agent.result"
     agent_id: str
@@ -101,7 +101,7 @@ class AgentToolResult(Event):
 
 @dataclass(frozen=True, slots=True)
 class AgentPresumed(Event):
-    """A leaf that was under way when an earlier process of the run died: its calls may have been charged. agent: its id
+    """A step that was running when an earlier process of the run died: its calls may have been charged. agent: its id
     in the journal's file of that number, segment."""
 
     name = "agent.presumed"
@@ -123,7 +123,7 @@ class Checkpoint(Event):
 
 @dataclass(frozen=True, slots=True)
 class Budget(Event):
-    """What one leaf used. cost_usd None: unknown. budget_limit: the run's limit of tokens."""
+    """What one step used. cost_usd None: unknown. budget_limit: the run's limit of tokens."""
 
     name = "budget"
     agent_id: str | None

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: whoever reads sees the old one or the new one, also after a power failure."""
+"""Files that are replaced as a whole: readers see the old one or the new one, even after a power failure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import suppress
 from sema_runtime.support.file_access import write_all
 from sema_runtime.support.private_files import FILE_MODE
 from sema_runtime.support.replacing import destination, opened_through, take_place
-from sema_runtime.workflow.journal import crash_points as faults
+from sema_runtime.workflow.journal import crash_points
 
 
 def replace(folder: str, name: str, data: bytes, point: str) -> None:
     """Writes folder/name. Raises OSError; then the old file is as it was. A link stays, its target is replaced; what is
-    no regular file is written to. point: of faults."""
+    no regular file is written to. point: the prefix of its crash points."""
     path = os.path.join(folder, name)
     target = path if not os.path.lexists(path) else destination(path)
     if target is None:
@@ -27,15 +27,15 @@ def replace(folder: str, name: str, data: bytes, point: str) -> None:
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     try:
         _write(temporary, data, point, _mode_of(target))
-        if faults.armed:
-            faults.passed(f"{point}.rename.before")
+        if crash_points.armed:
+            crash_points.passed(f"{point}.rename.before")
         take_place(temporary, target)
     except OSError:
         with suppress(OSError):
             os.remove(temporary)
         raise
-    if faults.armed:
-        faults.passed(f"{point}.rename.after")
+    if crash_points.armed:
+        crash_points.passed(f"{point}.rename.after")
     sync_folder(folder, point)
 
 
@@ -53,17 +53,17 @@ def _write(path: str, data: bytes, point: str, mode: int | None) -> None:
     try:
         if mode is not None:
             os.fchmod(descriptor, mode)
-        if faults.armed:
-            faults.passed(f"{point}.write.before")
+        if crash_points.armed:
+            crash_points.passed(f"{point}.write.before")
         write_all(descriptor, data)
-        if faults.armed:
-            faults.passed(f"{point}.write.after")
-            faults.passed(f"{point}.sync.before")
+        if crash_points.armed:
+            crash_points.passed(f"{point}.write.after")
+            crash_points.passed(f"{point}.sync.before")
         sync_data(descriptor)
     finally:
         os.close(descriptor)
-    if faults.armed:
-        faults.passed(f"{point}.sync.after")
+    if crash_points.armed:
+        crash_points.passed(f"{point}.sync.after")
 
 
 def open_lines(path: str) -> int:
@@ -83,8 +83,8 @@ def sync_data(descriptor: int) -> None:
 
 def sync_folder(folder: str, point: str) -> None:
     """Waits until the disk knows which files the folder holds, where the system can do that."""
-    if faults.armed:
-        faults.passed(f"{point}.folder.before")
+    if crash_points.armed:
+        crash_points.passed(f"{point}.folder.before")
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -95,5 +95,5 @@ def sync_folder(folder: str, point: str) -> None:
         pass
     finally:
         os.close(descriptor)
-    if faults.armed:
-        faults.passed(f"{point}.folder.after")
+    if crash_points.armed:
+        crash_points.passed(f"{point}.folder.after")

@@ -1,15 +1,15 @@
-"""`memo.jsonl`: the memos of a run once more, one JSON object a line, in the order in which their leaves ended.
+"""`memo.jsonl`: a second copy of the memos of a run, one JSON object a line, in the order in which their steps ended.
 
     {"key":"0f..._0","segment":0,"agent_id":"writer_1","input_tokens":9,"output_tokens":2,"sum":"5d0f6a1c","value":"text"}
     {"key":"1e..._0","segment":0,"checkpoint":"files","sum":"0a93b5f2","value":["a.md"]}
     {"key":"2d..._0","from":"wf_1","sum":"91b6c3d4","value":3}
 
 segment: the number of the journal's file. from: the run that it was taken from. input_tokens, output_tokens, cost_usd,
-model, dur_ms: what the leaf used, as the journal has it, which a process that is killed here doesn't write any more.
-inside: what the leaf did to the keys of the run (`keys.Inside`). file: false when the memo's own file could not be
+model, dur_ms: what the step used, as in the journal, which a process that is killed here no longer writes.
+inside: what the step did to the keys of the run (`keys.Inside`). file: false when the memo's own file could not be
 written. sum: of the key and the value, for the file and for this line.
 
-The log is what a leaf waits for until the disk has it: one file, so that many leaves that end at once wait for one
+A step waits until the log is on the disk: it is one file, so that many steps that end at once wait for one
 write. The files of the memos are left to the system; those that a power failure took or emptied, and those that are
 damaged, are read from here.
 """
@@ -24,8 +24,7 @@ from zlib import crc32
 
 from sema_runtime.support.file_access import write_all
 from sema_runtime.support.json_input import loads
-from sema_runtime.workflow.journal import crash_points as faults
-from sema_runtime.workflow.journal import files
+from sema_runtime.workflow.journal import crash_points, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,25 +69,25 @@ class MemoLog:
         """Adds lines; `sync` waits until the disk has them. Raises OSError; then none of them is in the file."""
         descriptor = self._opened()
         size = os.fstat(descriptor).st_size
-        if faults.armed:
-            faults.passed("memo.log.before")
+        if crash_points.armed:
+            crash_points.passed("memo.log.before")
         try:
             write_all(descriptor, data)
         except OSError:
             os.ftruncate(descriptor, size)
             raise
-        if faults.armed:
-            faults.passed("memo.log.after")
+        if crash_points.armed:
+            crash_points.passed("memo.log.after")
 
     def sync(self) -> None:
         """Any thread may call it."""
-        if faults.armed:
-            faults.passed("memo.sync.before")
+        if crash_points.armed:
+            crash_points.passed("memo.sync.before")
         if self.descriptor is not None:
             with suppress(OSError):
                 files.sync_data(self.descriptor)
-        if faults.armed:
-            faults.passed("memo.sync.after")
+        if crash_points.armed:
+            crash_points.passed("memo.sync.after")
 
     def _opened(self) -> int:
         if self.descriptor is None:
@@ -106,14 +105,14 @@ class MemoLog:
 def entries(folder: str) -> Iterator[tuple[str, dict[str, Any], bytes]]:
     """The lines of a run's log: key, all fields, the line. Damaged lines are left out. Raises OSError."""
     with open(os.path.join(folder, NAME), "rb") as file:
-        for one in file:
+        for row in file:
             try:
-                fields = loads(one)
+                fields = loads(row)
                 key = fields["key"]
             except (ValueError, RecursionError, KeyError, TypeError):
                 continue
-            if isinstance(key, str) and "value" in fields and one.endswith(b"\n") and _is_whole(key, fields, one):
-                yield key, fields, one
+            if isinstance(key, str) and "value" in fields and row.endswith(b"\n") and _is_whole(key, fields, row):
+                yield key, fields, row
 
 
 def _is_whole(key: str, fields: dict[str, Any], line: bytes) -> bool:
@@ -124,14 +123,14 @@ def headers(folder: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """What the log of a run says besides the values: key and fields, line by line. Damaged lines are left out. Raises
     OSError."""
     with open(os.path.join(folder, NAME), "rb") as file:
-        for one in file:
-            end = one.find(BEFORE_VALUE)
+        for row in file:
+            end = row.find(BEFORE_VALUE)
             try:
-                fields = json.loads(one[:end] + b"}")
+                fields = json.loads(row[:end] + b"}")
                 key = fields["key"]
             except (ValueError, RecursionError, KeyError, TypeError):
                 continue
-            if end > 0 and isinstance(key, str) and one.endswith(b"\n"):
+            if end > 0 and isinstance(key, str) and row.endswith(b"\n"):
                 yield key, fields
 
 
@@ -148,7 +147,7 @@ class Logged:
     """What the log of a run has, by key.
 
     A file that is missing is read from here when the log says that it was never written, or when the log is newer than
-    the last change in the folder of the memos: a power failure took it. Else somebody has deleted it, so that its leaf
+    the last change in the folder of the memos: a power failure took it. Else somebody has deleted it, so that its step
     runs again.
     """
 
@@ -177,15 +176,15 @@ class Logged:
             return None
 
     def inside(self, key: str) -> dict[str, Any]:
-        """What the leaf did to the keys of the run; {} for most."""
+        """What the step did to the keys of the run; {} for most."""
         entry = self.entry(key)
         if entry is None or not entry.has_inside:
             return {}
         try:
-            found = json.loads(self._line(entry))["inside"]
+            effects = json.loads(self._line(entry))["inside"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
-        return found if type(found) is dict else {}
+        return effects if type(effects) is dict else {}
 
     def _line(self, entry: Entry) -> bytes:
         with open(self.path, "rb") as file:
@@ -196,13 +195,13 @@ class Logged:
         entries: dict[str, Entry] = {}
         at, start = 0, len(BEFORE_KEY)
         with open(self.path, "rb") as file:
-            for one in file:
-                end = one.find(BEFORE_VALUE)
-                if end > 0 and one.startswith(BEFORE_KEY):
-                    fields = one[:end]
+            for row in file:
+                end = row.find(BEFORE_VALUE)
+                if end > 0 and row.startswith(BEFORE_KEY):
+                    fields = row[:end]
                     key = fields[start : fields.find(b'"', start)].decode("ascii", "replace")
                     entries[key] = Entry(at, _sum_of(fields), UNFILED not in fields, INSIDE in fields)
-                at += len(one)
+                at += len(row)
         return entries
 
 

@@ -3,7 +3,7 @@
     {"run_id": "wf_1763700000_1_42_0", "at": "2:14", "kept": ["0f3a..._0"]}
 
 at: the event by which it begins, null for the end. kept: content keys, written when the fork ends, null until then: a
-value that was kept leaves no event, so nothing else tells a reader of the fork what was taken.
+value that was kept leaves no event, so nothing else shows what the fork took.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Origin:
     kept: tuple[str, ...] | None = None
 
     def text(self, kept: Iterable[str] | None = None) -> str:
-        """What stands in the file."""
-        told = Origin(self.run_id, self.at, None if kept is None else tuple(sorted(kept)))
-        return json.dumps(asdict(told), ensure_ascii=False, indent=2)
+        """The text of the file."""
+        origin = Origin(self.run_id, self.at, None if kept is None else tuple(sorted(kept)))
+        return json.dumps(asdict(origin), ensure_ascii=False, indent=2)
 
 
 def of(folder: str) -> Origin | None:

@@ -1,5 +1,5 @@
-"""How a run has ended: what its envelope says, where the body has returned one, else what its journal says. The format
-of journals calls every run a success whose body has returned, even with {:status :failed}.
+"""How a run has ended: by its envelope, where the body has returned one, else by its journal. The format of journals
+calls every run a success whose body has returned, even with {:status :failed}.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def said(by_envelope: object, status: str) -> str:
 def mark(folder: str | os.PathLike[str]) -> tuple[int, int, int] | None:
     """What changes with the file of the envelope; None when there is none."""
     try:
-        found = os.stat(os.path.join(folder, RESULT))
+        status = os.stat(os.path.join(folder, RESULT))
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns

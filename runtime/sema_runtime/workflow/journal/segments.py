@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 PIECE = 1 << 17  # bytes read at once: some milliseconds of work
 LONGEST = 64 << 20  # bytes of a line; a longer one counts as damaged
 END = 2048  # bytes of the end of a journal: run.ended stands there
-HEAD = 64 * 1024  # bytes of the first line that are looked at
+HEAD = 64 * 1024  # bytes of the first line that are read
 
 
 def segment_files(folder: str) -> list[str]:
     """The files of a run's journal, in order; [] when the folder is no run."""
-    found: list[str] = []
-    while os.path.isfile(path := os.path.join(folder, segment_name(len(found)))):
-        found.append(path)
-    return found
+    paths: list[str] = []
+    while os.path.isfile(path := os.path.join(folder, segment_name(len(paths)))):
+        paths.append(path)
+    return paths
 
 
 class Event:
@@ -104,7 +104,7 @@ class Segment:
 
     def next_piece(self, stop: int = 0) -> tuple[int, bytes | None] | None:
         """The next whole lines, as (offset of the first byte, lines); (offset, None) for a line that is too long; None
-        when there is nothing new. stop: an offset at which a piece ends when it comes to it. Raises OSError."""
+        when there is nothing new. stop: an offset at which a piece ends if it reaches it. Raises OSError."""
         begin = self.read
         with open(self.path, "rb") as file:
             file.seek(begin)
@@ -135,8 +135,8 @@ class Segment:
 
     def fresh(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """(offset, fields) of the events that came since the last time. Raises OSError."""
-        while (found := self.next_piece()) is not None:
-            at, piece = found
+        while (piece_at := self.next_piece()) is not None:
+            at, piece = piece_at
             if piece is None:
                 self.damaged += 1
                 continue

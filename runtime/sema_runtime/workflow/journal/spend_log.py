@@ -1,11 +1,11 @@
-"""`spend.jsonl`: what a budget of the whole run (`:scope :run`) holds and has spent, so that later processes count it.
+"""`spend.jsonl`: what a budget of the whole run (`:scope :run`) reserves and has spent, for later processes of the run.
 
     {"hold":"1_0","tokens":4102,"units":6153000}
     {"spent":"1_0","tokens":5,"units":7000}
     {"free":"1_1"}
 
-A call is written down before it is sent, with the most it may use, and once more when it has ended, with what it used.
-What has no end was under way when the process died: the server may have charged it, so all of it counts as spent
+A call is written before it is sent, with the most that it may use, and again when it has ended, with what it used. A
+call without an end was running when the process died: the server may have charged it, so all of it counts as spent
 (uncertain). units: 10^-12 USD. A line is on the disk before the call is sent.
 """
 
@@ -16,8 +16,7 @@ import os
 from contextlib import suppress
 
 from sema_runtime.support.file_access import write_all
-from sema_runtime.workflow.journal import crash_points as faults
-from sema_runtime.workflow.journal import files
+from sema_runtime.workflow.journal import crash_points, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class SpendLog:
         self._tell({"spent": self.names.pop(hold, ""), "tokens": tokens, "units": units})
 
     def free(self, hold: Any) -> None:
-        """A call has ended that cost nothing, unless it was told that it cost something."""
+        """A call has ended at no cost, unless `spent` was called for it."""
         name = self.names.pop(hold, None)
         if name is not None:
             self._tell({"free": name})
@@ -109,8 +108,8 @@ class SpendLog:
         if self.descriptor is None:
             self.descriptor = files.open_lines(os.path.join(self.folder, NAME))
             files.sync_folder(self.folder, "memo")
-        if faults.armed:
-            faults.passed("spend.write.before")
+        if crash_points.armed:
+            crash_points.passed("spend.write.before")
         size = os.fstat(self.descriptor).st_size
         try:
             write_all(self.descriptor, self.waiting + _line(fields))
@@ -120,8 +119,8 @@ class SpendLog:
         self.waiting = b""
         if "hold" in fields:
             files.sync_data(self.descriptor)
-        if faults.armed:
-            faults.passed("spend.write.after")
+        if crash_points.armed:
+            crash_points.passed("spend.write.after")
 
     def close(self) -> None:
         """When the run has ended; for what ends later it is opened again."""

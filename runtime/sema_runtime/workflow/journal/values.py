@@ -1,4 +1,4 @@
-"""Values as the journal and the memos hold them: printed with a limit, as a digest, as JSON that gives them back."""
+"""Values as the journal and the memos hold them: printed with a limit, as a digest, as JSON that restores them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def pretty_json(value: Any) -> str:
 
 
 def _readable(value: Any, levels: int) -> Any:
-    """Lossy JSON that every reader takes: what is nested deeper than levels stands in it as it is printed, and an
+    """Lossy JSON that every reader takes: what is nested deeper than levels becomes its printed text, and an
     integer with more digits than Python writes in this process as text to the base 16."""
     if is_map(value) or is_sequence(value):
         if not levels:
@@ -110,7 +110,7 @@ def prompt_shown(prompt: str) -> str:
 
 
 def error_shown(message: str) -> str:
-    """What a failed leaf says, cut as values are."""
+    """The error of a failed step, cut as values are."""
     size = len(message.encode("utf-8", "replace"))
     if size <= SHOWN_BYTES:
         return f"error: {message}"

@@ -14,7 +14,7 @@ from threading import Lock
 
 from sema_runtime.support.private_files import FILE_MODE, make_folders
 from sema_runtime.values.digits import small
-from sema_runtime.workflow.journal import crash_points as faults
+from sema_runtime.workflow.journal import crash_points
 from sema_runtime.workflow.journal.events import JournalOverflow, line
 
 TYPE_CHECKING = False
@@ -36,12 +36,12 @@ class Journal:
         self.number = number
         self.held = held
         self.path = os.path.join(folder, segment_name(number))
-        if faults.armed:
-            faults.passed("claim.before")
+        if crash_points.armed:
+            crash_points.passed("claim.before")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self.descriptor = os.open(self.path, flags, FILE_MODE)
-        if faults.armed:
-            faults.passed("claim.after")
+        if crash_points.armed:
+            crash_points.passed("claim.after")
         self.queue_limit = max(1, setting("SEMA_WORKFLOW_JOURNAL_QUEUE", QUEUE))
         self.max_bytes = setting("SEMA_WORKFLOW_JOURNAL_MAX_BYTES", MAX_BYTES)
         self.written = 0
@@ -53,7 +53,7 @@ class Journal:
 
     def append(self, lines: Sequence[str]) -> None:
         """Writes lines, with one call to the system, so that they are there together or not at all."""
-        data = "".join(f"{one}\n" for one in lines).encode("utf-8", "replace")
+        data = "".join(f"{text}\n" for text in lines).encode("utf-8", "replace")
         with self.lock:
             if self.full:
                 return
@@ -87,12 +87,12 @@ class Journal:
     def _write(self, data: bytes) -> bool:
         """Whether all of it was written; if not, nothing was."""
         try:
-            if faults.armed:
-                faults.passed("journal.write.before")
-                if faults.halves():
+            if crash_points.armed:
+                crash_points.passed("journal.write.before")
+                if crash_points.halves():
                     half = len(data) // 2
                     os.write(self.descriptor, data[:half])
-                    faults.passed("journal.write.half")
+                    crash_points.passed("journal.write.half")
                     data = data[half:]
             count = os.write(self.descriptor, data)
         except OSError as error:
@@ -102,8 +102,8 @@ class Journal:
             self.error = "No space left on device"
             self._take_back(count)
             return False
-        if faults.armed:
-            faults.passed("journal.write.after")
+        if crash_points.armed:
+            crash_points.passed("journal.write.after")
         return True
 
     def _take_back(self, count: int) -> None:
@@ -111,7 +111,7 @@ class Journal:
         try:
             os.ftruncate(self.descriptor, os.fstat(self.descriptor).st_size - count)
         except OSError:
-            self.full = True  # what came now would stand in a damaged line
+            self.full = True  # the next line would be joined to a damaged one
 
     @property
     def unwritten(self) -> int:
@@ -130,8 +130,8 @@ class Journal:
         """Writes what still waits, and waits until the disk has the journal."""
         with self.lock:
             self._drain()
-        if faults.armed:
-            faults.passed("journal.sync.before")
+        if crash_points.armed:
+            crash_points.passed("journal.sync.before")
         try:
             os.fsync(self.descriptor)
         except OSError:
@@ -140,8 +140,8 @@ class Journal:
             os.close(self.descriptor)
             if self.held is not None:
                 os.close(self.held)
-        if faults.armed:
-            faults.passed("journal.sync.after")
+        if crash_points.armed:
+            crash_points.passed("journal.sync.after")
 
 
 def segment_name(number: int) -> str:
@@ -252,6 +252,6 @@ def _no_lock(error: OSError, folder: str) -> OSError:
 def _locked(descriptor: int) -> bool:
     """Locks a file for as long as it is open, or its process lives; False when somebody else has. Raises OSError where
     the system or the file system can't lock: whether somebody writes this run isn't known then."""
-    from sema_runtime.support.appending import locked
+    from sema_runtime.support.shared_files import locked
 
     return locked(descriptor)

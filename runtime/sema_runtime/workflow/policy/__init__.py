@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 
-from sema_runtime.llm import guard as guards
+from sema_runtime.llm import policy_guard
 from sema_runtime.values.errors import PolicyDenied, SemaError
 from sema_runtime.values.maps import Map
 
@@ -35,12 +35,12 @@ def compiled(value: Any, step: bool = False) -> tuple[Policy, ...]:
         return known[1]
     from sema_runtime.workflow.policy import compiling
 
-    made = compiling.compiled(value, step)
+    policies = compiling.compiled(value, step)
     if isinstance(value, Map):
         if len(_compiled) >= MOST_KEPT:
             _compiled.clear()
-        _compiled[id(value), step] = value, made
-    return made
+        _compiled[id(value), step] = value, policies
+    return policies
 
 
 class Attached:
@@ -72,35 +72,35 @@ def in_force(policies: tuple[Policy, ...], record: Callable[..., None]) -> Itera
         return
     from sema_runtime.workflow.policy.guarding import PolicyGuard
 
-    outer: Any = guards.current.get()
+    outer: Any = policy_guard.current.get()
     more = (*(outer.policies if outer is not None else ()), *policies)
-    token = guards.current.set(PolicyGuard(more, record, "" if outer is None else outer.bypass))
+    token = policy_guard.current.set(PolicyGuard(more, record, "" if outer is None else outer.bypass))
     try:
         yield
     finally:
-        guards.current.reset(token)
+        policy_guard.current.reset(token)
 
 
 def fingerprint() -> str:
     """Of all policies in force, "" for none."""
-    return guards.key().decode()
+    return policy_guard.key().decode()
 
 
 def without(reason: Any, thunk: Callable[[], Any]) -> Any:
-    """What thunk gives where no policy is checked; the reason is written down. Raises SemaError where none is in force,
-    and for a reason that is none."""
-    outer: Any = guards.current.get()
+    """The value of thunk, called without policy checks; the journal has the reason. Raises SemaError where no policy is
+    in force, and for a reason that is empty, too long or no string."""
+    outer: Any = policy_guard.current.get()
     if not isinstance(reason, str) or not 1 <= len(reason) <= LONGEST_REASON:
         raise SemaError(f"policy/without: the reason must be a string of 1 to {LONGEST_REASON} characters")
     if outer is None:
         raise SemaError("policy/without requires an active workflow policy")
     from sema_runtime.workflow.policy.guarding import PolicyGuard
 
-    token = guards.current.set(PolicyGuard(outer.policies, outer.record, reason))
+    token = policy_guard.current.set(PolicyGuard(outer.policies, outer.record, reason))
     try:
         return thunk()
     finally:
-        guards.current.reset(token)
+        policy_guard.current.reset(token)
 
 
 def denied_metadata(policies: tuple[Policy, ...], meta: Any) -> PolicyDenied | None:
@@ -140,14 +140,14 @@ def _journaled(folder: str) -> set[str]:
     """The names of all events in the journals of a run, as far as they can be read."""
     import os
 
-    found: set[str] = set()
+    names: set[str] = set()
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith("events.") and name.endswith(".jsonl"):
                 with open(os.path.join(folder, name), "rb") as file:
-                    found.update(
+                    names.update(
                         line[10:].partition(b'"')[0].decode(errors="replace")
                         for line in file
                         if line.startswith(b'{"event":"')
                     )
-    return found
+    return names

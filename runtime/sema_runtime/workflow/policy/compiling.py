@@ -54,10 +54,10 @@ def compiled(value: Any, step: bool = False) -> tuple[Policy, ...]:
         return (_policy(value, step),)
     if not is_sequence(value):
         raise SemaError(f":policy must be a policy map or a list of them, got {type_name(value)}")
-    for one in value:
-        if not is_map(one):
-            raise SemaError(f":policy must hold policy maps, got {type_name(one)}")
-    return tuple(_policy(one, step) for one in value)
+    for item in value:
+        if not is_map(item):
+            raise SemaError(f":policy must hold policy maps, got {type_name(item)}")
+    return tuple(_policy(item, step) for item in value)
 
 
 def _policy(value: Any, step: bool) -> Policy:
@@ -121,13 +121,13 @@ def _tools(section: Section | None) -> Tools | None:
     if section is None:
         return None
     allow = section.section("allow")
-    found = {}
+    allowed = {}
     for tool in allow.entries if allow is not None else ():
         assert allow is not None
         limits = allow.section(tool, tuple(ARGUMENTS))
-        found[tool] = () if limits is None else tuple(_constraints(limits))
+        allowed[tool] = () if limits is None else tuple(_constraints(limits))
     return Tools(
-        found, section.names("deny"), _default_allows(section), section.choice("on-deny", (FAIL, TOOL_ERROR), FAIL)
+        allowed, section.names("deny"), _default_allows(section), section.choice("on-deny", (FAIL, TOOL_ERROR), FAIL)
     )
 
 
@@ -136,7 +136,7 @@ def _constraints(section: Section) -> Iterator[Constraint]:
         value = section.entries.get(kind)
         if value is None:
             continue
-        if is_sequence(value) and not any(is_map(one) for one in value):
+        if is_sequence(value) and not any(is_map(item) for item in value):
             yield Constraint(argument, _pattern(section, kind, kind))
             continue
         keys = ("arg", "allow", "deny", *(("schemes", "ports") if kind == "domains" else ()))
@@ -145,8 +145,8 @@ def _constraints(section: Section) -> Iterator[Constraint]:
         if not is_sequence(value):
             section.wrong(f"must be a list of strings or a selector map, got {type_name(value)}", key=kind)
         for selector in value:
-            found = Section(section.policy, section.place(kind), selector, keys)
-            yield Constraint(found.text("arg") or argument, _pattern(found, kind, "allow"))
+            limits = Section(section.policy, section.place(kind), selector, keys)
+            yield Constraint(limits.text("arg") or argument, _pattern(limits, kind, "allow"))
 
 
 def _pattern(section: Section, kind: str, key: str) -> Pattern:
@@ -164,15 +164,15 @@ def _pattern(section: Section, kind: str, key: str) -> Pattern:
 
 
 def _parts(section: Section, kind: str, key: str) -> tuple[Any, ...]:
-    found: list[Any] = []
+    parts: list[Any] = []
     for text in section.names(key):
         try:
-            found.append(
+            parts.append(
                 compiled_path(text) if kind == "paths" else compiled_domain(text) if kind == "domains" else text
             )
         except ValueError as error:
             section.wrong(f'has "{text}": {error}', key=key)
-    return tuple(found)
+    return tuple(parts)
 
 
 def _subjects(section: Section | None) -> Subjects | None:
@@ -247,14 +247,14 @@ def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
     """Maps with an :id and a :contains or :regex; under :require, plain strings too."""
     from sema_runtime.support.regex.compiled import Compiled
 
-    found: dict[str, TextRule] = {}
+    rules: dict[str, TextRule] = {}
     if key == "require" and not any(is_map(one) for one in section.items(key)):
         return tuple(TextRule(text, text) for text in section.names(key))
     for rule in section.sections(key, ("id", "contains", "regex")):
         name, text, regex = rule.text("id"), rule.entries.get("contains"), rule.entries.get("regex")
         if name is None:
             rule.wrong("is missing :id")
-        if name in found:
+        if name in rules:
             rule.wrong(f'has the :id "{name}" of another one')
         if (text is None) == (regex is None):
             rule.wrong("needs either :contains or :regex")
@@ -265,8 +265,8 @@ def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
             Compiled(regex or "", ascii_text=False)
         except SemaError as error:
             rule.wrong(f"is no regular expression: {error.message}", key="regex")
-        found[name] = TextRule(name, text or "", regex or "")
-    return tuple(found.values())
+        rules[name] = TextRule(name, text or "", regex or "")
+    return tuple(rules.values())
 
 
 def _schema(section: Section) -> tuple[Field, ...] | None:

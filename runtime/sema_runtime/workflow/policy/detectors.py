@@ -75,14 +75,14 @@ def spans(name: str, texts: Iterable[str]) -> list[list[Span]]:
     return [_merged(FINDERS[name](text)) for text in texts]
 
 
-def _merged(found: Iterable[Span]) -> list[Span]:
-    made: list[Span] = []
-    for start, end in sorted(found):
-        if made and start < made[-1][1]:
-            made[-1] = (made[-1][0], max(end, made[-1][1]))
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            made.append((start, end))
-    return made
+            merged.append((start, end))
+    return merged
 
 
 def _secrets(text: str, known: list[str]) -> Iterator[Span]:
@@ -179,11 +179,11 @@ FINDERS: dict[str, Callable[[str], Iterator[Span]]] = {
 
 def redacted(text: str, found: Iterable[tuple[str, Span]]) -> str:
     """The text with `«redacted:LABEL»` for each (label, span). Of spans that overlap, the first names both."""
-    made: list[str] = []
+    pieces: list[str] = []
     at = 0
     for label, (start, end) in sorted(found, key=lambda one: (one[1][0], -one[1][1])):
         if start >= at:
-            made += text[at:start], f"«redacted:{label}»"
+            pieces += text[at:start], f"«redacted:{label}»"
         at = max(at, end)
-    made.append(text[at:])
-    return "".join(made)
+    pieces.append(text[at:])
+    return "".join(pieces)

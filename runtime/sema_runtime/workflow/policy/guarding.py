@@ -1,4 +1,4 @@
-"""The guard of the policies in force: asked by the layers of a call (llm/guard.py says when), tells the journal."""
+"""The guard of the policies in force: the layers of a call ask it (llm/policy_guard.py); it writes to the journal."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ class PolicyGuard:
         """(policy, rule, whether it is allowed, what to do if not) for each policy with a section for models."""
         from sema_runtime.workflow.policy.matching import model_rule
 
-        found = []
+        rules = []
         for policy in self.policies:
             if policy.models is not None:
                 allowed, rule = model_rule(policy.models, target)
-                found.append((policy.name, rule, allowed, policy.models.on_deny))
-        return found
+                rules.append((policy.name, rule, allowed, policy.models.on_deny))
+        return rules
 
     def _check_target(self, target: str, tell: bool = True) -> None:
         rules = self._model_rules(target)
@@ -140,9 +140,9 @@ class PolicyGuard:
 
     def _request(self, request: Request, subject: str) -> Request:
         """The request as it may be sent."""
-        made = RequestTexts(request)
-        texts = self._scanned(INPUT, subject, made.texts)
-        return request if texts is made.texts else made.with_texts(texts)
+        request_texts = RequestTexts(request)
+        texts = self._scanned(INPUT, subject, request_texts.texts)
+        return request if texts is request_texts.texts else request_texts.with_texts(texts)
 
     def texts(self, provider: str, model: str, texts: list[str]) -> list[str]:
         subject = f"{provider or UNKNOWN}/{model}"
@@ -164,8 +164,8 @@ class PolicyGuard:
         denials: list[PolicyDenied] = []
         for policy in policies:
             assert policy.input is not None
-            found = list(scan.findings(policy, policy.input.detectors))
-            denials += self._judged(policy.name, boundary, subject, "input.detect", found, REQUEST)
+            findings = list(scan.findings(policy, policy.input.detectors))
+            denials += self._judged(policy.name, boundary, subject, "input.detect", findings, REQUEST)
         self._refuse(denials)
         return scan.redacted()
 
@@ -205,28 +205,28 @@ class PolicyGuard:
         denials: list[PolicyDenied] = []
         for policy in policies:
             assert policy.output is not None
-            found = list(scan.findings(policy, policy.output.detectors))
+            findings = list(scan.findings(policy, policy.output.detectors))
             for place, text in enumerate(texts):
-                found += reply_findings(policy, policy.output, text, final and place == 0)
-            denials += self._judged(policy.name, OUTPUT, subject, "output", found, source)
+                findings += reply_findings(policy, policy.output, text, final and place == 0)
+            denials += self._judged(policy.name, OUTPUT, subject, "output", findings, source)
         self._refuse(denials)
         return scan.redacted()
 
     def _judged(
-        self, policy: str, boundary: str, subject: str, rule: str, found: list[Finding], source: str
+        self, policy: str, boundary: str, subject: str, rule: str, findings: list[Finding], source: str
     ) -> list[PolicyDenied]:
-        """Tells what was found in texts; gives what denies them."""
-        if not found:
+        """Writes findings in texts to the journal; returns the denials among them."""
+        if not findings:
             self.record(PolicyChecked, policy=policy, boundary=boundary, subject=subject, rule=rule, source=source)
         denials = []
-        for one in found:
-            about = {"policy": policy, "boundary": boundary, "subject": subject, "rule": one.rule, "source": source}
-            if one.action == REDACT:
-                self.record(PolicyRedacted, **about, label=one.label, count=one.count)
+        for finding in findings:
+            about = {"policy": policy, "boundary": boundary, "subject": subject, "rule": finding.rule, "source": source}
+            if finding.action == REDACT:
+                self.record(PolicyRedacted, **about, label=finding.label, count=finding.count)
             else:
-                self.record(PolicyFlagged, **about, label=one.label, count=one.count, action=one.action)
-            if one.action == BLOCK:
-                denials.append(PolicyDenied(policy, boundary, subject, one.rule, one.reason, BLOCK, source))
+                self.record(PolicyFlagged, **about, label=finding.label, count=finding.count, action=finding.action)
+            if finding.action == BLOCK:
+                denials.append(PolicyDenied(policy, boundary, subject, finding.rule, finding.reason, BLOCK, source))
         return denials
 
     # Tools
@@ -255,10 +255,10 @@ class PolicyGuard:
         if policies and self.bypass:
             self._bypassed([policy.name for policy in policies], TOOL, tool.name)
             return []
-        given = arguments_of(tool, arguments) if policies else {}
+        named = arguments_of(tool, arguments) if policies else {}
         denials = []
         for policy in policies:
-            for verdict in verdicts(policy, tool, given):
+            for verdict in verdicts(policy, tool, named):
                 if verdict.reason:
                     denials.append(
                         PolicyDenied(policy.name, TOOL, tool.name, verdict.rule, verdict.reason, verdict.action)
@@ -274,7 +274,7 @@ class PolicyGuard:
                     )
         return denials
 
-    # What is told
+    # What the journal has
 
     def _refuse(self, denials: list[PolicyDenied]) -> None:
         """Raises the strictest of the denials, if there is one."""
@@ -328,7 +328,7 @@ def strictest(denials: list[PolicyDenied]) -> PolicyDenied:
 
 
 def effective_fingerprint(policies: tuple[Policy, ...]) -> str:
-    """Of all policies in force: that of the only one, or one made of theirs in their order; "" for none."""
+    """The fingerprint of all policies in force: that of the only one, or one of theirs in order; "" for none."""
     if len(policies) < 2:
         return policies[0].fingerprint if policies else ""
     both = "\n".join(policy.fingerprint for policy in policies)

@@ -29,9 +29,9 @@ class Unreadable(Exception):
 def model_rule(models: Models, target: str) -> tuple[bool, str]:
     """Whether `provider/model` is allowed, and the rule that says so."""
     either = (target, f"{target.partition('/')[0]}/*")
-    if any(one in models.deny for one in either):
+    if any(target_pattern in models.deny for target_pattern in either):
         return False, "models.deny"
-    if any(one in models.allow for one in either):
+    if any(target_pattern in models.allow for target_pattern in either):
         return True, "models.allow"
     return models.default_allow, "models.default-allow" if models.default_allow else "models.default-deny"
 
@@ -127,12 +127,12 @@ def path_matches(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
 
 def _behind(pattern: tuple[str, ...], reached: set[int]) -> set[int]:
     """Those and what lies behind any `**` that stands there, as it may match nothing."""
-    found = set(reached)
+    places = set(reached)
     for at in reached:
         while at < len(pattern) and pattern[at] == "**":
             at += 1
-            found.add(at)
-    return found
+            places.add(at)
+    return places
 
 
 # Domains

@@ -84,13 +84,13 @@ class Section:
 
     def names(self, key: str) -> tuple[str, ...]:
         """A list of keywords or non-empty strings."""
-        found = []
+        texts = []
         for value in self.items(key):
             name = name_of(value)
             if not name:
                 self.wrong(f"must hold keywords or non-empty strings, got {_shown(value)}", key=key)
-            found.append(name)
-        return tuple(dict.fromkeys(found))
+            texts.append(name)
+        return tuple(dict.fromkeys(texts))
 
     def integers(self, key: str, low: int, high: int) -> tuple[int, ...]:
         return tuple(self._integer(key, value, low, high) for value in self.items(key))

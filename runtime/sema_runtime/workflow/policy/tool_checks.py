@@ -41,11 +41,11 @@ class Verdict(NamedTuple):
 def arguments_of(tool: Tool, arguments: Any) -> Arguments:
     """As the handler will see them, defaults included."""
     value = to_sema(arguments)
-    given = {keyword(name_of(key) or str(key)): inner for key, inner in pairs(value)} if is_map(value) else {}
-    found: Arguments = {}
-    for key, inner in schema.with_defaults(tool.parameters, given).items():
-        found.setdefault(_plain(key.name), []).append(inner)
-    return found
+    named = {keyword(name_of(key) or str(key)): inner for key, inner in pairs(value)} if is_map(value) else {}
+    by_name: Arguments = {}
+    for key, inner in schema.with_defaults(tool.parameters, named).items():
+        by_name.setdefault(_plain(key.name), []).append(inner)
+    return by_name
 
 
 def _plain(name: str) -> str:
@@ -54,13 +54,13 @@ def _plain(name: str) -> str:
 
 def verdicts(policy: Policy, tool: Tool, arguments: Arguments) -> list[Verdict]:
     """What the sections of a policy say to a call."""
-    found = []
+    results = []
     action = policy.tools.on_deny if policy.tools is not None else FAIL
     if policy.tools is not None:
-        found.append(_tool(policy.tools, tool.name, arguments)._replace(action=action))
+        results.append(_tool(policy.tools, tool.name, arguments)._replace(action=action))
     if policy.subjects is not None:
-        found.append(_subjects(policy.subjects, tool, arguments)._replace(action=action))
-    return found
+        results.append(_subjects(policy.subjects, tool, arguments)._replace(action=action))
+    return results
 
 
 def _tool(rules: Tools, name: str, arguments: Arguments) -> Verdict:

@@ -49,16 +49,16 @@ class Reader:
     def unread(self) -> int:
         """How many bytes of all segments are not read yet. Restarts when files were replaced or cut."""
         total = self.there = 0
-        while (found := self._file(self.there)) is not None:
+        while (status := self._file(self.there)) is not None:
             if self.there >= len(self.segments):
-                total += found.st_size
+                total += status.st_size
             else:
                 segment = self.segments[self.there]
-                if found.st_ino != segment.inode or found.st_size < segment.read:
+                if status.st_ino != segment.inode or status.st_size < segment.read:
                     self._forget()
                     return self.unread()
                 if segment is self.segments[-1]:
-                    total += max(0, found.st_size - segment.read - segment.unfinished)
+                    total += max(0, status.st_size - segment.read - segment.unfinished)
             self.there += 1
         if self.there < len(self.segments):
             self._forget()
@@ -67,14 +67,14 @@ class Reader:
 
     def _file(self, number: int) -> os.stat_result | None:
         try:
-            found = os.stat(os.path.join(self.folder, segment_name(number)))
+            status = os.stat(os.path.join(self.folder, segment_name(number)))
         except OSError:
             return None
-        return found if stat.S_ISREG(found.st_mode) else None
+        return status if stat.S_ISREG(status.st_mode) else None
 
     def size(self) -> int:
         """Bytes of all segments."""
-        return sum(found.st_size for number in range(self.there) if (found := self._file(number)) is not None)
+        return sum(status.st_size for number in range(self.there) if (status := self._file(number)) is not None)
 
     def refresh(self) -> int:
         """Reads everything new; the number of new events. Raises OSError."""
@@ -102,10 +102,10 @@ class Reader:
 
     def _apply_piece(self, segment: Segment) -> bool:
         """Applies the next piece of a segment; False when there is none."""
-        found = segment.next_piece()
-        if found is None:
+        following = segment.next_piece()
+        if following is None:
             return False
-        place, piece = found
+        place, piece = following
         damaged = self.state.damaged
         segment.note(len(self.state.kind), place, piece is None)
         self.state.apply([None] if piece is None else events_of(piece))

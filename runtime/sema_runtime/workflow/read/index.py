@@ -1,4 +1,4 @@
-"""index.db: what all runs of a directory did, in SQLite. The journals are the truth; this can be deleted and made anew.
+"""index.db: what all runs of a directory did, in SQLite. It is built from the journals and can be deleted at any time.
 
 Tables and rules are shared with other implementations. `run_id` is the name of the run's directory. Each journal file
 has a cursor, the bytes of whole lines that were taken in, so that taking in a journal again adds nothing; the rows of
@@ -127,15 +127,15 @@ def summary(db: Connection) -> list[dict[str, Any]]:
 
 
 def listing(db: Connection) -> list[dict[str, Any]]:
-    """The rows of `summary` with {unpriced, duration_ms, elapsed_ms}. duration_ms: None while the run goes on."""
+    """The rows of `summary` with {unpriced, duration_ms, elapsed_ms}. duration_ms: None while the run is unfinished."""
     own = {run_id: Totals(*rest) for run_id, _, *rest in db.execute("SELECT * FROM totals")}
     inside: dict[str, list[str]] = {}
     for run_id, one in db.execute("SELECT run_id, nested_run_id FROM nested"):
         inside.setdefault(run_id, []).append(one)
     rows = []
     for run_id, workflow, status, started, ended in db.execute(RUNS):
-        found = own.get(run_id, NOTHING)
-        used = found.usage().join(together(run_id, own.get, lambda one: inside.get(one, ())).usage)
+        totals = own.get(run_id, NOTHING)
+        used = totals.usage().join(together(run_id, own.get, lambda one: inside.get(one, ())).usage)
         rows.append(
             {
                 "run_id": run_id,
@@ -143,12 +143,12 @@ def listing(db: Connection) -> list[dict[str, Any]]:
                 "status": status,
                 "started_ts": started,
                 "ended_ts": None if status == "running" else ended,
-                "agents": found.agents,
+                "agents": totals.agents,
                 "tokens": used.tokens,
                 "cost_usd": used.cost_usd,
                 "unpriced": used.unpriced,
-                "duration_ms": found.duration_ms,
-                "elapsed_ms": found.elapsed_ms,
+                "duration_ms": totals.duration_ms,
+                "elapsed_ms": totals.elapsed_ms,
             }
         )
     return rows
@@ -176,7 +176,7 @@ def sync_run(db: Connection, root: str, run_id: str) -> None:
     if state is not None:
         values = (known, mark, *totals_of(folder, state))
         db.execute(f"INSERT OR REPLACE INTO totals VALUES ({', '.join('?' * len(values))})", values)
-    inside = [(known, one.run_id) for one in nested.of(folder).values()]
+    inside = [(known, run.run_id) for run in nested.of(folder).values()]
     count = db.execute("SELECT COUNT(*) FROM nested WHERE run_id = ?", (known,)).fetchone()[0]
     if count != len(inside):
         db.executemany("INSERT OR IGNORE INTO nested VALUES (?, ?)", inside)
@@ -210,8 +210,8 @@ def _read(segment: Segment, state: RunState | None, cursor: int, indexer: Indexe
         segment.read = cursor
     else:
         state.begin_segment()
-    while (state or indexer) and (found := segment.next_piece(cursor)) is not None:
-        place, piece = found
+    while (state or indexer) and (following := segment.next_piece(cursor)) is not None:
+        place, piece = following
         events = [None] if piece is None else events_of(piece)
         if state is not None:
             state.apply(events)
@@ -225,7 +225,7 @@ def _cursor(db: Connection, cursor_key: str) -> int:
 
 
 def _wipe(db: Connection, run_id: str) -> None:
-    """Forgets a run: its directory was made anew."""
+    """Deletes the rows of a run, whose directory is another one now."""
     for table in TABLES:
         db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
     start = f"{run_id}::resume-"

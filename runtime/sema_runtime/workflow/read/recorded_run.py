@@ -1,4 +1,4 @@
-"""Reading runs: what a run directory tells, as typed objects, while the run goes on and afterwards.
+"""Reading runs: the contents of a run directory as typed objects, during the run and afterwards.
 
     run = open_run(".sema/runs", "wf_1")     # raises RunNotFound, ValueError for unsafe ids
     run.status, run.usage.cost_usd, [agent.model for agent in run.agents]
@@ -40,21 +40,21 @@ class RunNotFound(Exception):
 
 def run_ids(root: str | os.PathLike[str]) -> list[str]:
     """The runs in a directory, the one that was written to last first. [] when there is no directory."""
-    found = []
+    by_age = []
     try:
         with os.scandir(root) as entries:
             for entry in entries:
                 files = segment_files(entry.path)
                 if files:
-                    found.append((-_changed(files[-1]), entry.name))
+                    by_age.append((-_changed(files[-1]), entry.name))
     except OSError:
         return []
-    return [name for _, name in sorted(found)]
+    return [name for _, name in sorted(by_age)]
 
 
 def is_held(folder: str) -> bool | None:
-    """Whether a process of ours is writing a run: it locks the journal. None where the system doesn't tell. Looks, and
-    doesn't try the lock, which would stand in the way of a resume."""
+    """Whether a process of ours is writing a run: it locks the journal. None where the system doesn't tell. It reads
+    the locks and doesn't try to take one, which could make a resume fail."""
     try:
         inode = os.stat(os.path.join(folder, segment_name(0))).st_ino
         with open("/proc/locks", encoding="ascii") as locks:
@@ -109,7 +109,7 @@ class Run:
 
     def refresh(self) -> int:
         """Takes in what was written since the last time; the number of new events. A journal that has become shorter,
-        or was replaced, is read anew. Raises OSError when it can't be read."""
+        or was replaced, is read from its beginning. Raises OSError when it can't be read."""
         generation = self.reader.generation
         read = self.reader.refresh()
         if self.reader.generation != generation:
@@ -120,7 +120,7 @@ class Run:
 
     @property
     def state(self) -> RunState:
-        """The columns behind all this."""
+        """The state of the run, as far as its journal is read."""
         return self.reader.state
 
     @property
@@ -169,7 +169,7 @@ class Run:
 
     @property
     def duration_ms(self) -> int | None:
-        """Of the last segment; None while it goes on. `totals` has that of all."""
+        """Of the last segment; None while it runs. `totals` has that of all."""
         return self.state.duration_ms
 
     @property
@@ -218,8 +218,8 @@ class Run:
     @property
     def metadata(self) -> dict[str, Any] | None:
         """metadata.json; None when it is missing or damaged."""
-        found = self._json("metadata.json")
-        return found if type(found) is dict else None
+        metadata = self._json("metadata.json")
+        return metadata if type(metadata) is dict else None
 
     @property
     def result(self) -> Any:

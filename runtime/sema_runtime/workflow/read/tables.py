@@ -90,7 +90,7 @@ class _Table(Sequence["Any"]):
 
 
 class Agent(_View):
-    """One leaf: what a `step` asked and got."""
+    """One step: its prompt and its result."""
 
     __slots__ = ()
 
@@ -185,7 +185,7 @@ class Agent(_View):
 
 
 class Agents(_Table):
-    """All leaves in the order in which they started, of all segments."""
+    """All agents in the order in which they started, of all segments."""
 
     view = Agent
 
@@ -225,7 +225,7 @@ class ToolCall(_View):
 
     @property
     def agent(self) -> Agent | None:
-        """Who called; None when the journal doesn't have it."""
+        """The agent that called; None when the journal doesn't have it."""
         owner = self.run.state.owner[self.row]
         return None if owner < 0 else Agent(self.run, owner)
 

@@ -1,4 +1,4 @@
-"""What runs did and used, and how long they took: `list`, `show`, `diff`, the index and the viewer have it from here.
+"""What runs did and used, and how long they took: for `list`, `show`, `diff`, the index and the viewer.
 
 What a run used includes the runs inside of it, each counted once. How long it took is the time in which it was at work:
 the sum of its parts, without the pauses before resumptions.
@@ -43,7 +43,7 @@ class Totals(NamedTuple):
 
     @property
     def duration_ms(self) -> int | None:
-        """None while it goes on, as far as its journal tells."""
+        """None while it runs, as far as its journal tells."""
         return None if self.status == "running" else self.elapsed_ms
 
     def usage(self) -> Usage:
@@ -78,15 +78,15 @@ def together(run_id: str, own: Callable[[str], Totals | None], inside: Callable[
     seen, waiting = {run_id}, [*inside(run_id)]
     runs, used = 0, Usage()
     while waiting:
-        one = waiting.pop()
-        if one in seen:
+        current = waiting.pop()
+        if current in seen:
             continue
-        seen.add(one)
-        waiting += inside(one)
-        found = own(one)
-        if found is not None:
+        seen.add(current)
+        waiting += inside(current)
+        totals = own(current)
+        if totals is not None:
             runs += 1
-            used.join(found.usage())
+            used.join(totals.usage())
     return Inside(runs, used)
 
 
@@ -97,7 +97,7 @@ class Totaller:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.fspath(root)
         self.known: dict[str, tuple[Mark, Totals]] = {}
-        self.growing: dict[str, Reader] = {}  # journals of runs that go on
+        self.growing: dict[str, Reader] = {}  # journals of unfinished runs
         self.children: dict[str, tuple[int, list[str]]] = {}  # (the size of their file, their ids)
         self.lock = RLock()
 
@@ -117,10 +117,10 @@ class Totaller:
     def _read(self, run_id: str, folder: str) -> Totals:
         reader = self.growing.pop(run_id, None) or Reader(folder)
         reader.refresh()
-        found = totals_of(folder, reader.state)
-        if found.status == "running":
+        totals = totals_of(folder, reader.state)
+        if totals.status == "running":
             self.growing[run_id] = reader
-        return found
+        return totals
 
     def directly_inside(self, run_id: str) -> list[str]:
         """The ids of the runs directly inside of one."""
@@ -132,7 +132,7 @@ class Totaller:
                 return []
             known = self.children.get(run_id)
             if known is None or known[0] != size:
-                self.children[run_id] = known = size, [one.run_id for one in nested.of(folder).values()]
+                self.children[run_id] = known = size, [run.run_id for run in nested.of(folder).values()]
             return known[1]
 
     def inside(self, run_id: str) -> Inside:
@@ -142,10 +142,10 @@ class Totaller:
 
 def mark_of(folder: str) -> Mark:
     """What changes with the files of a journal and the envelope; () when there is no journal. Raises OSError."""
-    found: list[tuple[int, int, int] | None] = []
+    marks: list[tuple[int, int, int] | None] = []
     while True:
         try:
-            status = os.stat(os.path.join(folder, segment_name(len(found))))
+            status = os.stat(os.path.join(folder, segment_name(len(marks))))
         except FileNotFoundError:
-            return (*found, outcomes.mark(folder)) if found else ()
-        found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+            return (*marks, outcomes.mark(folder)) if marks else ()
+        marks.append((status.st_ino, status.st_size, status.st_mtime_ns))

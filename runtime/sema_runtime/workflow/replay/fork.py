@@ -1,4 +1,4 @@
-"""New runs that begin with what another one had finished, at its end or at one of its events."""
+"""New runs that start with the finished results of another one, at its end or at one of its events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def place(text: str) -> Place:
 
 
 def finished_at(root: str, run_id: str, at: str) -> frozenset[str]:
-    """The content keys of the leaves and checkpoints that a run had finished by an event, itself included. Raises
+    """The content keys of the steps and checkpoints that a run had finished by an event, itself included. Raises
     ValueError for a place that isn't there, and for a run that doesn't say which of its results came first."""
     run = found_run(root, run_id)
     agents, keys = _until(run, place(at), at)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sema_runtime.workflow.read.recorded_run import Run
 
 GONE = ("error: cancelled", "error: interrupted", "error: the run ended before this step")
-"""What a leaf says that was under way when its run ended."""
+"""The outputs of steps that were running when their run ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Replayed:
 
 
 @dataclass(slots=True, eq=False)
-class Leaf:
+class Step:
     """A step or a checkpoint. label: the step's name or the checkpoint's key. prompt: as the journal shows it, "" of a
     checkpoint. shown: what it gave, as the journal shows it. charged: whether this time paid for it."""
 
@@ -61,7 +61,7 @@ class Leaf:
     def place(self) -> str:
         return f"event {self.seq} of {segment_name(self.segment)}"
 
-    def is_before(self, other: Leaf) -> bool:
+    def is_before(self, other: Step) -> bool:
         """Whether it failed in the process in which the other succeeded, before that one."""
         return self.status == "failed" and self.segment == other.segment and self.seq < other.seq
 
@@ -75,8 +75,8 @@ def in_phase(label: str) -> str:
 
 
 class Recording:
-    """run_id, workflow, phases, leaves in their order. ended: whether the run came to its end; if not, it waits for
-    somebody, or was broken off. problems: what is wrong with its directory. nested: the runs inside of it. Raises
+    """run_id, workflow, phases, steps in their order. ended: whether the run came to its end; if not, it waits for
+    somebody, or was interrupted. problems: what is wrong with its directory. nested: the runs inside of it. Raises
     RunNotFound and ValueError as `open_run`."""
 
     def __init__(self, root: str, run_id: str) -> None:
@@ -98,14 +98,14 @@ class Recording:
         self.inside: list[Recording] = []  # those of nested runs that the replay came to
         self.memos = Memos(run.folder)
         self.phases: list[str] = []
-        self.leaves: list[Leaf] = []
+        self.steps: list[Step] = []
         self.approvals: dict[str, deque[bool]] = defaultdict(deque)  # by key: whether it was granted
         _Recorder(self, _keys(run.folder)).add(run)
-        self.by_key = {leaf.key: leaf for leaf in self.leaves if leaf.key}
-        self.others: dict[tuple[str, str, str], deque[Leaf]] = defaultdict(deque)
-        for leaf in self.leaves:
-            if not leaf.key:
-                self.others[leaf.phase, leaf.label, leaf.prompt].append(leaf)
+        self.by_key = {step.key: step for step in self.steps if step.key}
+        self.others: dict[tuple[str, str, str], deque[Step]] = defaultdict(deque)
+        for step in self.steps:
+            if not step.key:
+                self.others[step.phase, step.label, step.prompt].append(step)
         self.verdict: str | None = None  # of the replay, "" when it is the same
         self.stopped = False  # the replay, by what the program came to
 
@@ -114,78 +114,83 @@ class Recording:
         attempts = self.nested.get(key)
         if not attempts:
             return None
-        one = attempts.popleft()
+        attempt = attempts.popleft()
         try:
-            found = Recording(self.root, one.run_id)
+            recording = Recording(self.root, attempt.run_id)
         except (RunNotFound, ValueError, OSError) as error:
-            raise ValueError(f"workflow {one.workflow}: its run can't be read: {error}") from None
-        self.inside.append(found)
-        return found
+            raise ValueError(f"workflow {attempt.workflow}: its run can't be read: {error}") from None
+        self.inside.append(recording)
+        return recording
 
     def outcome(self) -> Replayed:
         """What the replay has found."""
-        found = self.verdict
-        if found is None:
-            found = f"the program didn't come to the workflow {self.workflow}"
-        return Replayed(found, tuple(self.all_problems()))
+        difference = self.verdict
+        if difference is None:
+            difference = f"the program didn't come to the workflow {self.workflow}"
+        return Replayed(difference, tuple(self.all_problems()))
 
     def all_problems(self) -> Iterator[str]:
         """Also of the runs inside, with their names."""
         yield from self.problems
-        for one in self.inside:
-            yield from (f"{one.run_id}: {problem}" for problem in one.all_problems())
+        for recording in self.inside:
+            yield from (f"{recording.run_id}: {problem}" for problem in recording.all_problems())
 
-    def replayed_leaves(self) -> Iterator[Leaf]:
+    def replayed_steps(self) -> Iterator[Step]:
         """Those that the replay came to, in nested runs, too."""
-        yield from (leaf for leaf in self.leaves if leaf.asked)
-        for one in self.inside:
-            yield from one.replayed_leaves()
+        yield from (step for step in self.steps if step.asked)
+        for recording in self.inside:
+            yield from recording.replayed_steps()
 
-    def find(self, key: str, phase: str, label: str, prompt: str) -> Leaf | None:
-        """The leaf that a replay comes to."""
-        leaf = self.by_key.get(key)
+    def find(self, key: str, phase: str, label: str, prompt: str) -> Step | None:
+        """The step that a replay comes to."""
+        step = self.by_key.get(key)
         same = self.others.get((phase, label, prompt))
-        if same and (leaf is None or same[0].is_before(leaf)):  # an attempt that failed before this one
-            leaf = same.popleft()
-        if leaf is None:  # an earlier version counted attempts that failed, too
-            leaf = next(
-                (one for one in self.leaves if not one.asked and one.key and _base(one.key) == _base(key)), None
+        if same and (step is None or same[0].is_before(step)):  # an attempt that failed before this one
+            step = same.popleft()
+        if step is None:  # an earlier version counted attempts that failed, too
+            step = next(
+                (
+                    candidate
+                    for candidate in self.steps
+                    if not candidate.asked and candidate.key and _base(candidate.key) == _base(key)
+                ),
+                None,
             )
-        if leaf is not None:
-            leaf.asked = True
-        return leaf
+        if step is not None:
+            step.asked = True
+        return step
 
     def pass_over(self, keys: list[str]) -> None:
-        """Takes leaves as asked that stood inside of one that was."""
+        """Takes steps as asked that stood inside of one that was."""
         for key in keys:
-            if leaf := self.by_key.get(key):
-                for attempt in self.others.get((leaf.phase, leaf.label, leaf.prompt), ()):
-                    attempt.asked = attempt.asked or attempt.is_before(leaf)
-                leaf.asked = True
+            if step := self.by_key.get(key):
+                for attempt in self.others.get((step.phase, step.label, step.prompt), ()):
+                    attempt.asked = attempt.asked or attempt.is_before(step)
+                step.asked = True
             else:
                 self.nested.pop(key, None)
 
-    def value(self, leaf: Leaf) -> Any:
-        """What a leaf gave. MISSING when the run doesn't have it any more."""
-        kept = self.memos.find(leaf.key) if leaf.key else MISSING
+    def value(self, step: Step) -> Any:
+        """What a step gave. MISSING when the run doesn't have it any more."""
+        kept = self.memos.find(step.key) if step.key else MISSING
         if kept is not MISSING:
             return kept
         from sema_runtime.compiler_bridge import read_text
 
         try:
-            value = read_text(leaf.shown)
-            return value if Rendering(value).shown() == leaf.shown else MISSING  # else it was cut, or isn't data
+            value = read_text(step.shown)
+            return value if Rendering(value).shown() == step.shown else MISSING  # else it was cut, or isn't data
         except SemaError:
             return MISSING
 
-    def unasked(self) -> Iterator[Leaf]:
+    def unasked(self) -> Iterator[Step]:
         """What the run came to this last time, and the replay not."""
-        return (leaf for leaf in self.leaves if not leaf.asked and leaf.segment == self.last)
+        return (step for step in self.steps if not step.asked and step.segment == self.last)
 
-    def like(self, phase: str, label: str) -> Leaf | None:
+    def like(self, phase: str, label: str) -> Step | None:
         """What the program may have meant by a step that the run didn't come to: its first unasked one of the name."""
-        named = [leaf for leaf in self.leaves if leaf.label == label and not leaf.asked and leaf.agent_id]
-        return next((leaf for leaf in named if leaf.phase == phase), named[0] if named else None)
+        named = [step for step in self.steps if step.label == label and not step.asked and step.agent_id]
+        return next((step for step in named if step.phase == phase), named[0] if named else None)
 
 
 def _base(key: str) -> str:
@@ -196,7 +201,9 @@ def _keys(folder: str) -> dict[tuple[Any, Any], str]:
     """The content keys of finished steps, by the number of the journal's file and the agent's id."""
     try:
         return {
-            (one.get("segment"), one.get("agent_id")): key for key, one in memo_log.headers(folder) if "agent_id" in one
+            (fields.get("segment"), fields.get("agent_id")): key
+            for key, fields in memo_log.headers(folder)
+            if "agent_id" in fields
         }
     except OSError:
         return {}
@@ -204,12 +211,12 @@ def _keys(folder: str) -> dict[tuple[Any, Any], str]:
 
 def _nested(folder: str) -> dict[str, deque[Nested]]:
     """The runs inside of a run by their keys, as the last process had them: each attempt at one."""
-    found: dict[str, deque[Nested]] = {}
-    for one in nested.all_of(folder):
-        if one.key not in found or found[one.key][-1].segment != one.segment:
-            found[one.key] = deque()
-        found[one.key].append(one)
-    return found
+    attempts: dict[str, deque[Nested]] = {}
+    for run in nested.all_of(folder):
+        if run.key not in attempts or attempts[run.key][-1].segment != run.segment:
+            attempts[run.key] = deque()
+        attempts[run.key].append(run)
+    return attempts
 
 
 class _Recorder:
@@ -219,7 +226,7 @@ class _Recorder:
         self.recording = recording
         self.keys = keys
         self.phase = ""
-        self.open: dict[str, Leaf] = {}  # steps of one file, by agent id
+        self.open: dict[str, Step] = {}  # steps of one file, by agent id
         self.requests: dict[str, str] = {}  # keys of approvals by their ids
         self.handlers: dict[str, Callable[[int, dict[str, Any]], None]] = {
             "phase.started": self._phase,
@@ -241,8 +248,8 @@ class _Recorder:
             handler = self.handlers.get(event.data["event"])
             if handler is not None:
                 handler(event.segment, event.data)
-        kept = [leaf for leaf in self.recording.leaves if leaf.segment == self.recording.last or leaf.key]
-        self.recording.leaves = kept  # what wasn't kept at an earlier time ran again
+        kept = [step for step in self.recording.steps if step.segment == self.recording.last or step.key]
+        self.recording.steps = kept  # what wasn't kept at an earlier time ran again
 
     def _phase(self, segment: int, data: dict[str, Any]) -> None:
         self.phase = str(data.get("phase", ""))
@@ -252,35 +259,35 @@ class _Recorder:
     def _started(self, segment: int, data: dict[str, Any]) -> None:
         agent_id = str(data.get("agent_id", ""))
         name, prompt = str(data.get("agent_name", "")), str(data.get("prompt", ""))
-        leaf = Leaf(segment, _count(data, "seq"), self.phase, name, prompt, agent_id)
-        self.open[agent_id] = leaf
-        self.recording.leaves.append(leaf)
+        step = Step(segment, _count(data, "seq"), self.phase, name, prompt, agent_id)
+        self.open[agent_id] = step
+        self.recording.steps.append(step)
 
     def _result(self, segment: int, data: dict[str, Any]) -> None:
-        leaf = self.open.get(str(data.get("agent_id", "")))
-        if leaf is None:
+        step = self.open.get(str(data.get("agent_id", "")))
+        if step is None:
             return
-        leaf.shown = str(data.get("output", ""))
-        leaf.status = str(data.get("status", ""))
-        if leaf.status == "ok":
-            leaf.key = self.keys.get((segment, leaf.agent_id), "")
-        elif leaf.shown in GONE:
-            leaf.status = ""
+        step.shown = str(data.get("output", ""))
+        step.status = str(data.get("status", ""))
+        if step.status == "ok":
+            step.key = self.keys.get((segment, step.agent_id), "")
+        elif step.shown in GONE:
+            step.status = ""
 
     def _budget(self, segment: int, data: dict[str, Any]) -> None:
-        leaf = self.open.get(str(data.get("agent_id", "")))
-        if leaf is not None:
-            leaf.tokens = _count(data, "input_tokens") + _count(data, "output_tokens")
+        step = self.open.get(str(data.get("agent_id", "")))
+        if step is not None:
+            step.tokens = _count(data, "input_tokens") + _count(data, "output_tokens")
             cost = data.get("cost_usd")
-            leaf.cost_usd = float(cost) if isinstance(cost, int | float) else None
-            leaf.charged = segment == self.recording.last
+            step.cost_usd = float(cost) if isinstance(cost, int | float) else None
+            step.charged = segment == self.recording.last
 
     def _checkpoint(self, segment: int, data: dict[str, Any]) -> None:
         name, value = str(data.get("key", "")), str(data.get("value", ""))
-        leaf = Leaf(
+        step = Step(
             segment, _count(data, "seq"), self.phase, name, "", "", str(data.get("content_key", "")), "ok", value
         )
-        self.recording.leaves.append(leaf)
+        self.recording.steps.append(step)
 
     def _requested(self, segment: int, data: dict[str, Any]) -> None:
         if segment == self.recording.last:

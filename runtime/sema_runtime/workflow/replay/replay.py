@@ -1,7 +1,7 @@
 """`--replay`: runs a program against the recording of a run, and finds the first place where the two differ.
 
-Steps and checkpoints give what they gave; no model is asked, no MCP server connected, no tool called, and nothing is
-written into the run's directory. The code between the steps runs as it stands.
+Steps and checkpoints return their recorded values; no model is asked, no MCP server connected, no tool called, and
+nothing is written into the run's directory. The code between the steps runs as it is.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from sema_runtime.llm.calls import Call
-    from sema_runtime.tasks.waiting import Strand
-    from sema_runtime.workflow.replay.recording import Leaf, Recording
+    from sema_runtime.tasks.waiting import Fiber
+    from sema_runtime.workflow.replay.recording import Recording, Step
     from sema_runtime.workflow.run.policies import PolicyCompiler
     from sema_runtime.workflow.run.run import Ending, Thunk
     from sema_runtime.workflow.run.scope import Settings
@@ -38,14 +38,14 @@ BEFORE = 20  # of them before the place where two texts differ
 
 
 class Differs(scope.Stop):
-    """The program has come to something else than the run. It can't go on: nobody knows what would follow."""
+    """The program has reached something else than the run. It stops here: what would follow is unknown."""
 
     def __init__(self) -> None:
         super().__init__(None, "failed", "the replay differs")
 
 
 class Over(scope.Stop):
-    """The run had not come further, or the program has replayed it."""
+    """The run had stopped here, or the program has replayed all of it."""
 
     def __init__(self) -> None:
         super().__init__(None, "failed", "the recording ends")
@@ -106,7 +106,7 @@ class ReplayedRun(Run):
         super().__init__(workflow, doc, meta, settings, compile_policies, claimed, outer, key)
         self.folder = UnwrittenFolder(recording.folder)
         self.owner = None if outer is None else outer.owner
-        self.strand: Strand | None = None  # in which the body runs
+        self.fiber: Fiber | None = None  # in which the body runs
         self.keys.code_version, self.keys.args = recording.code_version, args_fingerprint(recording.args_json)
         self.log.emitted |= recording.names
         if workflow != recording.workflow:
@@ -131,12 +131,12 @@ class ReplayedRun(Run):
         self.top.stopped = True
         if self.owner in (None, getcurrent()):
             raise stop
-        if self.strand is not None and self.strand.waiter is not None:
-            self.strand.waiter.fail(stop)
+        if self.fiber is not None and self.fiber.waiter is not None:
+            self.fiber.waiter.fail(stop)
         raise Cancelled
 
     def _go_on(self) -> None:
-        """What comes after the end of the replay, in other tasks or in the body, ends too."""
+        """Ends whatever other tasks or the body do after the end of the replay."""
         if self.top.stopped:
             self._stop(Over())
 
@@ -144,7 +144,7 @@ class ReplayedRun(Run):
         from sema_runtime.llm.observers import observers
         from sema_runtime.tasks.scheduler import scheduler
 
-        self.strand = scheduler().current()
+        self.fiber = scheduler().current()
         watch = NoModel(self)
         observers.insert(0, watch)
         try:
@@ -165,14 +165,14 @@ class ReplayedRun(Run):
         self._go_on()
         key = self.keys.nested(self.phases.label, workflow, body)
         try:
-            found = self.recording.run_inside(key)
+            recording = self.recording.run_inside(key)
         except ValueError as error:
             self.differs(str(error))
-        if found is None:
+        if recording is None:
             if not self.recording.ended:
                 self.over()
             self.differs(f"the program comes to workflow {workflow}{in_phase(self.phases.label)}, the run doesn't")
-        return key, found
+        return key, recording
 
     def open_phase(self, label: str) -> None:
         self._go_on()
@@ -191,30 +191,30 @@ class ReplayedRun(Run):
     def _step(self, label: str, prompt: str, schema: str, thunk: Thunk, same: Thunk | None) -> Any:
         self._go_on()
         shown, key = prompt_shown(prompt), self.steps.key_of(label, prompt, schema, same)
-        leaf = self.recording.find(key, self.phases.label, label, shown)
-        if leaf is None:
+        step = self.recording.find(key, self.phases.label, label, shown)
+        if step is None:
             kept = self.memos.find(key)  # by the run that this one is a fork of
             if kept is MISSING and not self.recording.over_budget:  # else it was refused
                 self._no_step(label, shown)
             return None if kept is MISSING else kept
         _let_others_go_on()
-        if leaf.charged and leaf.tokens is not None:
-            self.spend.charge(leaf.tokens, leaf.cost_usd)
-        if leaf.status == "failed":
+        if step.charged and step.tokens is not None:
+            self.spend.charge(step.tokens, step.cost_usd)
+        if step.status == "failed":
             self.keys.give_back(key, same)
-            raise SemaError(leaf.shown.removeprefix("error: "))
-        return self._recorded_value(leaf)
+            raise SemaError(step.shown.removeprefix("error: "))
+        return self._recorded_value(step)
 
-    def _recorded_value(self, leaf: Leaf) -> Any:
-        if not leaf.status:
+    def _recorded_value(self, step: Step) -> Any:
+        if not step.status:
             self.over()
-        value = self.recording.value(leaf)
-        if leaf.key:
-            inside = self.memos.logged.inside(leaf.key)
+        value = self.recording.value(step)
+        if step.key:
+            inside = self.memos.logged.inside(step.key)
             self.recording.pass_over(inside.get("keys") or [])
             self.steps.repeat_effects(inside)
         if value is MISSING:
-            self.differs(f"{leaf.what()}: {leaf.place()} doesn't have its whole value, and there is no memo of it")
+            self.differs(f"{step.what()}: {step.place()} doesn't have its whole value, and there is no memo of it")
         return value
 
     def _no_step(self, label: str, shown: str) -> NoReturn:
@@ -232,16 +232,16 @@ class ReplayedRun(Run):
     def checkpoint(self, name: str, thunk: Thunk) -> Any:
         self._go_on()
         key = self.keys.checkpoint(self.phases.label, name, thunk)
-        leaf = self.recording.find(key, self.phases.label, name, "")
-        kept = MISSING if leaf is not None else self.memos.find(key)
+        step = self.recording.find(key, self.phases.label, name, "")
+        kept = MISSING if step is not None else self.memos.find(key)
         if kept is not MISSING:
             self.steps.values[name] = kept
             return kept
-        if leaf is None:
+        if step is None:
             if not self.recording.ended:
                 self.over()
             self.differs(f"the program comes to checkpoint {name}{in_phase(self.phases.label)}, the run doesn't")
-        value = self.steps.values[name] = self._recorded_value(leaf)
+        value = self.steps.values[name] = self._recorded_value(step)
         return value
 
     def approved(self, key: str) -> bool:
@@ -256,11 +256,11 @@ class ReplayedRun(Run):
         return True
 
     def _connect_servers(self) -> Ending | None:
-        from sema_runtime.mcp.absent import absent
+        from sema_runtime.mcp.unavailable import unavailable
         from sema_runtime.workflow.run import servers
 
         handle = "in a replay no server is asked"
-        self.servers.handles = {server.alias: absent(handle) for server in servers.declared(self.meta)}
+        self.servers.handles = {server.alias: unavailable(handle) for server in servers.declared(self.meta)}
         return None
 
     def _difference_at_end(self, envelope: Any) -> str:
@@ -268,17 +268,19 @@ class ReplayedRun(Run):
         recording = self.recording
         if not recording.ended:
             return "the program ends, the run went on" if any(recording.unasked()) else ""
-        for leaf in recording.unasked():
-            return f"the run came to {leaf.what()}, {leaf.place()}, the program doesn't"
-        for one in (attempt for attempts in recording.nested.values() for attempt in attempts):
-            if one.segment == recording.last:
-                return f"the run came to workflow {one.workflow}, its run {one.run_id}, the program doesn't"
+        for step in recording.unasked():
+            return f"the run came to {step.what()}, {step.place()}, the program doesn't"
+        for nested_run in (attempt for attempts in recording.nested.values() for attempt in attempts):
+            if nested_run.segment == recording.last:
+                return (
+                    f"the run came to workflow {nested_run.workflow}, its run {nested_run.run_id}, the program doesn't"
+                )
         if self.opened < len(recording.phases):
             return f"the run opened phase {recording.phases[self.opened]}, the program doesn't"
         then, now = recording.result, json.loads(pretty_json(envelope))
         if then == now:
             return ""
-        return _compared("the result differs", *(json.dumps(one, ensure_ascii=False) for one in (then, now)))
+        return _compared("the result differs", *(json.dumps(envelope, ensure_ascii=False) for envelope in (then, now)))
 
 
 def _inside(outer: Run, workflow: str, body: Thunk) -> tuple[str, Recording]:
@@ -308,7 +310,7 @@ def _let_others_go_on() -> None:
 
 def _compared(what: str, then: str, now: str) -> str:
     """Both texts around the place where they begin to differ."""
-    at = next((at for at, (one, other) in enumerate(zip(then, now, strict=False)) if one != other), 0)
+    at = next((at for at, (char, other_char) in enumerate(zip(then, now, strict=False)) if char != other_char), 0)
     at = at or min(len(then), len(now))
     return f"{what}\n  the run:     {_around(then, at)}\n  the program: {_around(now, at)}"
 

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 DEEPEST = 8  # functions that capture functions
 
 
-def is_same(one: Any, other: Any, depth: int = 0) -> bool:
-    """Whether one call gives what the other does, as far as can be seen. None stands for whatever the other is."""
-    if one is other or one is None or other is None:
+def is_same(thunk: Any, other: Any, depth: int = 0) -> bool:
+    """Whether two thunks compute the same, as far as can be seen. None is the same as any other."""
+    if thunk is other or thunk is None or other is None:
         return True
-    code = getattr(one, "__code__", None)
+    code = getattr(thunk, "__code__", None)
     if code is None or code is not getattr(other, "__code__", None) or depth == DEEPEST:
         return False
-    captured = zip(one.__closure__ or (), other.__closure__ or (), strict=True)
+    captured = zip(thunk.__closure__ or (), other.__closure__ or (), strict=True)
     if not all(cell is its or _alike(_content(cell), _content(its), depth) for cell, its in captured):
         return False
-    return _alike(one.__defaults__ or (), other.__defaults__ or (), depth)
+    return _alike(thunk.__defaults__ or (), other.__defaults__ or (), depth)
 
 
 def _content(cell: Any) -> Any:
@@ -35,12 +35,12 @@ def _content(cell: Any) -> Any:
         return None
 
 
-def _alike(one: Any, other: Any, depth: int) -> bool:
-    if one is other:
+def _alike(value: Any, other: Any, depth: int) -> bool:
+    if value is other:
         return True
-    if callable(one) and callable(other):
-        return is_same(one, other, depth + 1)
+    if callable(value) and callable(other):
+        return is_same(value, other, depth + 1)
     try:
-        return equal(one, other)
+        return equal(value, other)
     except Exception:  # values of Python whose comparison fails
         return False

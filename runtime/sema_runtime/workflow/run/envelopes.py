@@ -1,4 +1,4 @@
-"""What a run gives: its envelope, and what stands in its metadata."""
+"""The envelope of a run, and its metadata."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ METADATA, RESULT, ORIGIN = "metadata", "result", "origin"
 
 
 class RunFolder:
-    """path: of the run's directory. unwritten: names of files that could not be written, and why: a run goes on without
-    them."""
+    """path: of the run's directory. unwritten: names of files that could not be written, and why: the run continues
+    without them."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""A workflow that Python has started: its value, its events as they come."""
+"""A workflow that Python code has started: its value, and its events as they come."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Handle:
         return self._task.__await__()
 
     def cancel(self) -> None:
-        """Breaks the workflow off."""
+        """Cancels the workflow, which can be resumed."""
         self._task.cancel()
 
     async def events(self) -> AsyncIterator[Event]:

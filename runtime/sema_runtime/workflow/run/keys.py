@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Inside:
-    """What happened to a run's keys while the thunk of one leaf ran, in the tasks it started too. A resumed run that
-    finds the leaf's value doesn't call the thunk, and makes up for it with this.
+    """The effects of the thunk of one step on the keys of the run, and of the tasks that it started. A resumed run that
+    finds the value of the step doesn't call the thunk, and repeats these effects instead.
 
-    taken: keys of leaves, checkpoints and nested runs. phase: the last one that was opened, None for none. state: the
-    keys of checkpoints by their names. around: the same of the leaf around this one."""
+    taken: keys of steps, checkpoints and nested runs. phase: the last one that was opened, None for none. state: the
+    keys of checkpoints by their names. around: the effects of the step around this one."""
 
     __slots__ = ("around", "phase", "run", "state", "taken")
 
@@ -31,14 +31,14 @@ class Inside:
 
     def fields(self) -> dict[str, Any]:
         """As the memo log has it; {} when nothing happened."""
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if self.taken:
-            found["keys"] = [*self.taken]
+            fields["keys"] = [*self.taken]
         if self.phase is not None:
-            found["phase"] = self.phase
+            fields["phase"] = self.phase
         if self.state:
-            found["state"] = [[name, key] for name, key in self.state.items()]
-        return found
+            fields["state"] = [[name, key] for name, key in self.state.items()]
+        return fields
 
 
 inside: ContextVar[Inside | None] = ContextVar("workflow_inside", default=None)
@@ -47,7 +47,7 @@ inside: ContextVar[Inside | None] = ContextVar("workflow_inside", default=None)
 class Keys:
     """The keys of one run. code_version, args: fingerprints that go into every key.
 
-    A leaf that fails gives its ordinal back (`give_back`), so that its repetition has the same key, and a resumed run,
+    A step that fails gives its ordinal back (`give_back`), so that its repetition has the same key, and a resumed run,
     in which the first attempt comes first again, finds the value of the one that succeeded. thunk: what is computed; an
     ordinal goes only to the same computation, as two steps of one name may compute different things. None: the fields
     of the key say it all.
@@ -80,8 +80,8 @@ class Keys:
             ordinal = self.seen.get(base, 0)
             self.seen[base] = ordinal + 1
         key = f"{base}_{ordinal}"
-        for one in self._around():
-            one.taken[key] = None
+        for effects in self._around():
+            effects.taken[key] = None
         return key
 
     def _freed(self, base: str, thunk: Any) -> int | None:
@@ -95,16 +95,16 @@ class Keys:
         return None
 
     def give_back(self, key: str, thunk: Any = None) -> None:
-        """Tells that a leaf has failed: nothing is kept under its key."""
+        """Frees the key of a step that has failed: nothing is kept under it."""
         base, _, ordinal = key.rpartition("_")
         if thunk is None:  # else nobody but the same computation takes it
-            for one in self._around():
-                one.taken.pop(key, None)
+            for effects in self._around():
+                effects.taken.pop(key, None)
         self.given_back += 1  # so that thunks are never compared
         insort(self.free.setdefault(base, []), (int(ordinal), self.given_back, thunk))
 
     def take(self, keys: list[str]) -> None:
-        """Takes the keys that a leaf had taken inside of it, as its thunk isn't called this time."""
+        """Takes the keys that the thunk of a step had taken, as it isn't called this time."""
         for key in keys:
             base, _, digits = key.rpartition("_")
             ordinal = int(digits)
@@ -116,26 +116,26 @@ class Keys:
             for one in self._around():
                 one.taken[key] = None
 
-    # What happens inside of a leaf
+    # What happens inside of a step
 
     def opened(self, phase: str) -> None:
         """A phase was opened."""
-        for one in self._around():
-            one.phase = phase
+        for effects in self._around():
+            effects.phase = phase
 
     def stored(self, name: str, key: str) -> None:
         """A checkpoint was stored."""
-        for one in self._around():
-            one.state[name] = key
+        for effects in self._around():
+            effects.state[name] = key
 
     def within(self) -> Inside:
-        """What notes what a thunk does that is called next, in the context variable `inside`."""
+        """The record of the effects of the thunk that is called next, for the context variable `inside`."""
         return Inside(self, inside.get())
 
     def _around(self) -> list[Inside]:
-        found, one = [], inside.get()
-        while one is not None:
-            if one.run is self:
-                found.append(one)
-            one = one.around
-        return found
+        around, effects = [], inside.get()
+        while effects is not None:
+            if effects.run is self:
+                around.append(effects)
+            effects = effects.around
+        return around

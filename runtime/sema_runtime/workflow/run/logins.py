@@ -46,13 +46,13 @@ def workflow_store(workflow: str, root: str = "") -> ScopedStore:
 def workflow_stores(root: str = "") -> list[ScopedStore]:
     """Those of all workflows that have logins here."""
     holder = _holder(root)
-    found = []
+    stores = []
     for folder, folders, names in os.walk(os.path.join(holder, "auth")):
         folders.sort()
         parts = os.path.relpath(folder, holder).split(os.sep)
         if len(parts) > 1 and any(name.endswith(".json") for name in names):
-            found.append(ScopedStore(holder, tuple(parts), "/".join(parts[1:])))
-    return found
+            stores.append(ScopedStore(holder, tuple(parts), "/".join(parts[1:])))
+    return stores
 
 
 def _holder(root: str) -> str:
@@ -125,7 +125,7 @@ def login(run_folder: Path, workflow: str, alias: str, spec: dict[str, Any]) -> 
 
     url, auth = _url(alias, spec), spec.get("auth")
     client_id, scopes = (auth.get("client-id"), auth.get("scopes")) if isinstance(auth, dict) else (None, None)
-    wanted = tuple(one for one in scopes if isinstance(one, str)) if isinstance(scopes, list) else ()
+    wanted = tuple(scope for scope in scopes if isinstance(scope, str)) if isinstance(scopes, list) else ()
     try:
         where = stores(_persist(spec), workflow, str(run_folder))
         how = Login(url, _unheard, client_id if isinstance(client_id, str) else None, wanted)
@@ -146,8 +146,8 @@ def forget(run_folder: Path, workflow: str, alias: str, spec: dict[str, Any]) ->
 
 
 def _persist(spec: dict[str, Any]) -> str:
-    given = spec.get("persist")
-    return given if given in ("keyring", "run", "none") else "workflow"
+    persist = spec.get("persist")
+    return persist if persist in ("keyring", "run", "none") else "workflow"
 
 
 def _url(alias: str, spec: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""What finished leaves and checkpoints gave: `memo/KEY.json`. That the file exists, whole, means that its leaf is done.
+"""The values of finished steps and checkpoints: `memo/KEY.json`. A whole file means that its step has finished.
 
-`keep` returns when the disk has the value (in `memo.jsonl`). A quick disk is waited for on the spot. Is it slow, and
-could other tasks go on meanwhile, a thread waits: once for all that came while it was waiting before.
+`keep` returns when the value is on the disk (in `memo.jsonl`). With a quick disk it waits itself. With a slow one, and
+other tasks that can run meanwhile, a thread waits: once for all values that came while it was waiting before.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from sema_runtime.support.file_access import write_all
 from sema_runtime.support.private_files import FILE_MODE, make_file, make_folders
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import MISSING
-from sema_runtime.workflow.journal import crash_points as faults
-from sema_runtime.workflow.journal import memo_log
+from sema_runtime.workflow.journal import crash_points, memo_log
 from sema_runtime.workflow.journal.values import from_json
 from sema_runtime.workflow.journal.writer import setting
 
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
 FOLDER = "memo"
 MOST = 100_000
-"""Memos written in one run (the reference stops at 4096, and repeats the leaves beyond)."""
-QUICK = 0.002  # seconds: less than it takes to hand a wait to a thread and to get its answer, when there is much to do
+"""Memos written in one run (the reference stops at 4096, and repeats the steps beyond)."""
+QUICK = 0.002  # seconds: less than handing the wait to a thread takes, when there is much to do
 WAITING_BYTES = 64 << 20  # of values that can't be written now: kept in memory until they can
 
 
@@ -58,7 +57,7 @@ class Memos:
         self.logged = memo_log.Logged(folder, self.folder)
         self.most = setting("SEMA_WORKFLOW_MEMO_MAX", MOST)
         self.count = 0
-        self.made = False
+        self.has_folder = False
         self.lock = Lock()
         self.syncing: list[Any] = []  # futures of those who wait for the disk
         self.waiting: list[Memo] = []  # for room on the disk
@@ -173,10 +172,10 @@ class Memos:
 
     def _write(self, batch: list[Memo]) -> bool:
         """Writes values, and those that wait; whether they are in the log. The log comes before what a file holds: it
-        alone says what a leaf used. A file that was only made is empty, and read from the log."""
+        alone says what a step used. A file that was only created is empty, and its value is read from the log."""
         waited, self.waiting = self.waiting, []
-        made = [self._made(memo.key) for memo in batch]
-        batch = [memo._replace(filed=file is not None) for memo, file in zip(batch, made, strict=True)]
+        files = [self._create(memo.key) for memo in batch]
+        batch = [memo._replace(filed=file is not None) for memo, file in zip(batch, files, strict=True)]
         lines = [memo.logged() for memo in (*waited, *batch)]
         try:
             self.log.append(b"".join(lines))
@@ -187,7 +186,7 @@ class Memos:
             is_logged = True
         batch = [
             memo if file is None or self._fill(file, memo.text) or is_logged else memo._replace(filed=False)
-            for memo, file in zip(batch, made, strict=True)
+            for memo, file in zip(batch, files, strict=True)
         ]
         if not is_logged:
             self._wait([*waited, *batch], lines)
@@ -209,7 +208,7 @@ class Memos:
         text = None if entry is None else self.logged.value(entry)
         if entry is None or text is None or entry.sum not in (None, memo_log.checksum(key, text)):
             return
-        fields = {**where, **({"inside": found} if (found := self.logged.inside(key)) else {})}
+        fields = {**where, **({"inside": effects} if (effects := self.logged.inside(key)) else {})}
         with suppress(OSError, UnicodeDecodeError):
             self.log.append(Memo(key, text.decode(), fields, entry.filed).logged())
 
@@ -217,19 +216,19 @@ class Memos:
     def unkept(self) -> int:
         return sum(not memo.filed for memo in self.waiting) + self.lost_count
 
-    def _made(self, key: str) -> int | None:
+    def _create(self, key: str) -> int | None:
         """The descriptor of a memo's file, which is new and empty. None when there can't be one."""
         try:
-            if not self.made:
+            if not self.has_folder:
                 make_folders(self.folder)
-                self.made = True
-            if faults.armed:
-                faults.passed("memo.write.before")
+                self.has_folder = True
+            if crash_points.armed:
+                crash_points.passed("memo.write.before")
             file = _new_file(self._path(key))
         except OSError:
             return None
-        if faults.armed:
-            faults.passed("memo.write.made")
+        if crash_points.armed:
+            crash_points.passed("memo.write.made")
         return file
 
     def _fill(self, file: int, text: str) -> bool:
@@ -242,8 +241,8 @@ class Memos:
             return False
         finally:
             os.close(file)
-        if faults.armed:
-            faults.passed("memo.write.after")
+        if crash_points.armed:
+            crash_points.passed("memo.write.after")
         return True
 
     def copy_from(self, root: str, fork: Fork) -> None:
@@ -274,7 +273,7 @@ class Memos:
                 self.log.sync()
 
     def close(self) -> None:
-        """When the run has ended. (A task that goes on can still keep a value: the log is opened again for it.)"""
+        """Closes the log, when the run has ended. A task that outlives it can still keep a value, which reopens it."""
         if self.waiting and self._write([]):
             self.log.sync()
         self.closed = True
@@ -300,8 +299,8 @@ def _new_file(path: str) -> int:
 
 
 def _settle(loop: AbstractEventLoop, waiting: list[Any]) -> None:
-    """Lets those go on who wait, from the last to the first. One after the other: were they all woken at once, the next
-    leaves of all would start after the last of them has ended."""
+    """Wakes those that wait, from the last to the first, one after the other: if all were woken at once, the next steps
+    of all would start after the last of them has ended."""
     done = waiting.pop()
     if not done.done():
         done.set_result(None)

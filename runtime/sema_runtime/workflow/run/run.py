@@ -265,7 +265,7 @@ class Run:
         phase = self.phases.label
         self.phases.close(ending.status)
         self.phases.label = phase  # in the keys of steps that outliving tasks reach later
-        self.folder.write_result(ending.envelope)  # first: who reads that the run has ended looks there
+        self.folder.write_result(ending.envelope)  # first: readers of `run.ended` open it
         self.log.emit((events.RunEnded, ending.status, ending.reason, self.log.since(self.phases.started)))
         self.folder.write_origin(self.origin, self.steps.reached)
         self.memos.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-from sema_runtime.llm import guard
+from sema_runtime.llm import policy_guard
 from sema_runtime.llm.budgets import usage
 from sema_runtime.tasks import interrupts
 from sema_runtime.values.maps import MISSING
@@ -85,7 +85,7 @@ class Steps:
 
     def key_of(self, label: str, prompt: str, schema: str, same: Thunk | None) -> str:
         """The content key of a step that is reached now."""
-        policies = guard.key().decode()  # of those in force; without any the key is the one that everybody computes
+        policies = policy_guard.key().decode()  # of those in force; "" adds nothing to the key
         return self.keys.step(self.phases.label, label, prompt, schema, *([policies] if policies else ()), thunk=same)
 
     def _computed(self, key: str, agent_id: str, thunk: Thunk) -> tuple[Any, BaseException | None]:

@@ -54,7 +54,6 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
     begun, counts = state.begun, state.counts()
     comes_from, inside = origin.of(journal.folder), journal.inside()
     own = state.usage if len(branches) > PHASES else reduce(Usage.join, used, Usage())
-    usage = Usage().join(own).join(within.usage)
     return {
         "cursor": journal.cursor,
         "generation": journal.generation,
@@ -75,17 +74,7 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
         "running": state.running,
         "parallel": state.most_parallel,
         "checkpoints": len(state.checkpoint_event),
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost_usd": usage.cost_usd,
-        "unpriced": usage.unpriced,
-        "own": {"tokens": own.tokens, "cost_usd": own.cost_usd},
-        "inside": {
-            "runs": within.runs,
-            "tokens": within.usage.tokens,
-            "cost_usd": within.usage.cost_usd,
-            "unpriced": within.usage.unpriced,
-        },
+        **used_row(own, within),
         "token_limit": state.token_limit,
         "damaged": state.damaged,
         "overflow": state.overflow,
@@ -93,12 +82,30 @@ def summary(journal: Journal, unread: int, within: Inside = NOTHING_INSIDE) -> R
         "segments": state.segments,
         "fork_of": comes_from and comes_from.run_id,
         "fork_at": comes_from and comes_from.at,
-        "nested": [[one.run_id, one.workflow] for one in inside[:NESTED]],
+        "nested": [[nested_run.run_id, nested_run.workflow] for nested_run in inside[:NESTED]],
         "nested_left_out": max(0, len(inside) - NESTED),
         "files": [name for name in FILES if (journal.path / name).is_file()],
         "phases": phases,
         "phases_left_out": max(0, len(branches) - PHASES),
         "kinds": sorted(counts),
+    }
+
+
+def used_row(own: Usage, within: Inside) -> Row:
+    """What a run used, with the runs inside of it, and the share of each."""
+    usage, inside = Usage().join(own).join(within.usage), within.usage
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd,
+        "unpriced": usage.unpriced,
+        "own": {"tokens": own.tokens, "cost_usd": own.cost_usd},
+        "inside": {
+            "runs": within.runs,
+            "tokens": inside.tokens,
+            "cost_usd": inside.cost_usd,
+            "unpriced": inside.unpriced,
+        },
     }
 
 
@@ -151,8 +158,8 @@ def rows(journal: Journal, phase: int, first: int, many: int, wanted: Filter) ->
 
 def counts(journal: Journal, wanted: Filter) -> Row:
     """How many rows of each phase a filter leaves: {phases: [n ...], total}."""
-    found = [len(wanted.items(journal, branch)) for branch in journal.tree.follow()[:PHASES]]
-    return {"phases": found, "total": sum(found), "cursor": journal.cursor}
+    numbers = [len(wanted.items(journal, branch)) for branch in journal.tree.follow()[:PHASES]]
+    return {"phases": numbers, "total": sum(numbers), "cursor": journal.cursor}
 
 
 class Filter:
@@ -283,8 +290,8 @@ def events(journal: Journal, first: int, many: int, kind: str, text: str) -> Row
     if first < 0:
         first = max(0, total + first)
     page = chosen[first : first + min(many, PAGE)]
-    made = [event_row(journal.state, number, journal.line(number)) for number in page]
-    return {"total": total, "first": first, "events": made, "more": more, "cursor": journal.cursor}
+    shown = [event_row(journal.state, number, journal.line(number)) for number in page]
+    return {"total": total, "first": first, "events": shown, "more": more, "cursor": journal.cursor}
 
 
 def matching(journal: Journal, kind: str, text: str) -> tuple[list[int], bool]:
@@ -292,17 +299,17 @@ def matching(journal: Journal, kind: str, text: str) -> tuple[list[int], bool]:
     state = journal.state
     names = state.kinds.texts
     wanted = {number for number, name in enumerate(names) if not kind or name == kind or name.startswith(f"{kind}.")}
-    numbers = [number for number, one in enumerate(state.kind) if one in wanted]
+    numbers = [number for number, kind_number in enumerate(state.kind) if kind_number in wanted]
     if not text:
         return numbers, False
     needle = text.lower().encode(errors="replace")
-    found: list[int] = []
+    matches: list[int] = []
     for number in numbers:
         if needle in journal.line(number)[:LINE_SHOWN].lower():
-            found.append(number)
-            if len(found) >= FOUND:
-                return found, True
-    return found, False
+            matches.append(number)
+            if len(matches) >= FOUND:
+                return matches, True
+    return matches, False
 
 
 def event_row(state: RunState, number: int, line: bytes) -> Row:
@@ -375,8 +382,10 @@ def timeline(journal: Journal, begin: float, end: float, width: int) -> Row:
         running += step
         load.append(running)
     branches = journal.tree.follow()[:PHASES]
-    phases = [[one.number, one.name, one.began, one.closed] for one in branches if one.parts and one.name]
-    marks = [one["at"] for one in state.segments[1:]]
+    phases = [
+        [branch.number, branch.name, branch.began, branch.closed] for branch in branches if branch.parts and branch.name
+    ]
+    marks = [segment["at"] for segment in state.segments[1:]]
     return {
         "begin": begin, "end": end, "span": span, "lanes": max(lanes, default=-1) + 1, "bars": bars, "load": load,
         "phases": phases, "resumed": marks, "cursor": journal.cursor,

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent / "page"
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
-TOKEN = "__SEMA_VIEW_TOKEN__"  # stands in the page for the token of this process
+TOKEN = "__SEMA_VIEW_TOKEN__"  # replaced in the page by the token of this process
 FILES = {
     "events.jsonl": "application/x-ndjson",
     "result.json": "application/json",
@@ -57,9 +57,9 @@ FILES = {
 }
 FORBIDDEN = {"error": "missing or invalid X-Sema-View-Token"}
 PATIENCE = 0.3  # seconds that an answer waits until a journal has been read
-MUCH = 1.0  # the same of a stream that has told something, while there is much to read
+MUCH = 1.0  # the same of a stream that has sent a summary, while there is much to read
 PIECES = 8  # of a journal that are read before others have a turn
-LOOK = 0.2  # seconds between two looks at a journal that somebody watches
+LOOK = 0.2  # seconds between two reads of a journal that a page watches
 NEWS = 0.25  # seconds between two messages of a stream, at least
 SIGN = 15.0  # seconds after which a quiet stream says that it is there
 LONGEST_BODY = 64 * 1024  # bytes
@@ -115,8 +115,8 @@ class Application:
             case ["api", "runs"] if method == "GET":
                 await respond(send, 200, await asyncio.to_thread(self.runs.names))
             case ["api", "list"] if method == "GET":
-                found = await asyncio.to_thread(self.runs.listing)
-                await respond(send, 200, {"root": str(self.runs.root), "runs": found})
+                listing = await asyncio.to_thread(self.runs.listing)
+                await respond(send, 200, {"root": str(self.runs.root), "runs": listing})
             case ["api", "index", "runs"] if method == "GET":
                 await respond(send, 200, await asyncio.to_thread(index_rows, self.runs.root))
             case ["api", "run", run, "auth", alias, "connect" | "forget" as action] if method == "POST":
@@ -134,10 +134,10 @@ class Application:
                 await self._stream(run, headers, receive, send)
             case ["api", "run", run, *what] if method == "GET":
                 try:
-                    found = await self._about(run, what, query_of(scope))
+                    listing = await self._about(run, what, query_of(scope))
                 except OSError:  # it was deleted meanwhile
                     raise Refused(404, "no such run/file") from None
-                await respond(send, 200, found)
+                await respond(send, 200, listing)
             case _:
                 raise Refused(404, "not found")
 
@@ -173,8 +173,8 @@ class Application:
         await send({"type": "http.response.body", "body": b""})
 
     def _check_token(self, headers: Any) -> None:
-        given = [value for name, value in headers if name == b"x-sema-view-token"]
-        if len(given) != 1 or not hmac.compare_digest(given[0], self.token.encode()):
+        tokens = [value for name, value in headers if name == b"x-sema-view-token"]
+        if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self.token.encode()):
             raise Refused(403, FORBIDDEN)
 
     async def _write(self, run: str, alias: str, action: str, headers: Any, send: Send) -> None:
@@ -197,7 +197,7 @@ class Application:
         unread = await self._caught_up(journal)
         wanted = answers.Filter(query.get("status", ""), query.get("text", ""))
         first, many = number(query, "first", 0), max(0, number(query, "many", 100))
-        found: Any = None
+        details: Any = None
         match what:
             case ["auth"]:
                 return self.logins.rows(run, journal)
@@ -216,16 +216,16 @@ class Application:
                 width = min(4000, max(10, number(query, "width", 1000)))
                 return answers.timeline(journal, number(query, "begin", 0), number(query, "end", 0), width)
             case ["agent", which] if which.isdecimal():
-                found = answers.agent_details(journal, int(which[:12]))
+                details = answers.agent_details(journal, int(which[:12]))
             case ["checkpoint", which] if which.isdecimal():
-                found = answers.checkpoint_details(journal, int(which[:12]))
+                details = answers.checkpoint_details(journal, int(which[:12]))
             case ["place", which] if which.isdecimal():
-                found = answers.place(journal, int(which[:12]))
+                details = answers.place(journal, int(which[:12]))
             case ["event", which] if which.isdecimal():
-                found = answers.raw_event(journal, int(which[:12]))
-        if found is None:
+                details = answers.raw_event(journal, int(which[:12]))
+        if details is None:
             raise Refused(404, "no such run/file")
-        return found
+        return details
 
     async def _inside(self, run: str) -> Inside:
         """What the runs inside of one used by now."""
@@ -236,7 +236,8 @@ class Application:
     # Reading as journals grow
 
     async def _caught_up(self, journal: Journal, patience: float = PATIENCE) -> int:
-        """Reads what a journal has got, but waits no longer than that: the reading goes on. How much is unread."""
+        """Reads what is new in a journal, and waits at most so many seconds: reading continues in a task. The number of
+        unread bytes."""
         unread = journal.unread()
         if unread:
             task = self.reading.get(journal)
@@ -279,7 +280,7 @@ class Application:
                     await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
                     quiet = 0.0
                 quiet += pause
-                reading = [task] if (task := self.reading.get(journal)) else []  # what it comes to is told at once
+                reading = [task] if (task := self.reading.get(journal)) else []  # its progress is sent at once
                 await asyncio.wait([gone, *reading], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
             await send({"type": "http.response.body", "body": b""})
         finally:
@@ -288,14 +289,14 @@ class Application:
 
 async def body_of(receive: Receive) -> bytes:
     """The body of a request, which is short here. Raises Refused for a longer one."""
-    found: bytes = b""
+    body: bytes = b""
     while True:
         message = await receive()
-        found = found + message.get("body", b"")
-        if len(found) > LONGEST_BODY:
+        body = body + message.get("body", b"")
+        if len(body) > LONGEST_BODY:
             raise Refused(413, "the body is too long")
         if not message.get("more_body", False):
-            return found
+            return body
 
 
 async def disconnected(receive: Receive, stopping: asyncio.Event) -> None:
@@ -309,8 +310,8 @@ async def disconnected(receive: Receive, stopping: asyncio.Event) -> None:
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for one in both:
-            one.cancel()
+        for waiting in both:
+            waiting.cancel()
 
 
 def index_rows(root: Path) -> list[Any]:

@@ -82,10 +82,10 @@ def seam(name: str) -> Callable[..., Any]:
 
 def metadata(folder: Path) -> Row:
     try:
-        found = loads((folder / "metadata.json").read_bytes())
+        value = loads((folder / "metadata.json").read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def workflow_of(folder: Path) -> str:
@@ -96,8 +96,12 @@ def workflow_of(folder: Path) -> str:
 def servers(folder: Path) -> dict[str, Row]:
     """The declared servers by alias."""
     meta = metadata(folder).get("meta")
-    found = meta.get("mcp") if isinstance(meta, dict) else None
-    return {alias: spec for alias, spec in found.items() if isinstance(spec, dict)} if isinstance(found, dict) else {}
+    declared = meta.get("mcp") if isinstance(meta, dict) else None
+    return (
+        {alias: spec for alias, spec in declared.items() if isinstance(spec, dict)}
+        if isinstance(declared, dict)
+        else {}
+    )
 
 
 def http_server(folder: Path, alias: str) -> Row | Answer:
@@ -114,27 +118,27 @@ def latest_events(journal: Journal) -> dict[str, Row]:
     """The last `auth.*` event of each server."""
     state = journal.state
     wanted = {number for number, name in enumerate(state.kinds.texts) if name.startswith("auth.")}
-    found: dict[str, Row] = {}
+    events: dict[str, Row] = {}
     for number, kind in enumerate(state.kind) if wanted else ():
         if kind in wanted:
             event = fields_of(journal.line(number)) or {}
-            found[str(event.get("server"))] = event
-    return found
+            events[str(event.get("server"))] = event
+    return events
 
 
 def row(alias: str, spec: Row, event: Row | None, flow: Row | None) -> Row:
     auth = spec.get("auth")
     needs = isinstance(auth, dict)
-    made: Row = {"alias": alias, "needs_auth": needs, "status": "needs-consent" if needs else "open"}
+    shown: Row = {"alias": alias, "needs_auth": needs, "status": "needs-consent" if needs else "open"}
     scopes = texts(auth.get("scopes")) if isinstance(auth, dict) else []
     if scopes:
-        made["scopes"] = scopes
-    made["tools"] = texts(spec.get("tools"))
-    made["persist"] = spec["persist"] if isinstance(spec.get("persist"), str) else "workflow"
-    made |= {key: spec[key] for key in ("url", "command") if isinstance(spec.get(key), str)}
+        shown["scopes"] = scopes
+    shown["tools"] = texts(spec.get("tools"))
+    shown["persist"] = spec["persist"] if isinstance(spec.get("persist"), str) else "workflow"
+    shown |= {key: spec[key] for key in ("url", "command") if isinstance(spec.get(key), str)}
     if flow is not None:
-        return made | flow
-    return made | journaled(event) if event else made
+        return shown | flow
+    return shown | journaled(event) if event else shown
 
 
 def journaled(event: Row) -> Row:
@@ -151,4 +155,4 @@ def journaled(event: Row) -> Row:
 
 
 def texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Approvals in the page: what a run asks for, and decisions of whoever started the viewer with a signing key."""
+"""Approvals in the page: the requests of a run, and decisions with the signing key that the viewer was started with."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Decisions:
 
     def listed(self, folder: Path) -> dict[str, Any]:
         """{can_decide, approvals: [{status, …SHOWN, decision: {…DECIDED} | null}], error?}."""
-        made: dict[str, Any] = {"can_decide": self.key is not None, "approvals": []}
+        answer: dict[str, Any] = {"can_decide": self.key is not None, "approvals": []}
         if not (folder / "approvals").is_dir():
-            return made
+            return answer
         from sema_runtime.workflow.approvals import deciding
 
         try:
@@ -35,10 +35,10 @@ class Decisions:
                 row = {name: getattr(request, name) for name in SHOWN}
                 row["status"] = deciding.status_of(decision)
                 row["decision"] = decision and {name: getattr(decision, name) for name in DECIDED}
-                made["approvals"].append(row)
+                answer["approvals"].append(row)
         except (SemaError, OSError) as error:
-            made["error"] = error.message if isinstance(error, SemaError) else str(error)
-        return made
+            answer["error"] = error.message if isinstance(error, SemaError) else str(error)
+        return answer
 
     def decide(self, folder: Path, approval: str, verdict: str, body: bytes) -> Answer:
         """Approves or rejects. body: {} or {"reason": text, "comment": text}."""
@@ -47,8 +47,8 @@ class Decisions:
         if not folder.is_dir():
             return 404, "no such run/approval"
         try:
-            given = loads(body or b"{}")
-            texts = [given.get("reason") or None, given.get("comment") or None]
+            fields = loads(body or b"{}")
+            texts = [fields.get("reason") or None, fields.get("comment") or None]
         except (ValueError, AttributeError, RecursionError):
             return 400, {"error": "the body must be a JSON object"}
         if not all(text is None or isinstance(text, str) for text in texts):

@@ -1,4 +1,4 @@
-"""Who may talk to the viewer, and what browsers are told to keep to."""
+"""Which requests the viewer answers, and the security headers of its answers."""
 
 from __future__ import annotations
 

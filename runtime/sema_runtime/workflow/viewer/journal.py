@@ -1,4 +1,4 @@
-"""The journal of a run that somebody looks at, and what the page shows of it besides columns: a tree, lanes."""
+"""The journal of a run that is open in a page, and what the page shows besides columns: a tree of phases, lanes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Journal(Reader):
-    """A run's journal. Everything is thrown away when its files are replaced."""
+    """A run's journal. Everything is dropped when its files are replaced."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder
@@ -43,7 +43,7 @@ class Journal(Reader):
 
 
 class Branch:
-    """A phase of the tree: every opening of it, that of a resumed run after that of the run it goes on with. items: an
+    """A phase of the tree: every opening of it, that of a resumed run after the earlier ones. items: an
     agent's row, or -1 - a checkpoint's."""
 
     def __init__(self, number: int, name: str) -> None:
@@ -67,10 +67,10 @@ class Branch:
 
     @property
     def usage(self) -> Usage:
-        found = Usage()
+        total = Usage()
         for part in self.parts:
-            found.join(part.usage)
-        return found
+            total.join(part.usage)
+        return total
 
     def agents_running(self) -> int:
         return sum(part.state.agents.count(RUNNING, part.rows()) for part in self.parts)
@@ -119,11 +119,11 @@ class Tree:
         return self.branches
 
     def _branch(self, name: str, turn: int) -> Branch:
-        found = self.named.get((name, turn))
-        if found is None:
-            found = self.named[name, turn] = Branch(len(self.branches), name)
-            self.branches.append(found)
-        return found
+        branch = self.named.get((name, turn))
+        if branch is None:
+            branch = self.named[name, turn] = Branch(len(self.branches), name)
+            self.branches.append(branch)
+        return branch
 
     def of_agent(self, agent: int) -> Branch:
         return self.follow()[self.branch_of[self.state.agents.phase[agent]]]

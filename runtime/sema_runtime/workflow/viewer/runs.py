@@ -22,7 +22,7 @@ EVENTS_KEPT = 3_000_000  # events of all runs that are kept in memory
 
 
 class Runs:
-    """The runs below a run directory, and those that somebody looks at."""
+    """The runs of a run directory, and the journals of those that are open in a page."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -32,17 +32,17 @@ class Runs:
 
     def names(self) -> list[str]:
         """Runs by the time of their journal, the newest first."""
-        found: list[tuple[float, str]] = []
+        by_age: list[tuple[float, str]] = []
         try:
             with os.scandir(self.root) as entries:
                 for entry in entries:
                     try:
-                        found.append((os.stat(os.path.join(entry.path, "events.jsonl")).st_mtime, entry.name))
+                        by_age.append((os.stat(os.path.join(entry.path, "events.jsonl")).st_mtime, entry.name))
                     except OSError:
                         continue
         except OSError:
             return []
-        return [name for _, name in sorted(found, key=lambda one: (-one[0], one[1])) if shown(name)]
+        return [name for _, name in sorted(by_age, key=lambda entry_age: (-entry_age[0], entry_age[1])) if shown(name)]
 
     def has(self, run: str) -> bool:
         return (self.root / run / "events.jsonl").is_file()
@@ -52,13 +52,13 @@ class Runs:
         if not self.has(run):
             self.journals.pop(run, None)
             return None
-        found = self.journals.pop(run, None) or Journal(self.root / run)
-        self.journals[run] = found
+        journal = self.journals.pop(run, None) or Journal(self.root / run)
+        self.journals[run] = journal
         self._make_room()
-        return found
+        return journal
 
     def _make_room(self) -> None:
-        events = sum(len(one.state.kind) for one in self.journals.values())
+        events = sum(len(journal.state.kind) for journal in self.journals.values())
         for run in list(self.journals)[:-1]:
             if len(self.journals) <= LOADED and events <= EVENTS_KEPT:
                 return
@@ -77,13 +77,13 @@ class Runs:
             number += 1
         path = folder / segment_name(number)
         try:
-            found = os.stat(path)
-            mark = (number, found.st_ino, found.st_size, found.st_mtime_ns, outcomes.mark(folder))
+            status = os.stat(path)
+            mark = (number, status.st_ino, status.st_size, status.st_mtime_ns, outcomes.mark(folder))
             known = self.rows.get(run)
             if known is not None and known[0] == mark:
                 return known[1]
             row = row_of(run, folder, path, number)
-            row["written"] = found.st_mtime
+            row["written"] = status.st_mtime
             if number and row["dur_ms"] is not None and (totals := self.totals.own(run)) is not None:
                 row["dur_ms"] = totals.duration_ms  # of all parts
         except OSError:
@@ -93,7 +93,7 @@ class Runs:
 
 
 def shown(name: str) -> bool:
-    """Whether a name can stand in an answer: file systems also have names that are no text."""
+    """Whether a name can be shown: file systems also have names that are no text."""
     return name.isprintable()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from sema_runtime.support.extras import extra_missing
+from sema_runtime.support.missing_packages import package_missing
 from sema_runtime.tasks.limits import LONGEST_WAIT
 from sema_runtime.values.errors import SemaError
 
@@ -69,7 +69,7 @@ class Viewer:
             import httptools  # noqa: F401
             import uvicorn
         except ImportError as error:
-            raise extra_missing("the workflow viewer", error.name or "uvicorn", "web") from None
+            raise package_missing("the workflow viewer", error.name or "uvicorn", "web") from None
         from sema_runtime.workflow.viewer.app import Application
         from sema_runtime.workflow.viewer.decisions import Decisions
 
@@ -145,10 +145,10 @@ class Viewer:
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens. Raises SemaError when there can be none."""
-    from sema_runtime.web.listening import listening
+    from sema_runtime.web.listening import listening_socket
 
     try:
-        return listening(host, port, BACKLOG)
+        return listening_socket(host, port, BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SemaError(

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def absent(why: str) -> str:
+def unavailable(why: str) -> str:
     """Returns the handle of such a server. why: the message of its failing calls."""
-    return add(AbsentServer(why))
+    return add(UnavailableServer(why))
 
 
-class AbsentServer(Server):
+class UnavailableServer(Server):
     def __init__(self, why: str) -> None:
-        super().__init__(Remote("http://absent.invalid/"), None, 0)
+        super().__init__(Remote("http://unavailable.invalid/"), None, 0)
         self.why = why
 
     def tools(self) -> list[dict[str, Any]]:

@@ -12,10 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LOCK_SECONDS, LOCK_PAUSE = (
-    0.2,
-    0.002,
-)  # then it writes without a lock: the system appends in one piece anyway
+LOCK_SECONDS = 0.2  # after that it writes without a lock: the system appends in one piece anyway
+LOCK_PAUSE = 0.002
 
 
 def append_to(path: str, lines: bytes, wanted: Callable[[], bool] | None = None) -> None:

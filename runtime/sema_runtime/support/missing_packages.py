@@ -5,6 +5,6 @@ from __future__ import annotations
 from sema_runtime.values.errors import SemaError
 
 
-def extra_missing(function: str, package: str, extra: str) -> SemaError:
+def package_missing(function: str, package: str, extra: str) -> SemaError:
     """The error of a function whose package is missing; it says what to install."""
     return SemaError(f"{function} needs the package {package}: pip install 'semac[{extra}]'")
