@@ -27,39 +27,14 @@ PATTERN_HEADS = frozenset(("list", "list*", "list-rest", "cons", "vector", "?", 
 
 
 # Forms of other languages whose parts bind names: a run fails at a name inside before it comes to theirs.
-BINDING_FORMS = frozenset(
-    [
-        *(
-            "loop",
-            "dolist",
-            "doseq",
-            "for",
-            "for*",
-            "for/list",
-            "for*/list",
-            "for/vector",
-            "for/fold",
-            "for/sum",
-            "for/and",
-        ),
-        *(
-            "for/or",
-            "for/hash",
-            "for/map",
-            "for/filter",
-            "do-times",
-            "letfn",
-            "flet",
-            "labels",
-            "letrec*",
-            "let-syntax",
-        ),
-        *("let-rec", "receive", "destructuring-bind", "multiple-value-bind", "match-let", "pcase", "case-lambda", "ns"),
-        *("defstruct", "defrecord", "define-struct", "struct", "defclass", "class", "defprotocol", "condition-case"),
-        *("handler-case", "with-handlers", "when-some", "if-some", "when-let*", "if-let*", "while-let", "dynamic-wind"),
-        *("require", "define-macro", "define-syntax-rule", "with-open-file", "with-slots", "set", "let-destructure"),
-    ]
-)
+BINDING_FORMS = frozenset([
+    "loop", "dolist", "doseq", "for", "for*", "for/list", "for*/list", "for/vector", "for/fold", "for/sum", "for/and",
+    "for/or", "for/hash", "for/map", "for/filter", "do-times", "letfn", "flet", "labels", "letrec*", "let-syntax",
+    "let-rec", "receive", "destructuring-bind", "multiple-value-bind", "match-let", "pcase", "case-lambda", "ns",
+    "defstruct", "defrecord", "define-struct", "struct", "defclass", "class", "defprotocol", "condition-case",
+    "handler-case", "with-handlers", "when-some", "if-some", "when-let*", "if-let*", "while-let", "dynamic-wind",
+    "require", "define-macro", "define-syntax-rule", "with-open-file", "with-slots", "set", "let-destructure",
+])  # fmt: skip
 
 
 class Suspicion(NamedTuple):

@@ -15,22 +15,10 @@ from semac.ir.facts import is_owned_assoc, is_short
 from semac.ir.jumps import unbounded
 from semac.ir.types import ANY, BOOL, NIL, TAGS, only
 
-STATEMENT_NODES = frozenset(
-    (
-        ir.Let,
-        ir.NamedLet,
-        ir.Define,
-        ir.Bind,
-        ir.Match,
-        ir.Try,
-        ir.While,
-        ir.With,
-        ir.Set,
-        ir.Seq,
-        ir.PyImport,
-        ir.PySetAttr,
-    )
-)
+STATEMENT_NODES = frozenset((
+    ir.Let, ir.NamedLet, ir.Define, ir.Bind, ir.Match, ir.Try, ir.While, ir.With, ir.Set, ir.Seq, ir.PyImport,
+    ir.PySetAttr,
+))  # fmt: skip
 
 
 def is_expression(node: Any, budget: int = 80) -> bool:

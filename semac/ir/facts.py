@@ -93,23 +93,10 @@ def is_total(node: Any) -> bool:
     return all(only(arg.type, types) and is_total(arg) for arg, types in zip(node.args, allowed, strict=True))
 
 
-SHORT = frozenset(
-    (
-        ir.Const,
-        ir.Ref,
-        ir.Builtin,
-        ir.Call,
-        ir.CallBuiltin,
-        ir.Runtime,
-        ir.If,
-        ir.And,
-        ir.Or,
-        ir.Vector,
-        ir.PyAttr,
-        ir.PyItem,
-        ir.PyCall,
-    )
-)
+SHORT = frozenset((
+    ir.Const, ir.Ref, ir.Builtin, ir.Call, ir.CallBuiltin, ir.Runtime, ir.If, ir.And, ir.Or, ir.Vector, ir.PyAttr,
+    ir.PyItem, ir.PyCall,
+))  # fmt: skip
 
 
 def is_short(node: Any, budget: int = 14) -> bool:
@@ -158,30 +145,10 @@ def mentioned(node: Any) -> set[ir.Var]:
     return {part.var for part in ir.walk(node) if type(part) is ir.Ref or type(part) is ir.Set}
 
 
-PURE_BUILTINS = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "mod",
-        "quotient",
-        "remainder",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "=",
-        "not",
-        "car",
-        "cdr",
-        "cons",
-        "first",
-        "rest",
-        "null?",
-        "nil?",
-    ]
-)
+PURE_BUILTINS = frozenset([
+    "+", "-", "*", "/", "mod", "quotient", "remainder", "<", ">", "<=", ">=", "=", "not", "car", "cdr", "cons", "first",
+    "rest", "null?", "nil?",
+])  # fmt: skip
 
 
 def is_pure(node: Any) -> bool:

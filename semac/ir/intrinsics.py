@@ -6,26 +6,7 @@ KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"  # what `(:key map)` call
 
 # As in the reference, calls of OPERATORS ignore inner definitions of the name, those of INTRINSICS ignore `set!`.
 OPERATORS = frozenset(["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "not"])
-INTRINSICS = OPERATORS | frozenset(
-    [
-        "car",
-        "cdr",
-        "cons",
-        "length",
-        "null?",
-        "nth",
-        "get",
-        "append",
-        "mod",
-        "first",
-        "rest",
-        "string-length",
-        "pair?",
-        "list?",
-        "number?",
-        "string?",
-        "symbol?",
-        "contains?",
-        "string-ref",
-    ]
-)
+INTRINSICS = OPERATORS | frozenset([
+    "car", "cdr", "cons", "length", "null?", "nth", "get", "append", "mod", "first", "rest", "string-length", "pair?",
+    "list?", "number?", "string?", "symbol?", "contains?", "string-ref",
+])  # fmt: skip

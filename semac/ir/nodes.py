@@ -15,22 +15,8 @@ class Var:
     """A variable. `assigned` counts changes after its first binding; `function` is set when it names one function."""
 
     __slots__ = (
-        "assigned",
-        "captured",
-        "defined",
-        "escapes",
-        "function",
-        "inner_define",
-        "is_global",
-        "late",
-        "loop",
-        "name",
-        "owned",
-        "owner",
-        "py",
-        "raw_list",
-        "span",
-        "type",
+        "assigned", "captured", "defined", "escapes", "function", "inner_define", "is_global", "late", "loop", "name",
+        "owned", "owner", "py", "raw_list", "span", "type",
     )  # fmt: skip
 
     def __init__(self, name: str, owner: Function | None, is_global: bool = False) -> None:

@@ -75,22 +75,10 @@ def show(mask: int) -> str:
     """For dumps: `int|nil`, `list[int]`."""
     if mask & TAGS == TAGS:
         return "any"
-    names = [
-        "int",
-        "float",
-        "rational",
-        "str",
-        "bool",
-        "nil",
-        "keyword",
-        "symbol",
-        "char",
-        "list",
-        "vector",
-        "map",
-        "fn",
+    names = (
+        "int", "float", "rational", "str", "bool", "nil", "keyword", "symbol", "char", "list", "vector", "map", "fn",
         "other",
-    ]
+    )  # fmt: skip
     text = "|".join(name for i, name in enumerate(names) if mask >> i & 1)
     inner = mask >> ELEMENTS & TAGS
     return f"{text}[{show(inner)}]" if inner and inner != TAGS else text or "never"

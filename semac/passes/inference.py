@@ -422,13 +422,8 @@ def returns_of(name: str) -> int:
 
 
 NARROWING = {
-    "number?": NUMBER,
-    "string?": STR,
-    "keyword?": KEYWORD,
-    "symbol?": SYMBOL,
-    "list?": LIST,
-    "vector?": VECTOR,
-}
+    "number?": NUMBER, "string?": STR, "keyword?": KEYWORD, "symbol?": SYMBOL, "list?": LIST, "vector?": VECTOR,
+}  # fmt: skip
 
 
 def tested(test: Any) -> tuple[ir.Var | None, int, int]:

@@ -14,44 +14,12 @@ from semac.ir.nodes import Function, NamedLet, Var
 from semac.ir.unit import Unit
 
 # Builtins that call a function argument before they return and don't keep it: closures over loop variables are safe.
-IMMEDIATE = frozenset(
-    [
-        "map",
-        "filter",
-        "foldl",
-        "foldr",
-        "fold",
-        "reduce",
-        "for-each",
-        "any",
-        "every",
-        "any?",
-        "every?",
-        "sort",
-        "sort-by",
-        "flat-map",
-        "map-indexed",
-        "list/find",
-        "list/reject",
-        "list/group-by",
-        "list/partition",
-        "partition",
-        "list/take-while",
-        "list/drop-while",
-        "take-while",
-        "drop-while",
-        "file/fold-lines",
-        "map/map-vals",
-        "map/map-keys",
-        "map/filter",
-        "map/update",
-        "frequencies",
-        "list/sum-by",
-        "list/index-where",
-        "list/count",
-        "apply",
-    ]
-)
+IMMEDIATE = frozenset([
+    "map", "filter", "foldl", "foldr", "fold", "reduce", "for-each", "any", "every", "any?", "every?", "sort",
+    "sort-by", "flat-map", "map-indexed", "list/find", "list/reject", "list/group-by", "list/partition", "partition",
+    "list/take-while", "list/drop-while", "take-while", "drop-while", "file/fold-lines", "map/map-vals", "map/map-keys",
+    "map/filter", "map/update", "frequencies", "list/sum-by", "list/index-where", "list/count", "apply",
+])  # fmt: skip
 
 
 # Builtins whose function argument is called on the spot in emitted code → how many arguments it gets.

@@ -12,21 +12,10 @@ if TYPE_CHECKING:
 
 # Prefixes of model names, and the providers that serve these models.
 FAMILIES = (
-    ("claude", "anthropic"),
-    ("gpt", "openai"),
-    ("chatgpt", "openai"),
-    ("o1", "openai"),
-    ("o3", "openai"),
-    ("o4", "openai"),
-    ("gemini", "gemini"),
-    ("grok", "xai"),
-    ("mistral", "mistral"),
-    ("codestral", "mistral"),
-    ("kimi", "moonshot"),
-    ("moonshot", "moonshot"),
-    ("deepseek", "deepseek"),
-    ("sonar", "perplexity"),
-)
+    ("claude", "anthropic"), ("gpt", "openai"), ("chatgpt", "openai"), ("o1", "openai"), ("o3", "openai"),
+    ("o4", "openai"), ("gemini", "gemini"), ("grok", "xai"), ("mistral", "mistral"), ("codestral", "mistral"),
+    ("kimi", "moonshot"), ("moonshot", "moonshot"), ("deepseek", "deepseek"), ("sonar", "perplexity"),
+)  # fmt: skip
 TOO_LONG = ("context length", "context window", "too long", "maximum context", "too many tokens")
 
 

@@ -72,18 +72,9 @@ class Child:
     """
 
     __slots__ = (
-        "abandoned",
-        "alone",
-        "closed",
-        "error",
-        "exceeded",
-        "handle",
-        "limit",
-        "noticed",
-        "outputs",
-        "started",
+        "abandoned", "alone", "closed", "error", "exceeded", "handle", "limit", "noticed", "outputs", "started",
         "thread",
-    )
+    )  # fmt: skip
 
     handle: Popen[bytes]
     outputs: list[Output]

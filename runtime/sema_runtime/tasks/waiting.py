@@ -107,16 +107,8 @@ class Task(Fiber):
     """A function with its own copy of the context variables, running in a greenlet while it runs."""
 
     __slots__ = (
-        "cancelling",
-        "children",
-        "context",
-        "dropped",
-        "function",
-        "greenlet",
-        "parent",
-        "promise",
-        "scheduler",
-    )
+        "cancelling", "children", "context", "dropped", "function", "greenlet", "parent", "promise", "scheduler",
+    )  # fmt: skip
 
     def __init__(self, scheduler: Queue, function: Callable[[], Any], context: Context | None = None) -> None:
         self.waiter = None

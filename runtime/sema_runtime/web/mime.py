@@ -8,27 +8,13 @@ from mimetypes import MimeTypes
 
 # Types that Python's own table lacks or changes in some versions.
 TYPES = {
-    ".avif": "image/avif",
-    ".csv": "text/csv",
-    ".gz": "application/gzip",
-    ".ico": "image/x-icon",
-    ".js": "application/javascript",
-    ".map": "application/json",
-    ".md": "text/markdown",
-    ".mjs": "application/javascript",
-    ".otf": "font/otf",
-    ".rs": "text/x-rust",
-    ".sema": "text/plain",
-    ".toml": "text/x-toml",
-    ".ttf": "font/ttf",
-    ".wasm": "application/wasm",
-    ".webmanifest": "application/manifest+json",
-    ".webp": "image/webp",
-    ".woff": "font/woff",
-    ".woff2": "font/woff2",
-    ".yaml": "text/x-yaml",
-    ".yml": "text/x-yaml",
-}
+    ".avif": "image/avif", ".csv": "text/csv", ".gz": "application/gzip", ".ico": "image/x-icon",
+    ".js": "application/javascript", ".map": "application/json", ".md": "text/markdown",
+    ".mjs": "application/javascript", ".otf": "font/otf", ".rs": "text/x-rust", ".sema": "text/plain",
+    ".toml": "text/x-toml", ".ttf": "font/ttf", ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json", ".webp": "image/webp", ".woff": "font/woff", ".woff2": "font/woff2",
+    ".yaml": "text/x-yaml", ".yml": "text/x-yaml",
+}  # fmt: skip
 
 
 @cache

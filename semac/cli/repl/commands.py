@@ -152,10 +152,5 @@ PLAIN: dict[str, Callable[[Repl], None]] = {
     "gc": _gc,
 }
 WITH_ARGUMENT: dict[str, Callable[[Repl, str], None]] = {
-    "type": _type,
-    "time": _time,
-    "doc": _doc,
-    "apropos": _apropos,
-    "disasm": _disasm,
-    "inspect": _inspect,
-}
+    "type": _type, "time": _time, "doc": _doc, "apropos": _apropos, "disasm": _disasm, "inspect": _inspect,
+}  # fmt: skip

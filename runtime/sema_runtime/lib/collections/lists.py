@@ -454,21 +454,8 @@ def assv(key: Any, alist: Any) -> Any:
 
 
 # The reference makes these of car, cdr and list/repeat, which is what their arity errors name.
-for function, name in (
-    (first, "car"),
-    (rest, "cdr"),
-    (caar, "car"),
-    (cdar, "car"),
-    (cadar, "car"),
-    (cddar, "car"),
-    (caaar, "car"),
-    (cdaar, "car"),
-    (cadr, "cdr"),
-    (cddr, "cdr"),
-    (caadr, "cdr"),
-    (cdadr, "cdr"),
-    (caddr, "cdr"),
-    (cdddr, "cdr"),
-    (make_list, "list/repeat"),
-):
-    setattr(function, "arity_name", name)  # noqa: B010
+for function in (first, caar, cdar, cadar, cddar, caaar, cdaar):
+    setattr(function, "arity_name", "car")  # noqa: B010
+for function in (rest, cadr, cddr, caadr, cdadr, caddr, cdddr):
+    setattr(function, "arity_name", "cdr")  # noqa: B010
+setattr(make_list, "arity_name", "list/repeat")  # noqa: B010

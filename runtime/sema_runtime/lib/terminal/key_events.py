@@ -21,39 +21,14 @@ SHIFT, ALT, CTRL = 1, 2, 4
 CONTROL_KEYS = {8: "backspace", 9: "tab", 10: "enter", 13: "enter", 127: "backspace"}
 CODED_KEYS = {**CONTROL_KEYS, 27: "esc"}  # by code point, in sequences
 LETTER_KEYS = {  # by the last letter of a sequence
-    "A": "up",
-    "B": "down",
-    "C": "right",
-    "D": "left",
-    "F": "end",
-    "H": "home",
-    "P": "f1",
-    "Q": "f2",
-    "R": "f3",
-    "S": "f4",
-}
+    "A": "up", "B": "down", "C": "right", "D": "left", "F": "end", "H": "home",
+    "P": "f1", "Q": "f2", "R": "f3", "S": "f4",
+}  # fmt: skip
 NUMBERED_KEYS = {  # by the first number of a sequence that ends with ~
-    "1": "home",
-    "2": "insert",
-    "3": "delete",
-    "4": "end",
-    "5": "page-up",
-    "6": "page-down",
-    "7": "home",
-    "8": "end",
-    "11": "f1",
-    "12": "f2",
-    "13": "f3",
-    "14": "f4",
-    "15": "f5",
-    "17": "f6",
-    "18": "f7",
-    "19": "f8",
-    "20": "f9",
-    "21": "f10",
-    "23": "f11",
-    "24": "f12",
-}
+    "1": "home", "2": "insert", "3": "delete", "4": "end", "5": "page-up", "6": "page-down", "7": "home", "8": "end",
+    "11": "f1", "12": "f2", "13": "f3", "14": "f4", "15": "f5", "17": "f6", "18": "f7", "19": "f8", "20": "f9",
+    "21": "f10", "23": "f11", "24": "f12",
+}  # fmt: skip
 WHEEL = ("wheel-up", "wheel-down", "wheel-left", "wheel-right")
 KEY_EVENTS = {2: "repeat", 3: "release"}
 

@@ -21,22 +21,10 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 CODES = {
-    "bold": "1",
-    "dim": "2",
-    "italic": "3",
-    "underline": "4",
-    "inverse": "7",
-    "strikethrough": "9",
-    "black": "30",
-    "red": "31",
-    "green": "32",
-    "yellow": "33",
-    "blue": "34",
-    "magenta": "35",
-    "cyan": "36",
-    "white": "37",
+    "bold": "1", "dim": "2", "italic": "3", "underline": "4", "inverse": "7", "strikethrough": "9", "black": "30",
+    "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36", "white": "37",
     "gray": "90",
-}
+}  # fmt: skip
 
 
 def shows_styles(stream: TextIO) -> bool:

@@ -19,17 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 JSON_TYPES = {
-    "str": "string",
-    "int": "integer",
-    "float": "number",
-    "double": "number",
-    "bool": "boolean",
-    "list": "array",
-    "vector": "array",
-    "map": "object",
-    "dict": "object",
-    "nil": "null",
-}
+    "str": "string", "int": "integer", "float": "number", "double": "number", "bool": "boolean", "list": "array",
+    "vector": "array", "map": "object", "dict": "object", "nil": "null",
+}  # fmt: skip
 
 
 def described(schema: Any) -> str:
