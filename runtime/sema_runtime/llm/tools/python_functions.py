@@ -24,10 +24,6 @@ class Parameter(NamedTuple):
     annotation: Any
     default: Any
 
-    @property
-    def required(self) -> bool:
-        return self.default is inspect.Parameter.empty
-
 
 class PythonTool(Tool):
     """A tool whose handler is a Python function, plain or async. It can be called like the function.

@@ -13,7 +13,7 @@ from sema_runtime.llm.wires.common import (
     decode,
     inner_error,
     picture_type,
-    without_system,
+    turns,
 )
 from sema_runtime.llm.wires.native import is_open, strict
 from sema_runtime.net.sse import Event
@@ -46,7 +46,7 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     """Returns the JSON body of a request whose model is resolved."""
     fields: dict[str, Any] = {
         "model": request.model,
-        "messages": _messages(request.messages),
+        "messages": turns(request.messages, "content", _result, _message),
         "max_tokens": request.max_tokens,
     }
     effort = (request.reasoning_effort or "").lower()
@@ -83,22 +83,8 @@ def _tool(tool: ToolSchema, strict_arguments: bool) -> dict[str, Any]:
     return fields
 
 
-def _messages(messages: list[Message]) -> list[dict[str, Any]]:
-    """Returns the messages. Results of one turn's calls form one user message, as the API requires."""
-    turns: list[dict[str, Any]] = []
-    results: list[dict[str, Any]] | None = None
-    for message in without_system(messages):
-        if message.role == "tool":
-            if results is None:
-                results = []
-                turns.append({"role": "user", "content": results})
-            results.append(
-                {"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.content}
-            )
-        else:
-            results = None
-            turns.append(_message(message))
-    return turns
+def _result(message: Message) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.content}
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sema_runtime.values.digits import TooManyDigits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 PDF = "application/pdf"
@@ -100,9 +101,24 @@ def calls_so_far(request: Request) -> int:
     return sum(len(message.tool_calls) for message in request.messages)
 
 
-def without_system(messages: list[Message]) -> list[Message]:
-    """Returns the messages without system text, for wires that send it apart."""
-    return [message for message in messages if message.role != "system"]
+def turns(
+    messages: list[Message], field: str, result: Callable[[Message], Any], turn: Callable[[Message], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Returns the messages as turns, for wires that send system text apart and want the results of one turn's calls in
+    one turn of the user. field: the key of a turn's parts; result: makes the part of a message with a result; turn:
+    makes the turn of another message."""
+    sent: list[dict[str, Any]] = []
+    results: list[Any] | None = None
+    for message in messages:
+        if message.role == "tool":
+            if results is None:
+                results = []
+                sent.append({"role": "user", field: results})
+            results.append(result(message))
+        elif message.role != "system":
+            results = None
+            sent.append(turn(message))
+    return sent
 
 
 class StreamReader:

@@ -14,7 +14,7 @@ from sema_runtime.llm.wires.common import (
     decode,
     inner_error,
     picture_type,
-    without_system,
+    turns,
 )
 from sema_runtime.llm.wires.native import strict
 from sema_runtime.net.sse import Event
@@ -54,7 +54,10 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     if request.answer_schema is not None:
         settings["responseMimeType"] = "application/json"
         settings["responseJsonSchema"] = strict(request.answer_schema)
-    fields: dict[str, Any] = {"contents": _contents(request.messages), "generationConfig": settings}
+    fields: dict[str, Any] = {
+        "contents": turns(request.messages, "parts", _result, _turn),
+        "generationConfig": settings,
+    }
     system = request.system_text()
     if system:
         fields["systemInstruction"] = {"parts": [{"text": system}]}
@@ -69,22 +72,12 @@ def body(provider: Provider, request: Request, stream: bool) -> dict[str, Any]:
     return fields
 
 
-def _contents(messages: list[Message]) -> list[dict[str, Any]]:
-    """Returns the turns. Results of one turn's calls form one user turn, which the API requires."""
-    turns: list[dict[str, Any]] = []
-    results: list[dict[str, Any]] | None = None
-    for message in without_system(messages):
-        if message.role == "tool":
-            if results is None:
-                results = []
-                turns.append({"role": "user", "parts": results})
-            response = {"name": message.tool_name or "", "response": {"result": message.content}}
-            results.append({"functionResponse": response})
-        else:
-            results = None
-            role = "model" if message.role == "assistant" else "user"
-            turns.append({"role": role, "parts": _parts(message)})
-    return turns
+def _result(message: Message) -> dict[str, Any]:
+    return {"functionResponse": {"name": message.tool_name or "", "response": {"result": message.content}}}
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    return {"role": "model" if message.role == "assistant" else "user", "parts": _parts(message)}
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:
