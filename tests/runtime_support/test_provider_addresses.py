@@ -28,8 +28,8 @@ def _servers(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_configured_provider_uses_the_variable(name: str, url: str) -> None:
-    assert providers.configured(name, "key", "", "").base_url == url
-    assert "given.example" in providers.configured(name, "key", "http://given.example", "").base_url
+    assert providers.configured_provider(name, "key", "", "").base_url == url
+    assert "given.example" in providers.configured_provider(name, "key", "http://given.example", "").base_url
 
 
 @pytest.mark.parametrize(

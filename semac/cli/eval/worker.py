@@ -132,7 +132,7 @@ def forget_program() -> None:
         os.environ.update(_environment)
     tasks = sys.modules.get("sema_runtime.tasks.scheduler")
     if tasks is not None:
-        vars(tasks._here).clear()
+        vars(tasks._per_thread).clear()
 
 
 class Workplace:
