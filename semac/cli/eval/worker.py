@@ -46,7 +46,7 @@ STATEFUL = tuple(
 STATELESS = {
     f"sema_runtime.{name}"
     for name in (
-        *("llm", "llm.errors", "llm.guard", "llm.jsonable", "llm.messages", "llm.pictures"),
+        *("llm", "llm.errors", "llm.jsonable", "llm.messages", "llm.pictures", "llm.policy_guard"),
         *("llm.tools", "llm.tools.schema", "llm.tools.subjects", "llm.tools.tool"),
         *("lib.llm.conversations", "lib.llm.otel", "lib.llm.tools"),
     )
