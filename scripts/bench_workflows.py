@@ -143,7 +143,7 @@ def step(n: int, peers: str) -> None:
     ours = each(lambda folder, count: run(workflow(folder, PROVIDER + STEPS, count), folder), n)
     bare = each(calls, n)
     print(f"step: {ours.cpu - bare.cpu:.3f} ms CPU beyond its call (limit 1.0), {ours.wall - bare.wall:.2f} ms wall")
-    for name, source in (("DBOS", DBOS), ("LangGraph", LANGGRAPH)):
+    for name, source in (("DBOS", DBOS), ("LangGraph", LANGGRAPH)) if peers else ():
         command = [peers, "-c", source]
         theirs = each(lambda folder, count, command=command: run([*command, str(count)], folder), n)  # type: ignore[misc]
         print(f"  {name}: {theirs.cpu:.3f} ms CPU, {theirs.wall:.2f} ms wall")
@@ -156,7 +156,7 @@ def resume(n: int, peers: str) -> None:
         (run_id,) = os.listdir(folder / ".sema" / "runs")
         again = run(workflow(folder, PROVIDER + KILLED, n, "--resume", run_id), folder)
     print(f"resume: {n} finished leaves in {again.wall:.2f} s, {again.cpu:.2f} s CPU (limit 3 s)")
-    for name, source, more in (("DBOS", DBOS, "one"), ("LangGraph", LANGGRAPH, "again")):
+    for name, source, more in (("DBOS", DBOS, "one"), ("LangGraph", LANGGRAPH, "again")) if peers else ():
         with tempfile.TemporaryDirectory() as folder_name:
             folder = Path(folder_name)
             run([peers, "-c", source, str(n)], folder, killed=True)
@@ -230,7 +230,7 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=1000)
     options.add_argument("--leaves", type=int, default=10_000)
     options.add_argument("--events", type=int, default=1_000_000)
-    options.add_argument("--peers", default=sys.executable, help="a Python in which dbos and langgraph are installed")
+    options.add_argument("--peers", default="", help="a Python with dbos and langgraph, measured too")
     arguments = options.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
     for part in arguments.parts.split(","):
