@@ -72,7 +72,7 @@ def _gone(root: str, rows: list[dict[str, Any]]) -> list[str]:
 
     running = [row["run_id"] for row in rows if row["status"] == "running"]
     gone = [run_id for run_id in running if is_held(os.path.join(root, run_id)) is False]
-    notes = [f"note: no process writes {one_line(one)}; {to_resume(one)}" for one in gone[:NOTES]]
+    notes = [f"note: no process writes {one_line(run)}; {to_resume(run)}" for run in gone[:NOTES]]
     return [*notes, f"note: nor {len(gone) - NOTES:,} more"] if len(gone) > NOTES else notes
 
 

@@ -122,5 +122,5 @@ class Readers(dict[str, int]):
         self.steps = [(compiled_piece(piece, flags).fullmatch, bits) for piece, bits in steps.items()]
 
     def __missing__(self, character: str) -> int:
-        found = self[character] = sum(bits for reads, bits in self.steps if reads(character))
-        return found
+        targets = self[character] = sum(bits for reads, bits in self.steps if reads(character))
+        return targets

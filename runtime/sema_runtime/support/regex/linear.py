@@ -85,11 +85,11 @@ class Linear:
         return matching
 
     def paths(self, point: int, context: int) -> list[Path]:
-        found = self.known_paths.get((point, context))
-        if found is None:
+        paths = self.known_paths.get((point, context))
+        if paths is None:
             blocked = {place for number, place in enumerate(self.places) if not context >> number & 1}
-            found = self.known_paths[point, context] = self.program.paths(point, blocked)
-        return found
+            paths = self.known_paths[point, context] = self.program.paths(point, blocked)
+        return paths
 
     def sources(self, context: int) -> tuple[list[int], int]:
         """(for every step, the steps that it can follow; the steps that the end can follow)."""
@@ -123,12 +123,12 @@ class Linear:
             start = positions.next_start(at)
             if start < 0:
                 return
-            found = positions.match(start)
-            if found.end() == start == last:
+            match = positions.match(start)
+            if match.end() == start == last:
                 at = start + 1
                 continue
-            yield found
-            at = last = found.end()
+            yield match
+            at = last = match.end()
 
 
 class Positions:
@@ -140,23 +140,23 @@ class Positions:
         self.window: list[Steps] = []
         self.base = -1
         self.ends: list[Steps] = []  # the set behind each window
-        found = machine.steps(0, "")
+        state = machine.steps(0, "")
         for base in range(len(text) // WINDOW * WINDOW, -1, -WINDOW):
-            self.ends.append(found)
+            self.ends.append(state)
             if base:
                 for character in reversed(text[base : base + WINDOW]):
-                    found = found[character]
+                    state = state[character]
         self.ends.reverse()
 
     def enter(self, position: int) -> list[Steps]:
         """The window that holds a position."""
         base = position - position % WINDOW
         if base != self.base:
-            found = self.ends[base // WINDOW]
-            window = [found]
+            state = self.ends[base // WINDOW]
+            window = [state]
             for character in reversed(self.text[base : base + WINDOW]):
-                found = found[character]
-                window.append(found)
+                state = state[character]
+                window.append(state)
             window.reverse()
             self.window, self.base = window, base
         return self.window
@@ -169,10 +169,10 @@ class Positions:
         while position <= len(self.text):
             window = self.enter(position)
             for index in range(position - self.base, min(WINDOW, len(window))):
-                found = window[index]
-                if found.choice(start, before) is not None:
+                state = window[index]
+                if state.choice(start, before) is not None:
                     return self.base + index
-                before = found.right
+                before = state.right
             position = self.base + WINDOW
         return -1
 
@@ -184,9 +184,9 @@ class Positions:
         slots = [-1] * (2 * self.machine.groups + 2)
         point, position = self.machine.program.start, start
         while True:
-            found = self.enter(position)[position - self.base]
+            state = self.enter(position)[position - self.base]
             before = text[position - 1] if looks and position else ""
-            path = found.choice(point, before)
+            path = state.choice(point, before)
             assert path is not None
             step, passed = path
             for slot in passed:

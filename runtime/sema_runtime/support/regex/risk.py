@@ -73,17 +73,17 @@ class Ways:
 
     def ways_from(self, point: int) -> Counter[int]:
         """The number of paths from a point to each step (or MATCH) that read nothing."""
-        found: Counter[int] = Counter()
+        ways: Counter[int] = Counter()
         waiting: list[tuple[int, frozenset[int]]] = [(point, frozenset())]
         while waiting:
             here, passed = waiting.pop()
             if here < 0:
-                found[MATCH if here == END else ~here] += 1
-                if found.total() > MOST_WAYS:
+                ways[MATCH if here == END else ~here] += 1
+                if ways.total() > MOST_WAYS:
                     break
             elif here not in passed:
                 waiting += [(target, passed | {here}) for target in self.program.jumps[here][2]]
-        return found
+        return ways
 
     def risk(self) -> Risk:
         components = self.components()
@@ -110,34 +110,34 @@ class Ways:
     def components(self) -> list[tuple[int, ...]]:
         """The sets of steps that can be reached from one another."""
         reached = [self.reachable(step) for step in range(len(self.next))]
-        found = {
+        components = {
             tuple(sorted({step, *(other for other in reached[step] if step in reached[other])}))
             for step in range(len(self.next))
         }
-        return sorted(found)
+        return sorted(components)
 
     def reachable(self, step: int) -> set[int]:
-        found: set[int] = set()
+        steps: set[int] = set()
         waiting = [step]
         while waiting:
             for other in self.next[waiting.pop()]:
-                if other != MATCH and other not in found:
-                    found.add(other)
+                if other != MATCH and other not in steps:
+                    steps.add(other)
                     waiting.append(other)
-        return found
+        return steps
 
     def doubles(self, component: tuple[int, ...]) -> bool:
         """Whether one text can take two paths through a loop back to its start."""
-        inside = {step: [other for other in self.next[step] if other in component] for step in component}
-        if any(self.next[step][other] > 1 for step in component for other in inside[step]):
+        inside = {step: [second for second in self.next[step] if second in component] for step in component}
+        if any(self.next[step][second] > 1 for step in component for second in inside[step]):
             return True
         seen: set[tuple[int, int]] = set()
         waiting = [(step, step) for step in component]
         while waiting:
-            one, other = waiting.pop()
-            for left in inside[one]:
-                for right in inside[other]:
-                    if not self.signs[left] & self.signs[right] or (left == right and one == other):
+            first, second = waiting.pop()
+            for left in inside[first]:
+                for right in inside[second]:
+                    if not self.signs[left] & self.signs[right] or (left == right and first == second):
                         continue
                     if left == right:
                         return True
@@ -165,7 +165,7 @@ class Ways:
         return False
 
     def sign(self, component: tuple[int, ...]) -> int:
-        found = 0
+        signs = 0
         for step in component:
-            found |= self.signs[step]
-        return found
+            signs |= self.signs[step]
+        return signs

@@ -221,8 +221,12 @@ class Parser:
     def group_name(self) -> None:
         start = self.at
         while self.here() not in ("", ">"):
-            one = self.here()
-            if not (one == "_" or one.isalpha() or (self.at > start and (one.isalnum() or one in ".[]"))):
+            character = self.here()
+            if not (
+                character == "_"
+                or character.isalpha()
+                or (self.at > start and (character.isalnum() or character in ".[]"))
+            ):
                 self.fail("invalid capture group character", self.at, self.at + 1)
             self.at += 1
         if not self.here():
@@ -351,8 +355,8 @@ class Parser:
     def perl_class(self, mark: str) -> Ranges:
         limit = self.limit if self.flags.u else classes.ASCII
         kind = mark.lower()
-        found = classes.digit(limit) if kind == "d" else classes.space(limit) if kind == "s" else classes.word(limit)
-        return classes.negated(found, self.limit) if mark.isupper() else found
+        ranges = classes.digit(limit) if kind == "d" else classes.space(limit) if kind == "s" else classes.word(limit)
+        return classes.negated(ranges, self.limit) if mark.isupper() else ranges
 
     def unicode_property(self) -> Ranges:
         start = self.at
@@ -371,10 +375,10 @@ class Parser:
             negative, name = not negative, name[1:]
         if "!=" in name:
             negative, name = not negative, name.replace("!=", "=")
-        found = classes.property_set(name, self.limit)
-        if found is None:
+        ranges = classes.property_set(name, self.limit)
+        if ranges is None:
             self.fail("Unicode property not found", start, self.at)
-        return classes.negated(found, self.limit) if negative else found
+        return classes.negated(ranges, self.limit) if negative else ranges
 
     def character_class(self) -> str:
         start = self.at
@@ -475,9 +479,9 @@ class Parser:
             return None
         end = self.text.find(":]", self.at + 2)
         name = self.text[self.at + 2 : end] if end > 0 else ""
-        found = classes.POSIX.get(name.removeprefix("^"))
-        if found is None:
+        posix = classes.POSIX.get(name.removeprefix("^"))
+        if posix is None:
             return None
         self.at = end + 2
-        ranges = classes.ranges_of(found)
+        ranges = classes.ranges_of(posix)
         return classes.negated(classes.union(ranges), self.limit) if name.startswith("^") else ranges

@@ -196,7 +196,7 @@ def _subject_rule(rule: Section) -> SubjectRule:
         fitting = {"actions"}
     for key in rule.entries:
         if key != "kind" and key not in fitting:
-            valid = ", ".join(f":{one}" for one in sorted(filter(None, fitting)))
+            valid = ", ".join(f":{field}" for field in sorted(filter(None, fitting)))
             rule.wrong(f"of kind :{kind} can't have :{key}", f"it may have {valid}")
     pattern = None
     if pattern_kind in rule.entries and pattern_kind is not None:
@@ -248,7 +248,7 @@ def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
     from sema_runtime.support.regex.compiled import Compiled
 
     rules: dict[str, TextRule] = {}
-    if key == "require" and not any(is_map(one) for one in section.items(key)):
+    if key == "require" and not any(is_map(item) for item in section.items(key)):
         return tuple(TextRule(text, text) for text in section.names(key))
     for rule in section.sections(key, ("id", "contains", "regex")):
         name, text, regex = rule.text("id"), rule.entries.get("contains"), rule.entries.get("regex")
@@ -258,9 +258,9 @@ def _text_rules(section: Section, key: str) -> tuple[TextRule, ...]:
             rule.wrong(f'has the :id "{name}" of another one')
         if (text is None) == (regex is None):
             rule.wrong("needs either :contains or :regex")
-        for one, value in (("contains", text), ("regex", regex)):
+        for option, value in (("contains", text), ("regex", regex)):
             if value is not None and (not isinstance(value, str) or not value):
-                rule.wrong("must be a non-empty string", key=one)
+                rule.wrong("must be a non-empty string", key=option)
         try:
             Compiled(regex or "", ascii_text=False)
         except SemaError as error:

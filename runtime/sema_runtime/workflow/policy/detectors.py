@@ -139,7 +139,7 @@ def _addresses(text: str) -> Iterator[Span]:
 def _cards(text: str) -> Iterator[Span]:
     """Whole groups of digits that are a card's number together, wherever in a row of groups they begin."""
     for match in _regex(CARD).finditer(text):
-        groups = [found.span() for found in _regex("[0-9]+").finditer(text, *match.span())]
+        groups = [digits.span() for digits in _regex("[0-9]+").finditer(text, *match.span())]
         first = 0
         while first < len(groups):
             last = _card_from(text, groups, first)
@@ -181,7 +181,7 @@ def redacted(text: str, found: Iterable[tuple[str, Span]]) -> str:
     """The text with `«redacted:LABEL»` for each (label, span). Of spans that overlap, the first names both."""
     pieces: list[str] = []
     at = 0
-    for label, (start, end) in sorted(found, key=lambda one: (one[1][0], -one[1][1])):
+    for label, (start, end) in sorted(found, key=lambda finding: (finding[1][0], -finding[1][1])):
         if start >= at:
             pieces += text[at:start], f"«redacted:{label}»"
         at = max(at, end)

@@ -48,7 +48,7 @@ def is_allowed(pattern: Pattern, value: Any) -> bool:
 def is_denied(pattern: Pattern, value: Any) -> bool:
     """Whether a value is one of those of a rule that denies. Raises Unreadable."""
     if pattern.kind == "domains":
-        return any(host_matches(one, _address(value)[1]) for one in pattern.allow)
+        return any(host_matches(host, _address(value)[1]) for host in pattern.allow)
     return _matches(pattern, pattern.allow, read_value(pattern, value), any)
 
 
@@ -69,7 +69,7 @@ def read_value(pattern: Pattern, value: Any) -> tuple[Any, ...]:
 
 
 def _matches(pattern: Pattern, parts: tuple[Any, ...], read: tuple[Any, ...], how: Any) -> bool:
-    return bool(how(any(TESTS[pattern.kind](part, one) for part in parts) for one in read))
+    return bool(how(any(TESTS[pattern.kind](part, value) for part in parts) for value in read))
 
 
 # Paths

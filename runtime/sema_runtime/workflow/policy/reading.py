@@ -28,7 +28,7 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str:
 
     known = list(valid)
     near = get_close_matches(name, known, 1)
-    return f"did you mean :{near[0]}?" if near else f"valid: {', '.join(f':{one}' for one in known)}"
+    return f"did you mean :{near[0]}?" if near else f"valid: {', '.join(f':{name}' for name in known)}"
 
 
 class Section:

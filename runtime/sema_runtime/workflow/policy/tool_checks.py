@@ -104,14 +104,14 @@ class Subject(NamedTuple):
 
 
 def _subjects(rules: Subjects, tool: Tool, arguments: Arguments) -> Verdict:
-    declared = [_subject(one, arguments) for one in tool.policy_subjects]
+    declared = [_subject(declaration, arguments) for declaration in tool.policy_subjects]
     if not declared and not rules.default_allow:
         return Verdict("subjects.missing", "the tool doesn't say what it touches (:policy-subjects)")
     rule = "subjects.default-allow"
     for subject in declared:
-        if any(_denies(one, subject) for one in rules.deny):
+        if any(_denies(rule, subject) for rule in rules.deny):
             return Verdict("subjects.deny", f"what it touches ({subject.kind}) is denied")
-        if any(_allows(one, subject) for one in rules.allow):
+        if any(_allows(rule, subject) for rule in rules.allow):
             rule = "subjects.allow"
         elif not rules.default_allow:
             return Verdict("subjects.default-deny", f"what it touches ({subject.kind}) is not allowed")

@@ -130,12 +130,12 @@ def listing(db: Connection) -> list[dict[str, Any]]:
     """The rows of `summary` with {unpriced, duration_ms, elapsed_ms}. duration_ms: None while the run is unfinished."""
     own = {run_id: Totals(*rest) for run_id, _, *rest in db.execute("SELECT * FROM totals")}
     inside: dict[str, list[str]] = {}
-    for run_id, one in db.execute("SELECT run_id, nested_run_id FROM nested"):
-        inside.setdefault(run_id, []).append(one)
+    for run_id, nested_id in db.execute("SELECT run_id, nested_run_id FROM nested"):
+        inside.setdefault(run_id, []).append(nested_id)
     rows = []
     for run_id, workflow, status, started, ended in db.execute(RUNS):
         totals = own.get(run_id, NOTHING)
-        used = totals.usage().join(together(run_id, own.get, lambda one: inside.get(one, ())).usage)
+        used = totals.usage().join(together(run_id, own.get, lambda outer: inside.get(outer, ())).usage)
         rows.append(
             {
                 "run_id": run_id,

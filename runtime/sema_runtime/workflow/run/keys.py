@@ -109,12 +109,12 @@ class Keys:
             base, _, digits = key.rpartition("_")
             ordinal = int(digits)
             free = self.free.setdefault(base, [])
-            free[:] = [one for one in free if one[0] != ordinal]
+            free[:] = [entry for entry in free if entry[0] != ordinal]
             for skipped in range(self.seen.get(base, 0), ordinal):  # they are those of other tasks
                 self.give_back(f"{base}_{skipped}")
             self.seen[base] = max(self.seen.get(base, 0), ordinal + 1)
-            for one in self._around():
-                one.taken[key] = None
+            for around in self._around():
+                around.taken[key] = None
 
     # What happens inside of a step
 
