@@ -74,7 +74,12 @@ def unraisable(problem: sys.UnraisableHookArgs) -> None:
     from _thread import start_new_thread
     from signal import SIGINT
 
-    start_new_thread(lambda: os.kill(os.getpid(), SIGINT), ())  # when this thread lets others run, it is somewhere else
+    while True:
+        try:
+            start_new_thread(lambda: os.kill(os.getpid(), SIGINT), ())
+            return
+        except KeyboardInterrupt:  # the signal came before this hook ended, where it would be lost again
+            continue
 
 
 def thread_failed(args: Any) -> None:
