@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
+NAP = 1.0  # seconds at most in which a signal may go unnoticed
+
 
 def suspend(awaitable: Awaitable[Any]) -> Any:
     """The result of an awaitable; while it is pending, other tasks run. Raises what it raises, or Cancelled."""
@@ -38,9 +40,13 @@ def sleep(milliseconds: float) -> None:
     if module is not None:
         module.scheduler().sleep(milliseconds)
     else:
+        from time import monotonic
         from time import sleep as block
 
-        block(milliseconds / 1000)
+        end = monotonic() + milliseconds / 1000
+        while (seconds := end - monotonic()) > NAP:  # a signal that comes just before a wait begins doesn't end it
+            block(NAP)
+        block(max(seconds, 0))
 
 
 def cancelled() -> bool:
