@@ -50,20 +50,20 @@ def _store(workflow: str | None, run: str | None) -> Any:
     """The store that the options name. Raises Failure."""
     from sema_runtime.mcp.protocol import Failure
     from sema_runtime.mcp.tokens import default_store
-    from sema_runtime.workflow.run import logins as mcp_auth
+    from sema_runtime.workflow.run import logins
     from sema_runtime.workflow.run.scope import Settings
 
     if workflow is not None and run is not None:
         raise click.UsageError("--workflow and --run exclude each other")
     root = Settings.from_environment().root
     if workflow is not None:
-        return mcp_auth.workflow_store(workflow, root)
+        return logins.workflow_store(workflow, root)
     if run is None:
         return default_store()
     folder = run if os.sep in run else os.path.join(root, run)
     if not os.path.exists(os.path.join(folder, "events.jsonl")):
         raise Failure(f"there is no run in {folder}", "sema workflow list shows the runs")
-    return mcp_auth.run_store(folder)
+    return logins.run_store(folder)
 
 
 @commands.command()
@@ -164,10 +164,10 @@ def list_(workflow: str | None, run: str | None) -> int:
 
 def _of_workflows() -> list[Any]:
     """The stores of the workflows of this directory."""
-    from sema_runtime.workflow.run import logins as mcp_auth
+    from sema_runtime.workflow.run import logins
     from sema_runtime.workflow.run.scope import Settings
 
-    return mcp_auth.workflow_stores(Settings.from_environment().root)
+    return logins.workflow_stores(Settings.from_environment().root)
 
 
 def _lines(store: Any, whose: str) -> list[str]:

@@ -52,7 +52,14 @@ THIRD_PARTY = {
     "runtime/sema_runtime/web/protocol.py": {"uvicorn"},
     "runtime/sema_runtime/web/server.py": {"uvicorn"},
 }
-EFFECTFUL = {"lib", "llm", "tasks", "telemetry", "web", "seam"}  # of the runtime, which the compiler doesn't load
+EFFECTFUL = {
+    "lib",
+    "llm",
+    "tasks",
+    "telemetry",
+    "web",
+    "compiler_bridge",
+}  # of the runtime, which the compiler doesn't load
 DOOR = "runtime/sema_runtime/compiler_bridge.py"  # the only way from the runtime to the compiler
 OUTPUT_CAPTURE = "semac/cli/eval/worker.py"  # collects what programs print
 HEAVY = ["asyncio", "httpx", "pydantic", "click", "tenacity", "typing", "dataclasses", "inspect", "re", "hy", "semac"]

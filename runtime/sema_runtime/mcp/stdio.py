@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 
 from sema_runtime.mcp.protocol import MAX_BYTES, Failure, encoded
-from sema_runtime.support import terminal_state as term_state
+from sema_runtime.support import terminal_state
 from sema_runtime.support.secrets import redacted
 from sema_runtime.tasks import children
 
@@ -46,7 +46,7 @@ class Stdio:
         self.dying: asyncio.Task[None] | None = None  # set when the server closed the connection
         self.closing: asyncio.Task[None] | None = None  # set when the client closes it
         self.over = False  # the program ends
-        self.held = term_state.hold(self.end_now)
+        self.held = terminal_state.hold(self.end_now)
 
     @classmethod
     async def started(cls, peer: Peer, argv: list[str], settings: children.Settings, secrets: Sequence[str]) -> Stdio:
@@ -115,7 +115,7 @@ class Stdio:
         await self._ends_within(GRACE)
         for end in (self.input, self.output, self.errors):
             end.drop()
-        term_state.release(self.held)
+        terminal_state.release(self.held)
 
     async def _ends_within(self, limit: float) -> bool:
         deadline = time.monotonic() + limit

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from semac.cli.eval import processes as eval_processes
+from semac.cli.eval import processes
 from semac.cli.eval.limits import ENDED, TIMEOUT, Limits
 
 FIRST_LOOK, LOOK = 0.02, 0.05  # seconds between two looks at the memory of a program's processes
@@ -50,16 +50,16 @@ class Watched:
         ends = {name: os.pipe() for name in names}
         self.pipes = {name: read for name, (read, _) in ends.items()}
         self.collected = {name: bytearray() for name in names}
-        self.base = eval_processes.resident([os.getpid()])
+        self.base = processes.resident([os.getpid()])
 
         def run() -> None:
             for read in self.pipes.values():
                 os.close(read)
             if limits.memory:
-                eval_processes.limit_data(limits.memory)
+                processes.limit_data(limits.memory)
             work({name: write for name, (_, write) in ends.items()})
 
-        self.process = eval_processes.forked(run)
+        self.process = processes.forked(run)
         self.status: int | None = None
         for _, write in ends.values():
             os.close(write)
@@ -99,7 +99,7 @@ class Watched:
     def _check_memory(self) -> None:
         if not self.limits.memory:
             return
-        used = eval_processes.resident(eval_processes.descendants(os.getpid()))
+        used = processes.resident(processes.descendants(os.getpid()))
         if used > self.limits.memory + self.base:
             self._overrun(self.limits.out_of_memory())
 
@@ -110,7 +110,7 @@ class Watched:
     def end(self) -> int:
         """Ends the process and all its descendants. Returns its status."""
         if self.status is None:
-            self.status = eval_processes.end_all(self.process)
+            self.status = processes.end_all(self.process)
             for read in self.pipes.values():
                 os.close(read)
             self.pipes.clear()
@@ -175,14 +175,14 @@ class Worker:
         return response
 
     def _start(self) -> Watched:
-        from semac.cli.eval import worker as eval_worker
+        from semac.cli.eval import worker
 
         self.folder = tempfile.mkdtemp(prefix="sema-eval-")
         questions, self.questions = os.pipe()
 
         def work(ends: dict[str, int]) -> None:
             os.close(self.questions)
-            eval_worker.serve(questions, ends["answer"], self.copy, self.folder, self.limits)
+            worker.serve(questions, ends["answer"], self.copy, self.folder, self.limits)
 
         self.watched = Watched(self.limits, work, ("answer",))
         os.close(questions)

@@ -159,8 +159,8 @@ class Workplace:
     def restore(self) -> bool:
         """Restores the surroundings for the next program. Returns false when that is impossible."""
         self.programs += 1
-        seam = sys.modules.get("sema_runtime.compiler_bridge")
-        imported = seam is not None and seam.forget()
+        bridge = sys.modules.get("sema_runtime.compiler_bridge")
+        imported = bridge is not None and bridge.forget()
         self.python = imported or python_calls.used or "sema_runtime.lib.python.python" in sys.modules
         os.umask(self.umask)
         return not self._is_spent() and self._emptied()

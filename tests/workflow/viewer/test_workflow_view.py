@@ -19,6 +19,7 @@ from viewer_support import viewer as viewer
 from workflow_journals import GOLDEN, Segment, review, written
 
 from sema_runtime.values.errors import SemaError
+from sema_runtime.workflow.run import logins
 from sema_runtime.workflow.viewer.guard import host_allowed, safe_segment
 from sema_runtime.workflow.viewer.server import Viewer
 
@@ -204,13 +205,11 @@ def test_writing_needs_the_token_before_anything_else(action: str, client: httpx
 
 
 def test_a_login_that_fails_says_why(client: httpx.Client, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sema_runtime.workflow.viewer import auth
-
     def login(folder: Path, workflow: str, alias: str, spec: Any) -> int:
         assert (folder.name, workflow, alias, spec["url"]) == ("a", "mcp-auth", "asana", MCP["asana"]["url"])
         raise SemaError("the browser was closed")
 
-    monkeypatch.setattr(auth, "seam", lambda name: login)
+    monkeypatch.setattr(logins, "login", login)
     auth_run(viewer.root)
     answer = client.post("/api/run/a/auth/asana/connect", headers={"X-Sema-View-Token": token(client)})
     assert (answer.status_code, answer.json()) == (202, {"status": "connecting"})
@@ -221,10 +220,8 @@ def test_a_login_that_fails_says_why(client: httpx.Client, viewer: Viewer, monke
 
 
 def test_forgetting(client: httpx.Client, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sema_runtime.workflow.viewer import auth
-
     forgotten: list[str] = []
-    monkeypatch.setattr(auth, "seam", lambda name: lambda folder, workflow, alias, spec: forgotten.append(alias))
+    monkeypatch.setattr(logins, "forget", lambda folder, workflow, alias, spec: forgotten.append(alias))
     auth_run(viewer.root)
     answer = client.post("/api/run/a/auth/linear/forget", headers={"X-Sema-View-Token": token(client)})
     assert (answer.status_code, answer.json(), forgotten) == (200, {"status": "forgotten"}, ["linear"])

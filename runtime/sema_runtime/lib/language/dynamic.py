@@ -1,8 +1,8 @@
-"""Text to forms: `read` and its relatives. They need the compiler's reader; see seam.py."""
+"""Text to forms: `read` and its relatives. They need the compiler's reader; see compiler_bridge.py."""
 
 from __future__ import annotations
 
-from sema_runtime import compiler_bridge as seam
+from sema_runtime import compiler_bridge
 from sema_runtime.catalogue import builtin
 from sema_runtime.support.text_arguments import text_of
 from sema_runtime.values.errors import ReaderError
@@ -20,7 +20,7 @@ def read(text: Any) -> Any:
     (read "(+ 1 2)") => (+ 1 2)
     (eval (read "(+ 1 2)")) => 3
     """
-    return seam.read_text(text_of(text))
+    return compiler_bridge.read_text(text_of(text))
 
 
 @builtin("read-many", "io/read-many", returns="list")
@@ -29,7 +29,7 @@ def read_many(text: Any) -> List:
 
     (read-many "1 (a b)") => (1 (a b))
     """
-    return seam.read_many(text_of(text))
+    return compiler_bridge.read_many(text_of(text))
 
 
 @builtin("read/string")
@@ -39,7 +39,7 @@ def read_string(text: Any) -> Any:
     (read/string "[1 (f x)]") => [1 (f x)]
     (read/string "(") ! unterminated list
     """
-    return seam.read_text(text_of(text))
+    return compiler_bridge.read_text(text_of(text))
 
 
 @builtin("read/all", returns="list")
@@ -48,7 +48,7 @@ def read_all(text: Any) -> List:
 
     (read/all "1 (a b)") => (1 (a b))
     """
-    return seam.read_many(text_of(text))
+    return compiler_bridge.read_many(text_of(text))
 
 
 @builtin("sema/check-string", returns="map")
@@ -80,7 +80,7 @@ def _checked(text: str) -> Any:
 
     diagnostics = []
     try:
-        seam.read_many(text)
+        compiler_bridge.read_many(text)
     except ReaderError as error:
         diagnostics.append(_diagnostic(error))
     return Map({keyword("diagnostics"): List(diagnostics), keyword("ok"): not diagnostics})

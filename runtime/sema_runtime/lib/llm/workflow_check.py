@@ -1,8 +1,8 @@
-"""`workflow/check`: what is wrong with a workflow, found without running it. The compiler knows; see seam.py."""
+"""`workflow/check`: what is wrong with a workflow, found without running it. See compiler_bridge.py."""
 
 from __future__ import annotations
 
-from sema_runtime import compiler_bridge as seam
+from sema_runtime import compiler_bridge
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.lists import List
@@ -28,7 +28,7 @@ def workflow_check(source: Any) -> List:
     (map :code (workflow/check '(defworkflow w "doc" {} (step "Say hi")))) => ("W-NO-STATUS")
     """
     text = source if type(source) is str else pretty(source, WIDTH)
-    return List([_as_map(finding) for finding in seam.check_workflows(text)])
+    return List([_as_map(finding) for finding in compiler_bridge.check_workflows(text)])
 
 
 def _as_map(finding: Any) -> Map:

@@ -13,7 +13,6 @@ from sema_runtime.workflow.viewer.guard import safe_segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
@@ -50,8 +49,10 @@ class Logins:
         return 202, {"status": "connecting"}
 
     def _log_in(self, key: tuple[str, str], folder: Path, spec: Row) -> None:
+        from sema_runtime.workflow.run import logins
+
         try:
-            expires = seam("login")(folder, workflow_of(folder), key[1], spec)
+            expires = logins.login(folder, workflow_of(folder), key[1], spec)
         except Exception as error:
             self.flows[key] = {"status": "failed", "reason": str(error)}
         else:
@@ -62,22 +63,14 @@ class Logins:
         spec = http_server(folder, alias)
         if not isinstance(spec, dict):
             return spec
+        from sema_runtime.workflow.run import logins
+
         try:
-            seam("forget")(folder, workflow_of(folder), alias, spec)
+            logins.forget(folder, workflow_of(folder), alias, spec)
         except SemaError as error:
             return 500, {"error": error.message}
         self.flows.pop((run, alias), None)
         return 200, {"status": "forgotten"}
-
-
-def seam(name: str) -> Callable[..., Any]:
-    """A function of the run's own way to log in."""
-    from importlib import import_module
-
-    try:
-        return getattr(import_module("sema_runtime.workflow.run.logins"), name)  # type: ignore[no-any-return]
-    except (ImportError, AttributeError):
-        raise SemaError("log in on the command line: sema mcp login URL") from None
 
 
 def metadata(folder: Path) -> Row:
