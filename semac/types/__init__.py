@@ -1,0 +1,1 @@
+"""Polymorphic types of builtins, as their declarations say them."""
