@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def builtin(
     name: str,
     *aliases: str,
+    type: str | tuple[str, ...] = "",
+    total: bool = False,
     returns: str = "any",
     cap: str = "",
     pure: bool = False,
@@ -25,8 +27,14 @@ def builtin(
     """Declares a builtin.
 
     name, aliases: Sema names.
-    returns: the type that the compiler may assume of the result (`int float number string bool nil keyword symbol char
-    list vector map function any`, unions as `int|nil`, elements as `list[string]`).
+    type: the types of parameters and result, as `"now (a -> b), seq a -> list b fresh"` (a to e are type variables).
+    Before a parameter: `keep` (the result may hold the argument, or it is stored), `now` (a function that is only
+    called before the builtin returns), `later` (one that is kept); else the argument is only read. After it: `?`
+    optional, `...` any number. `fresh`: nobody else holds the container that is returned. A tuple where one signature
+    can't say it: the first that the number of arguments fits counts. All of it: docs/reference/builtin-signatures.md.
+    total: never raises when the arguments are of these types.
+    returns: in place of type, the type that the compiler may assume of the result (`int float number string bool nil
+    keyword symbol char list vector map function any`, unions as `int|nil`, elements as `list[string]`).
     arity: (least, most; -1 for any number), where it differs from the Python signature.
     cap: capability group of spec/cli.md section 9.2 ("" = harmless).
     pure: no effect besides raising.

@@ -91,7 +91,7 @@ def to_python(value: Any) -> Any:
     if isinstance(value, Map | dict):
         return _python_dict(list(value.items()))
     if isinstance(value, Record):
-        return _python_dict(list(zip(value.fields, value.values, strict=True)))
+        return _python_dict(list(zip(value.sema_fields, value.sema_members(), strict=True)))
     if kind is MutableCell:
         return to_python(value.value)
     return complex(value) if kind is Complex else value

@@ -11,9 +11,10 @@ from sema_runtime.conditions.tracebacks import (
 )
 from sema_runtime.values.atoms import Keyword, keyword
 from sema_runtime.values.errors import ReaderError, Rethrown, SemaError, Thrown, UnboundError
-from sema_runtime.values.lists import EMPTY, List, delayed_list
-from sema_runtime.values.maps import Map
+from sema_runtime.values.lists import EMPTY, List
+from sema_runtime.values.maps import LazyDict, Map
 from sema_runtime.values.naming import name_of_code, sema_names
+from sema_runtime.values.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,17 +65,13 @@ def condition_map(exc: BaseException) -> Map:
     if thrown is not None:
         trace = thrown.d.get(STACK_TRACE)
         kept = type(trace) is List and len(trace) > 0
-        return thrown if kept else Map({**thrown.d, STACK_TRACE: _trace(exc, error)})
-    entries: dict[Any, Any] = {
-        TYPE: keyword(error.kind),
-        MESSAGE: _catch_message(error),
-        STACK_TRACE: _trace(exc, error),
-    }
+        return thrown if kept else Map(_with_trace({**thrown.d}, exc, error))
+    entries: dict[Any, Any] = {TYPE: keyword(error.kind), MESSAGE: _catch_message(error)}
     for name, value in error.fields.items():
         entries[keyword(name.replace("_", "-"))] = value
     if error.kind == "python" and error is not exc:
         entries[PYTHON_EXCEPTION] = exc  # not in the fields, where it would be a cycle
-    return Map(entries)
+    return Map(_with_trace(entries, exc, error))
 
 
 def _catch_message(error: SemaError) -> str:
@@ -88,13 +85,42 @@ def source_place(error: SemaError) -> tuple[int, int] | None:
     return None if span is None else (span[0], span[1])
 
 
-def _trace(exc: BaseException, error: SemaError) -> List:
-    from sema_runtime.conditions.stack_trace import shown_frames, stack_calls
+class ConditionDict(LazyDict):
+    """The entries of a condition map. `:stack-trace` is computed when it is read; few programs do. source: the calls
+    and the error."""
+
+    __slots__ = ()
+
+    def load(self) -> None:
+        from sema_runtime.conditions.stack_trace import shown_frames
+
+        calls, error = self.source
+        frames = _with_operator(shown_frames(calls), error)
+        dict.__setitem__(self, STACK_TRACE, List(list(map(_entry, frames))))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        if key is STACK_TRACE:
+            self.fill()
+        return dict.get(self, key, default)
+
+    def __contains__(self, key: Any) -> bool:
+        return dict.__contains__(self, key)
+
+    def __len__(self) -> int:
+        return dict.__len__(self)
+
+
+def _with_trace(entries: dict[Any, Any], exc: BaseException, error: SemaError) -> dict[Any, Any]:
+    from sema_runtime.conditions.stack_trace import stack_calls
 
     calls = stack_calls(exc)
+    entries[STACK_TRACE] = EMPTY
     if all(is_ours(call[1]) for call in calls):
-        return EMPTY
-    return delayed_list(lambda: list(map(_entry, _with_operator(shown_frames(calls), error))))
+        return entries
+    lazy = ConditionDict()
+    dict.update(lazy, entries)
+    lazy.source = (calls, error)
+    return lazy
 
 
 def _entry(frame: Frame) -> Map:
@@ -158,7 +184,9 @@ def global_names(namespace: dict[str, Any]) -> list[str]:
 
 
 def _is_ours(name: str, value: Any) -> bool:
-    """Whether a global of a compiled module is an import from the runtime or a constant made by the compiler."""
+    """Whether a global of a compiled module is an import from the runtime or something that the compiler added."""
+    if isinstance(value, type) and issubclass(value, Record):
+        return True
     if isinstance(value, type) or hasattr(value, "__code__"):
         return str(value.__module__).startswith("sema_runtime")
     return name.startswith(("kw_", "sym_", "char_")) and type(value).__module__ == Keyword.__module__

@@ -55,7 +55,7 @@ EXPECTED = re.compile(r"(\S+) expected (?:at (?:least|most) )?(\d+) arguments?, 
 FUNCTION = type(type_name)
 COUNTS = {"no": "0", "one": "1"}
 
-SEQUENCE_ATTRIBUTES = frozenset(("car", "cdr", "items", "steps"))
+SEQUENCE_ATTRIBUTES = frozenset(("car", "cdr", "items", "flat", "next", "empty"))
 MAP_ATTRIBUTES = frozenset(("lookup", "assoc", "without", "merged", "pairs", "sorted_keys", "has", "d"))
 PYTHON_TYPES = {kind.__name__: name for kind, name in NAMES.items()} | {
     **{"List": "list", "Map": "map", "HashMap": "hashmap"},

@@ -12,7 +12,7 @@ from sema_runtime.values.atoms import Keyword, Symbol
 from sema_runtime.values.digits import TooManyDigits, may_exceed, whole
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
-from sema_runtime.values.maps import HashMap, Map, json_value
+from sema_runtime.values.maps import HashMap, JsonDict, Map, json_value
 from sema_runtime.values.printer import display
 from sema_runtime.values.typenames import type_name
 
@@ -100,10 +100,9 @@ def _plain(value: Any) -> Any:
         items = value.items
         return items if type(items) is list else list(items)
     if kind is Map or kind is HashMap:
-        try:
-            return _raw_of(value)  # read from JSON and not used since
-        except AttributeError:
-            return _object(value)
+        entries = value.d
+        raw = entries.source if type(entries) is JsonDict else None
+        return _object(value) if raw is None else raw  # read from JSON and not used since
     if kind is Keyword or kind is Symbol:
         return value.name
     if kind.__name__ in ("Fraction", "Complex", "complex"):
@@ -125,9 +124,6 @@ def _object(value: Map) -> dict[str, Any]:
 
 def _key_text(key: Any) -> str:
     return key.name if isinstance(key, (Keyword, Symbol)) else display(key)
-
-
-_raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError where it is unset
 
 
 @cache

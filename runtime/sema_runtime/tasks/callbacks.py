@@ -10,7 +10,7 @@ In programs with tasks, the compiler makes such calls with `call_native`.
 from __future__ import annotations
 
 from sema_runtime.tasks.scheduler import scheduler
-from sema_runtime.tasks.waiting import Callbacks
+from sema_runtime.tasks.waiting import CALLING, Callbacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,13 @@ def call_native(native: Callable[..., Any], is_inline: bool, /, *args: Any) -> A
     is_inline = is_inline or (outer is not None and outer.is_inline)
     callbacks = fiber.callback = Callbacks(is_inline, calls_builtin(native, args))
     queue.natives += 1
+    CALLING.add(queue)
     try:
         return native(*[callbacks.begin(arg) if is_program_function(arg) else arg for arg in args])
     finally:
         queue.natives -= 1
+        if not queue.natives:
+            CALLING.discard(queue)
         fiber.callback = outer
         if callbacks.is_used or (callbacks.has_begun and not is_inline):
             queue.pause()

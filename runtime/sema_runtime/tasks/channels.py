@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from sema_runtime.tasks.scheduler import wait_in
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.printer import to_text
 
@@ -26,7 +27,7 @@ class Channel:
         self.closed = False
         self.buffer: deque[Any] = deque()
         self.receivers: deque[Waiter] = deque()
-        self.senders: deque[tuple[Waiter, Any]] = deque()
+        self.senders: deque[Waiter] = deque()
 
     def sema_text(self) -> str:
         return "<channel>"
@@ -41,9 +42,7 @@ class Channel:
                 scheduler.turn(self._put, value)
                 return
         if not self._put(value):
-            waiter = scheduler.waiter()
-            self.senders.append((waiter, value))
-            scheduler.wait(waiter)
+            wait_in(self.senders, value)
 
     def _put(self, value: Any) -> bool:
         """Passes the value to a receiver or the buffer. False when there is no room."""
@@ -66,9 +65,7 @@ class Channel:
             return self.take()
         if self.closed:
             return None
-        waiter = scheduler.waiter()
-        self.receivers.append(waiter)
-        return scheduler.wait(waiter)
+        return wait_in(self.receivers)
 
     def take(self) -> Any:
         """The next value of the buffer, nil when it is empty; the first waiting sender's value moves up."""
@@ -77,9 +74,9 @@ class Channel:
         value = self.buffer.popleft()
         senders = self.senders
         while senders:
-            waiter, waiting = senders.popleft()
+            waiter = senders.popleft()
             if waiter.wake():
-                self.buffer.append(waiting)
+                self.buffer.append(waiter.offered)
                 break
         return value
 
@@ -89,8 +86,8 @@ class Channel:
         while self.receivers:
             self.receivers.popleft().wake()
         while self.senders:
-            waiter, value = self.senders.popleft()
-            waiter.fail(dropped(value))
+            waiter = self.senders.popleft()
+            waiter.fail(dropped(waiter.offered))
 
 
 def dropped(value: Any) -> SemaError:

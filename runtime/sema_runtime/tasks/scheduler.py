@@ -47,6 +47,7 @@ class Scheduler:
         self.root = Fiber()
         self.natives = 0  # builtins that are calling back, with `tasks/callbacks.py` looking on
         self.hub: greenlet | None = None  # the greenlet that drives the queue
+        self.direct = False  # whether a task that waits may switch to the next one itself, past the hub
         self.idle_runners: deque[Waiter] = deque()  # those in async/run, woken when nothing else can go on
         self.private_loop: asyncio.AbstractEventLoop | None = None
         self.idle_greenlets: list[TaskGreenlet] = []
@@ -70,7 +71,12 @@ class Scheduler:
         fiber = self.current()
         if self.natives:
             fiber.note_use()
-        return Waiter(fiber, self.ready)
+        waiter = Waiter()
+        waiter.fiber = fiber
+        waiter.queue = self.ready
+        waiter.live = True
+        waiter.value = waiter.error = None
+        return waiter
 
     def wait(self, waiter: Waiter) -> Any:
         """Runs the others until the waiter is woken. Returns its value or raises its error."""
@@ -78,10 +84,22 @@ class Scheduler:
         if type(fiber) is Task and fiber.promise.state is CANCELLED:
             self._end(fiber)
         fiber.waiter = waiter
+        ready = self.ready
         try:
-            self._park(fiber)
-            while waiter.live:  # woken by an entry that an interrupted wait (Ctrl-C) left in the queue
-                self._park(fiber)
+            while True:
+                following: Any = ready[0] if ready and self.direct else self.root
+                if following.greenlet is not None and not following.dropped:
+                    ready.popleft()
+                    if following is not fiber:
+                        if following.hub is not self.hub:
+                            following.greenlet.parent = following.hub = self.hub
+                        following.greenlet.switch()
+                elif fiber is self.root:
+                    self._drive()
+                else:
+                    self.hub.switch()  # type: ignore[union-attr]
+                if not waiter.live:  # else woken by an entry that an interrupted wait (Ctrl-C) left in the queue
+                    break
         finally:
             fiber.waiter = None
             waiter.live = False  # an interrupted wait takes no value any more
@@ -141,6 +159,7 @@ class Scheduler:
 
         future = asyncio.ensure_future(awaitable, loop=self.loop())
         self.external += 1
+        self.direct = False
 
         def done(_: Any) -> None:
             self.external -= 1
@@ -248,15 +267,6 @@ class Scheduler:
 
     # Driving
 
-    def _park(self, fiber: Fiber) -> None:
-        """Gives control away until the fiber's turn comes."""
-        if fiber is self.root:
-            self._drive()
-        else:
-            hub = self.hub
-            assert hub is not None
-            hub.switch()
-
     def _end(self, task: Task) -> NoReturn:
         """Ends a cancelled task that waits. A task that cancelled itself gets Cancelled the first time."""
         if task in self.ready:
@@ -271,16 +281,20 @@ class Scheduler:
         self.hub = getcurrent()
         ready = self.ready
         root = self.root
-        while True:
-            while ready:
-                fiber = ready.popleft()
-                if fiber is root:
-                    return
-                self.resume(fiber)
-                if self.external:
-                    self._look_at_loop()
-            if not self._idle():
-                raise Deadlock()
+        try:
+            while True:
+                while ready:
+                    fiber = ready.popleft()
+                    if fiber is root:
+                        return
+                    self.direct = not self.external
+                    self.resume(fiber)
+                    if self.external:
+                        self._look_at_loop()
+                if not self._idle():
+                    raise Deadlock()
+        finally:
+            self.direct = False
 
     def resume(self, fiber: Any) -> None:
         """Switches to a task from the hub."""
@@ -294,7 +308,9 @@ class Scheduler:
             inner = self._greenlet_for(fiber)
             if inner is None:
                 return
-        inner.parent = self.hub
+        hub = self.hub
+        if fiber.hub is not hub:
+            inner.parent = fiber.hub = hub
         inner.switch()
 
     def _greenlet_for(self, task: Task) -> TaskGreenlet | None:
@@ -365,6 +381,7 @@ class Scheduler:
         from sema_runtime.tasks.loops import Hiding, run
 
         loop = self.loop()
+        self.direct = False
         self.hiding = Hiding(loop)
         self._set_alarm()
         self.in_loop = True
@@ -444,6 +461,28 @@ class _PerThread(threading.local):
 
 
 _per_thread = _PerThread()
+
+
+def wait_in(line: deque[Waiter], offered: Any = None) -> Any:
+    """Waits at the end of a line of waiters. offered: what a sender wants to pass on."""
+    running = getcurrent()
+    queue: Any
+    if type(running) is TaskGreenlet:
+        fiber = running.task
+        queue = fiber.scheduler
+    else:
+        queue = scheduler()
+        fiber = queue.root
+    if queue.natives:
+        fiber.note_use()
+    waiter = Waiter()
+    waiter.fiber = fiber
+    waiter.queue = queue.ready
+    waiter.live = True
+    waiter.offered = offered
+    waiter.value = waiter.error = None
+    line.append(waiter)
+    return queue.wait(waiter)
 
 
 def scheduler() -> Scheduler:

@@ -25,21 +25,24 @@ if TYPE_CHECKING:
         def pump_soon(self) -> None: ...
 
 
+CALLING: set[Queue] = set()  # the schedulers with builtins that are calling back (`tasks/callbacks.py`)
 NO_CONTEXT = Context()
 MAX_IDLE = 256  # greenlets kept for later tasks
 
 
 class Waiter:
-    """One wait of one fiber. The first call of wake, fail or settle ends it; later calls have no effect."""
+    """One wait of one fiber. The first call of wake, fail or settle ends it; later calls have no effect.
 
-    __slots__ = ("error", "fiber", "live", "queue", "value")
+    Whoever makes one sets all but `offered`: without an `__init__` that takes half the time.
+    """
 
-    def __init__(self, fiber: Fiber, queue: deque[Fiber]) -> None:
-        self.fiber = fiber
-        self.queue = queue
-        self.live = True
-        self.value: Any = None
-        self.error: BaseException | None = None
+    __slots__ = ("error", "fiber", "live", "offered", "queue", "value")
+    fiber: Fiber
+    queue: deque[Fiber]  # where the fiber goes when the wait has ended
+    live: bool
+    value: Any
+    error: BaseException | None
+    offered: Any  # what a sender wants to pass on
 
     def wake(self, value: Any = None) -> bool:
         """Ends the wait with a value. False when it had ended already."""
@@ -88,6 +91,7 @@ class Fiber:
     """Something that can wait; `waiter` is set while it does. This class is the root; tasks are the subclass."""
 
     __slots__ = ("callback", "waiter")
+    greenlet: greenlet | None = None  # that the scheduler can switch to
 
     def __init__(self) -> None:
         self.waiter: Waiter | None = None
@@ -107,7 +111,7 @@ class Task(Fiber):
     """A function with its own copy of the context variables, running in a greenlet while it runs."""
 
     __slots__ = (
-        "cancelling", "children", "context", "dropped", "function", "greenlet", "parent", "promise", "scheduler",
+        "cancelling", "children", "context", "dropped", "function", "greenlet", "hub", "parent", "promise", "scheduler",
     )  # fmt: skip
 
     def __init__(self, scheduler: Queue, function: Callable[[], Any], context: Context | None = None) -> None:
@@ -122,7 +126,8 @@ class Task(Fiber):
         self.dropped = False  # was cancelled in the queue
         self.parent: Task | None = None
         self.children: dict[Task, None] = {}  # the unfinished tasks that it has started
-        self.greenlet: TaskGreenlet | None = None  # from its first turn to its end
+        self.greenlet = None  # a TaskGreenlet from its first turn to its end
+        self.hub: greenlet | None = None  # the greenlet that its own returns to: the one that drove the queue last
 
     def run(self) -> None:
         """Calls the function and settles the promise; runs in the task's greenlet."""

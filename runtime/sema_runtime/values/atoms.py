@@ -5,7 +5,7 @@ from __future__ import annotations
 from _collections_abc import Mapping
 
 from sema_runtime.values.base_errors import ArityError, type_error
-from sema_runtime.values.typenames import NAMES
+from sema_runtime.values.typenames import ATOMIC, NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ class Char:
 
 
 MAPS: set[type] = set()  # the types of Sema's maps, which maps.py enters
+ATOMIC.update((Symbol, Keyword, Char))
 NAMES.update({Symbol: "symbol", Keyword: "keyword", Char: "char"})
 ABSENT: Any = object()
 _symbols: dict[str, Symbol] = {}
 _keywords: dict[str, Keyword] = {}
-_chars: dict[str, Char] = {}
 
 
 def symbol(name: str) -> Symbol:
@@ -96,14 +96,23 @@ def keyword(name: str) -> Keyword:
     return atom
 
 
-def char(value: str) -> Char:
-    """The character value for one code point."""
-    atom = _chars.get(value)
-    if atom is None:
+class Characters(dict[str, Char]):
+    """The characters by their text; one that is asked for the first time is made."""
+
+    __slots__ = ()
+
+    def __missing__(self, value: str) -> Char:
         atom = Char()
         atom.value = value
-        atom = _chars.setdefault(value, atom)
-    return atom
+        return self.setdefault(value, atom)
+
+
+CHARS = Characters()
+
+
+def char(value: str) -> Char:
+    """The character value for one code point."""
+    return CHARS[value]
 
 
 def foreign_entry(mapping: Mapping[Any, Any], key: Keyword, default: Any = None) -> Any:

@@ -6,7 +6,7 @@ Lists, dicts and bytearrays of Python equal the Sema values that they stand for.
 
 from __future__ import annotations
 
-from sema_runtime.values.typenames import NAMES
+from sema_runtime.values.typenames import ATOMIC, NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOREIGN = frozenset((list, dict, bytearray))
-CONFUSED = frozenset((bool, float, complex, tuple))  # types of keys that Python's dict would confuse with others
+CONFUSED = frozenset((bool, float, complex))  # types of keys that Python's dict would confuse with others
 SCALARS = frozenset((str, int, bool, float, type(None), bytes))
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
 
@@ -38,7 +38,14 @@ def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether two sequences hold equal items in the same order."""
     if len(a) != len(b):
         return False
-    return all(map(equal, a, b))
+    for left, right in zip(a, b):  # noqa: B905  (equally long, and `strict` takes longer)
+        if left is not right or type(left) is float:
+            if type(left) is type(right) and type(left) in SCALARS:
+                if left != right:
+                    return False
+            elif not equal(left, right):
+                return False
+    return True
 
 
 def same_entries(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
@@ -78,6 +85,20 @@ def _hash_one(value: Any) -> int:
 # Keys of dicts
 
 
+def is_plain(vector: tuple[Any, ...]) -> bool:
+    """Whether a vector holds only atoms, and vectors of such: Python then compares it as Sema does."""
+    for item in vector:
+        kind = type(item)
+        if kind not in ATOMIC and not (kind is tuple and is_plain(item)):
+            return False
+    return True
+
+
+def is_confused(key: Any) -> bool:
+    """Whether Python's dict would confuse a key with one that Sema tells apart from it."""
+    return type(key) in CONFUSED or (isinstance(key, tuple) and not (type(key) is tuple and is_plain(key)))
+
+
 class StoredKey:
     """A key that Python's dict would confuse with another one."""
 
@@ -99,7 +120,7 @@ class StoredKey:
 def stored_entries(value: Any) -> dict[Any, Any]:
     """The entries of a map, or of a dict of Python, by stored key."""
     if type(value) is dict:
-        return {StoredKey(key) if type(key) in CONFUSED else key: item for key, item in value.items()}
+        return {StoredKey(key) if is_confused(key) else key: item for key, item in value.items()}
     entries: dict[Any, Any] = value.stable()
     return entries
 

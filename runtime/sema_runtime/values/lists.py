@@ -1,12 +1,13 @@
 """The list: immutable to the program, flat when built in bulk, linked when walked or consed.
 
-One class with two faces. A list made from a sequence holds `items`; a list made by `cons` holds `car` and `cdr`.
-An unset slot is filled when it is read (`__getattr__` runs only for unset slots), so a walk reads slots at full speed,
-and `map`, `nth` and `length` work on a Python sequence. `items` is never mutated once set. The `car` of the empty list
-is nil and its `cdr` the empty list, as in the language.
+One class with two faces. A list made from a sequence has it in `flat`; a list made by `cons` has the rest in `next`.
+The face that a list doesn't have is None until somebody asks for it: `items` and `cdr` always work, and code that has
+to be fast reads `flat` or `next` first. `car` and `empty` are always set: nil and true for the empty list, whose `cdr`
+is the empty list, as in the language. No attribute is computed by `__getattr__`: in CPython 3.11 its presence makes
+every read of a slot eight times slower. A sequence is never mutated once a list has it.
 
-Walking: the first few `cdr`s of a flat list are slices (one copy each, as `xs[1:]` would be); then the rest of the
-chain is linked at once. So a single `rest` stays cheap and a walk over n elements costs O(n).
+Walking: the first `cdr` of a flat list links its first few items; the last of these cells knows where the sequence
+goes on, and links twice as many when its turn comes. So a single `rest` stays cheap and a walk over n items costs O(n).
 
 The items of a consed list are a cache, kept by the newest cell that was asked for them. Building them takes over the
 cache of the cell it grew from, so a program that alternates cons and length needs memory for one copy, not for one a
@@ -24,51 +25,65 @@ from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
 FEW = 10_000  # more cells than these are made with the collector off, which would visit them again and again
-SLICES_BEFORE_LINKING = 3
-CACHED = -1  # `steps` of a consed cell whose items are a cache
+FIRST = 8  # cells that the first `cdr` of a flat list links
+CACHED: Any = -1  # `note` of a consed cell whose items are a cache
 
 
 class List:
     """A Sema list. `List(sequence)` adopts the sequence: the caller must not change it afterwards."""
 
-    __slots__ = ("car", "cdr", "empty", "items", "span", "steps")
-    items: Sequence[Any]
+    __slots__ = ("car", "empty", "flat", "next", "note", "place")
     car: Any  # nil for the empty list
-    cdr: List  # the empty list for the empty list
-    empty: bool  # emitted code reads car, cdr and empty directly where it knows that a value is a list
-    span: Any  # where the reader found this list; unset on run-time values
-    steps: int  # how many slices led here from a flat list, or CACHED; unset means 0
+    empty: bool
+    flat: Sequence[Any] | None  # the items, once they are known as a sequence
+    next: List | None  # the rest, once it is linked
+    note: Any  # unset, CACHED, or where `next` will start: a sequence, an index, and how many cells to link
+    place: Any  # the span, where the reader or the expander has set it
 
     def __init__(self, items: Sequence[Any] = ()) -> None:
-        self.items = items
+        self.flat = items
+        self.next = None
+        if items:
+            self.car = items[0]
+            self.empty = False
+        else:
+            self.car = None
+            self.empty = True
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "items":
-            return _flatten(self)
-        if name == "car":
-            items = self.items
-            self.car = first = items[0] if items else None
-            return first
-        if name == "cdr":
-            return _link(self)
-        if name == "empty":
-            self.empty = empty = not self.items
-            return empty
-        if name == "steps":
-            return 0
-        if name == "span":
+    @property
+    def items(self) -> Sequence[Any]:
+        """The items as a Python sequence, which nobody may change."""
+        flat = self.flat
+        return flat if flat is not None else flatten(self)
+
+    @property
+    def cdr(self) -> List:
+        """The list without its first item; the empty list for the empty list."""
+        rest = self.next
+        return rest if rest is not None else link(self)
+
+    @property
+    def span(self) -> Any:
+        """Where the reader found this list; None for values of the program."""
+        try:
+            return self.place
+        except AttributeError:
             return None
-        raise AttributeError(f"'List' object has no attribute '{name}'")
+
+    @span.setter
+    def span(self, place: Any) -> None:
+        self.place = place
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.items)
+        flat = self.flat
+        return iter(flat if flat is not None else flatten(self))
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.flat or self.items)
 
     def __bool__(self) -> bool:
         return not self.empty
@@ -95,7 +110,7 @@ class List:
             return True
         if type(other) is not List:
             return same_items(self.items, other) if type(other) is list else NotImplemented
-        return same_items(self.items, other.items)
+        return same_items(self.flat or self.items, other.flat or other.items)
 
     def __hash__(self) -> int:
         return strict_hash(self.items)
@@ -112,24 +127,30 @@ class List:
 NAMES[List] = "list"
 AbstractSequence.register(List)  # isinstance, and `match` with [a, *rest]
 EMPTY = List(())
-_new = List.__new__
-_items_of = List.items.__get__  # type: ignore[attr-defined, misc]
+EMPTY.next = EMPTY
+_new: Any = List.__new__
 
 
 def cons(head: Any, tail: List) -> List:
     """A list of head followed by tail, sharing tail. O(1)."""
-    cell = _new(List)
+    cell: List = _new(List)
     cell.car = head
-    cell.cdr = tail
+    cell.next = tail
     cell.empty = False
+    cell.flat = None
     return cell
 
 
-def delayed_list(make: Callable[[], Sequence[Any]]) -> List:
-    """A list whose items make() returns when they are read first: for stack traces, which few programs read."""
-    cell = _new(List)
-    cell.steps = make  # type: ignore[assignment]
-    return cell
+def walk(cell: List) -> Iterable[Any]:
+    """The items of a list for a loop that may not get to its end: no sequence is made of linked cells."""
+    flat = cell.flat
+    return flat if flat is not None else _items_of_cells(cell)
+
+
+def _items_of_cells(cell: List) -> Iterator[Any]:
+    while not cell.empty:
+        yield cell.car
+        cell = cell.next or cell.cdr
 
 
 def make_list(*values: Any) -> List:
@@ -137,59 +158,75 @@ def make_list(*values: Any) -> List:
     return List(values)
 
 
-def _flatten(cell: List) -> Sequence[Any]:
-    """The items of a consed or delayed list, kept in its first cell. Raises AttributeError on a half-made list."""
-    make: Any = cell.steps
-    if type(make) is not int:
-        cell.steps = 0
-        cell.items = items = make()
-        return items  # type: ignore[no-any-return]
+def flatten(cell: List) -> Sequence[Any]:
+    """The items of a list whose `flat` is None, kept in its first cell."""
     collected: list[Any] = []
     push = collected.append
-    items_of = _items_of
-    current = cell
+    current: Any = cell
     while True:
-        try:
-            collected += items_of(current)
+        flat = current.flat
+        if flat is not None:
+            collected += flat
             break
-        except AttributeError:
-            push(current.car)
-            current = current.cdr
-    if current.steps == CACHED:
-        current.steps = 0
-        try:  # noqa: SIM105  (contextlib would be slow to load)
-            del current.items
-        except AttributeError:  # another thread was here
+        rest = current.next
+        if rest is None:
+            note = current.note
+            if note is None:  # another thread has linked it just now
+                continue
+            sequence, index, _ = note
+            collected += sequence[index - 1 :]
+            break
+        push(current.car)
+        current = rest
+    if current.next is not None and current is not EMPTY:
+        try:
+            if current.note is CACHED:
+                current.note = current.flat = None
+        except AttributeError:  # a flat list
             pass
-    cell.items = collected
-    cell.steps = CACHED
+    cell.flat = collected
+    if cell.next is not None:
+        cell.note = CACHED
     return collected
 
 
-def _link(cell: List) -> List:
-    items = cell.items
-    if not items:
+def link(cell: List) -> List:
+    """The rest of a list whose `next` is None, linked as far as the module's text says."""
+    sequence = cell.flat
+    index, count = 1, FIRST
+    if sequence is None:
+        note = cell.note
+        if note is None:  # another thread was faster
+            return cell.cdr
+        sequence, index, count = note
+    size = len(sequence)
+    if size <= index:
+        cell.next = EMPTY
         return EMPTY
-    steps = cell.steps
-    if steps < SLICES_BEFORE_LINKING or len(items) < 8:
-        rest = List(items[1:]) if len(items) > 1 else EMPTY
-        if rest is not EMPTY:
-            rest.steps = steps + 1
-        cell.cdr = rest
-        return rest
-    collecting = len(items) > FEW and gc.isenabled()
+    end = min(index + count, size)
+    collecting = count > FEW and gc.isenabled()
     if collecting:
         gc.disable()
     try:
         rest = EMPTY
-        for value in items[:0:-1]:
+        if end < size:
+            end -= 1
+            rest = _new(List)
+            rest.car = sequence[end]
+            rest.next = rest.flat = None
+            rest.empty = False
+            rest.note = (sequence, end + 1, 2 * count)
+        for value in sequence[end - 1 : index - 1 : -1]:
             linked = _new(List)
             linked.car = value
-            linked.cdr = rest
+            linked.next = rest
             linked.empty = False
+            linked.flat = None
             rest = linked
     finally:
         if collecting:
             gc.enable()
-    cell.cdr = rest
+    cell.next = rest
+    if cell.flat is None:
+        cell.note = None
     return rest

@@ -18,24 +18,35 @@ KEYS = frozenset((str, int, Keyword, Symbol, Char, bool, float, type(None), byte
 
 def map_literal(pairs: list[tuple[Any, Any]]) -> Map:
     """The map of `{...}` with computed keys and values."""
-    for key, _ in pairs:
-        if type(key) not in KEYS:
-            check_key(key)
-    return Map.of(pairs)
+    return Map({key if type(key) in ATOMIC else assoc_key(key, ""): value for key, value in pairs})
 
 
 def check_key(key: Any, function: str = "") -> None:
     """Raises `expected immutable map key` for a mutable container and for a value that holds one."""
-    if type(key) not in KEYS and _is_mutable(key):
+    if type(key) in KEYS:
+        return
+    if type(key) is tuple:
+        for item in key:
+            if type(item) not in KEYS:
+                break
+        else:
+            return
+    if _is_mutable(key):
         who = f"{function}: " if function else ""
         type_error("immutable map key", key, f"{who}freeze the key first (mutable-array/->vector or mutable-cell/get)")
 
 
-def assoc_key(key: Any) -> Any:
+def assoc_key(key: Any, function: str = "assoc") -> Any:
     """The dict key under which `assoc` stores something in a raw dict. Raises as `check_key` does."""
     if type(key) in ATOMIC:
         return key
-    check_key(key, "assoc")
+    if type(key) is tuple:
+        for item in key:
+            if type(item) not in ATOMIC:
+                break
+        else:
+            return key
+    check_key(key, function)
     return stored(key)
 
 
@@ -54,5 +65,5 @@ def _is_mutable(value: Any) -> bool:
             for pair in value.pairs():
                 todo += pair
         elif isinstance(value, Record):
-            todo += value.values
+            todo += value.sema_members()
     return False

@@ -1,14 +1,17 @@
 """Maps, immutable to the program: `Map` (sorted, what `{...}` makes) and `HashMap` (`hashmap/new`).
 
 Both keep a dict from *stored key* to value. Most keys are stored as they are; those that Python's dict would confuse
-(`1`, `1.0` and `#t` hash alike) are wrapped (`stored`). Iteration gives the program's keys back, in Sema's key order
+(`1`, `1.0` and `#t` hash alike) are wrapped (`stored`). A vector is stored as it is when it holds only atoms or vectors
+of atoms. Iteration gives the program's keys back, in Sema's key order
 for both kinds: nil, bools, ints, floats, chars, strings, symbols, keywords, lists, vectors, maps, rationals.
 
-`assoc` copies a small map. A large one gives its dict to the new map, which changes it; the old map keeps a reference
-to the new map and what was changed (`undo`), and rebuilds its own dict from them if it is read again. So a loop that
-builds or updates a map pays O(1) a step, and a program that uses both versions pays one copy, as it would have anyway.
-So `d` is unset on a map whose dict was taken; reading it restores it (`__getattr__`). Use `m.d.get(atom)` at once; code
-that keeps a map's dict while the program may run calls `m.pinned()`.
+`assoc` copies a small map. A large one gives its dict to the new map, which changes it; the old map gets a lazy dict
+(`MovedDict`) that knows the new map and what was changed, and rebuilds its entries from them if it is read again. So a
+loop that builds or updates a map pays O(1) a step, and a program that uses both versions pays one copy, as it would
+have anyway. Use `m.d.get(atom)` at once; code that keeps a map's dict while the program may run calls `m.pinned()`.
+
+A map always has a dict, so reading it needs no test. Where the entries are still to come (objects of JSON as they were
+read, dicts that were taken), the dict is of a subclass of `LazyDict`: an operation fills it first.
 
 Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name`; `m.get`, `in`, `len`, `items()`.
 """
@@ -16,12 +19,14 @@ Python sees a mapping: `m["name"]` finds the string key, else the keyword `:name
 from __future__ import annotations
 
 from _collections_abc import Mapping
+from _operator import attrgetter  # the half of the module that is C: the other takes 0.3 ms to load
 from _thread import RLock
 
-from sema_runtime.values.atoms import MAPS, Char, Keyword, Symbol, keyword
-from sema_runtime.values.equality import CONFUSED, StoredKey, same_entries
+from sema_runtime.values.atoms import MAPS, Keyword, Symbol, keyword
 from sema_runtime.values.equality import MISSING as MISSING
+from sema_runtime.values.equality import StoredKey, is_confused, is_plain, same_entries
 from sema_runtime.values.lists import List
+from sema_runtime.values.typenames import ATOMIC as ATOMIC
 from sema_runtime.values.typenames import NAMES
 
 TYPE_CHECKING = False
@@ -31,17 +36,26 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound="Map")
 
-ATOMIC = frozenset((str, int, Keyword, Symbol, Char, type(None), bytes))  # stored as they are, hashed without our code
-PLAIN = ATOMIC | {List}  # stored as they are
+PLAIN = frozenset(ATOMIC | {List})  # stored as they are
 UNAMBIGUOUS = ATOMIC - {int}  # never equal, in Python, to a value of another type
 SMALL = 40  # entries up to which a copy costs no more than taking the dict over
 PINNED = 1 << 60
-TAKING = RLock()  # held while a dict changes its owner
+TAKING = RLock()  # held while a dict is filled or changes its owner
+_take, _let_go = TAKING.acquire, TAKING.release  # `with` takes twice as long
+_name: Any = attrgetter("name")
 
 
 def stored(key: Any) -> Any:
     """The dict key that stands for a Sema key."""
-    return key if type(key) in PLAIN else _wrapped(key)
+    if type(key) in PLAIN:
+        return key
+    if type(key) is tuple:
+        for item in key:
+            if type(item) not in ATOMIC:
+                break
+        else:
+            return key
+    return _wrapped(key)
 
 
 def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) -> dict[Any, Any]:
@@ -58,10 +72,12 @@ def distinct(values: Iterable[Any], collect: Callable[[Any], dict[Any, Any]]) ->
 
 def _wrapped(key: Any) -> Any:
     kind = type(key)
-    if kind in CONFUSED:
-        return StoredKey(key)
+    if kind is tuple:
+        return key if is_plain(key) else StoredKey(key)
     if kind is list:
         return List(key)
+    if is_confused(key):
+        return StoredKey(key)
     if kind is dict:
         return Map.of(key.items())
     return bytes(key) if kind is bytearray else key
@@ -75,31 +91,21 @@ def program_key(key: Any) -> Any:
 class Map:
     """A sorted map. `Map(d)` adopts a dict of stored keys: the caller must not change it afterwards."""
 
-    __slots__ = ("_hash", "_order", "age", "d", "raw", "undo")
+    __slots__ = ("_hash", "_order", "age", "d")
     d: dict[Any, Any]
     age: int  # owners that the dict has had since it was last copied; unset means 0
-    undo: tuple[Map, Any, Any]  # where d went: the newer map, the stored key, what the key had here (or MISSING)
-    raw: dict[str, Any]  # a JSON object as it was read, until d is read; see `json_map`
-    _order: list[Any] | None
-    _hash: int | None
+    _order: tuple[list[Any], list[Any]] | None  # the program's keys in Sema's order, and the stored keys
+    _hash: int  # unset until it is asked for
     type_name = "map"
 
     def __init__(self, d: dict[Any, Any] | None = None) -> None:
         self.d = {} if d is None else d
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "d":
-            return _restored(self)
-        if name == "age":
-            return 0
-        if name == "_order" or name == "_hash":
-            return None
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        self._order = None
 
     @classmethod
     def of(cls: type[M], pairs: Iterable[tuple[Any, Any]]) -> M:
         """A map of (key, value) pairs; of equal keys the last one wins."""
-        return cls({key if type(key) in PLAIN else _wrapped(key): value for key, value in pairs})
+        return cls({key if type(key) in PLAIN else stored(key): value for key, value in pairs})
 
     # What programs do
 
@@ -107,17 +113,23 @@ class Map:
         """The value under a key of the program, default when it is absent."""
         if type(key) in ATOMIC:
             return self.d.get(key, default)
+        if type(key) is tuple:
+            for item in key:
+                if type(item) not in ATOMIC:
+                    break
+            else:
+                return self.d.get(key, default)
         return self._searched(stored(key), default)
 
     def assoc(self: M, key: Any, value: Any) -> M:
         """A map of the same kind with key set to value."""
         if type(key) not in PLAIN:
-            key = _wrapped(key)
+            key = stored(key)
         d = self.d
         if len(d) > SMALL:
-            return _changed(self, key, value)
-        kind = type(self)
-        new: M = kind.__new__(kind)
+            return changed(self, key, value)
+        new: M = _new(type(self))
+        new._order = None
         new.d = d = d.copy()
         d[key] = value
         return new
@@ -128,7 +140,7 @@ class Map:
         if len(d) <= SMALL:  # not taken from an older map
             for index in range(0, len(more), 2):
                 key = more[index]
-                d[key if type(key) in PLAIN else _wrapped(key)] = more[index + 1]
+                d[key if type(key) in PLAIN else stored(key)] = more[index + 1]
             return self
         new = self
         for index in range(0, len(more), 2):
@@ -137,11 +149,20 @@ class Map:
 
     def without(self: M, *keys: Any) -> M:
         """A map of the same kind without the keys."""
+        d = self.d
+        if len(d) <= SMALL:
+            wanted = [key for key in map(stored, keys) if key in d]
+            if not wanted:
+                return self
+            d = d.copy()
+            for key in wanted:
+                d.pop(key, None)
+            return type(self)(d)
         new = self
         for key in keys:
             key = stored(key)
             if new._searched(key, MISSING) is not MISSING:
-                new = _changed(new, key, MISSING)
+                new = changed(new, key, MISSING)
         return new
 
     def merged(self: M, other: Map) -> M:
@@ -150,7 +171,7 @@ class Map:
         if len(theirs) * 8 < len(self.d):
             new = self
             for key, value in theirs.items():
-                new = _changed(new, key, value)
+                new = changed(new, key, value)
             return new
         return type(self)(self.stable() | theirs)
 
@@ -158,6 +179,12 @@ class Map:
         """Whether the map has a key of the program."""
         if type(key) in ATOMIC:
             return key in self.d
+        if type(key) is tuple:
+            for item in key:
+                if type(item) not in ATOMIC:
+                    break
+            else:
+                return key in self.d
         return self._searched(stored(key), MISSING) is not MISSING
 
     def stable(self) -> dict[Any, Any]:
@@ -191,15 +218,16 @@ class Map:
 
     def sorted_keys(self) -> list[Any]:
         """The program's keys in Sema's order; the caller must not change the list."""
-        order = self._order
-        if order is None:
-            self._order = order = _in_order(self.stable())
+        return (self._order or self._ordered())[0]
+
+    def _ordered(self) -> tuple[list[Any], list[Any]]:
+        self._order = order = _in_order(self.stable())
         return order
 
     def pairs(self) -> list[tuple[Any, Any]]:
         """(key, value) in key order."""
-        d = self.stable()
-        return [(key, d[key if type(key) in PLAIN else _wrapped(key)]) for key in self.sorted_keys()]
+        keys, kept = self._order or self._ordered()
+        return list(zip(keys, map(self.stable().__getitem__, kept)))  # noqa: B905  (equally long)
 
     # What Python sees
 
@@ -233,7 +261,7 @@ class Map:
         return list(self.sorted_keys())
 
     def values(self) -> list[Any]:
-        return [value for _, value in self.pairs()]
+        return list(map(self.stable().__getitem__, (self._order or self._ordered())[1]))
 
     def items(self) -> list[tuple[Any, Any]]:
         return self.pairs()
@@ -246,10 +274,11 @@ class Map:
         return same_entries(self.stable(), other.stable())
 
     def __hash__(self) -> int:
-        computed = self._hash
-        if computed is None:
+        try:
+            return self._hash
+        except AttributeError:
             self._hash = computed = hash((self.type_name, frozenset(self.stable())))
-        return computed
+            return computed
 
     def __repr__(self) -> str:
         from sema_runtime.values.printer import to_text
@@ -270,7 +299,62 @@ class HashMap(Map):
 MAPS.update((Map, HashMap))
 NAMES.update({Map: "map", HashMap: "hashmap"})
 Mapping.register(Map)  # isinstance, and `match` with {"name": name}
-_new = Map.__new__
+_new: Any = Map.__new__
+
+# Dicts whose entries are computed when somebody asks for them
+
+ASKING = (
+    "__contains__ __delitem__ __eq__ __getitem__ __ior__ __iter__ __len__ __ne__ __or__ __repr__ __reversed__ __ror__ "
+    "__setitem__ clear copy get items keys pop popitem setdefault update values"
+)
+
+
+class FilledDict(dict[object, object]):
+    """A lazy dict that has its entries."""
+
+    __slots__ = ("source",)
+    source: Any  # what the entries come from; None afterwards
+    __hash__ = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (list(self.items()),)
+
+
+class LazyDict(FilledDict):
+    """A dict without its entries. A subclass has `load`, which adds them with the methods of `dict`."""
+
+    __slots__ = ()
+    __hash__ = None
+
+    def load(self) -> None:
+        raise NotImplementedError
+
+    def fill(self) -> None:
+        """Adds the entries, unless another thread was faster."""
+        _take()
+        try:
+            if type(self) is not FilledDict:
+                self.load()
+                self.source = None
+                self.__class__ = FilledDict  # type: ignore[assignment]
+        finally:
+            _let_go()
+
+
+def _asking(name: str) -> Callable[..., Any]:
+    """The method of `dict`, which fills first."""
+    of_dict = getattr(dict, name)
+
+    def method(self: LazyDict, *args: Any) -> Any:
+        self.fill()
+        return of_dict(self, *args)
+
+    return method
+
+
+for _operation in ASKING.split():
+    setattr(LazyDict, _operation, _asking(_operation))
+
 
 # JSON objects: Python's scanner makes dicts and lists; what a program reads of them becomes maps and lists
 
@@ -279,10 +363,21 @@ _FINAL = frozenset((str, int, bool, type(None)))  # types of the scanner's value
 _OBJECTS = {dict}
 
 
+class JsonDict(LazyDict):
+    """The entries of a JSON object: keywords as keys, lists for arrays. source: Python's dict of it."""
+
+    __slots__ = ()
+
+    def load(self) -> None:
+        dict.update(self, _json_entries(self.source))
+
+
 def json_map(raw: dict[str, Any]) -> Map:
-    """The map of a JSON object. Its d, with keywords as keys and lists for arrays, is built when it is read."""
-    new = _new(Map)
-    new.raw = raw
+    """The map of a JSON object. Its entries are converted when it is read."""
+    new: Map = _new(Map)
+    new._order = None
+    new.d = entries = JsonDict()
+    entries.source = raw
     return new
 
 
@@ -309,82 +404,78 @@ def _json_entries(raw: dict[str, Any]) -> dict[Any, Any]:
         return _json_entries(raw)
 
 
-_raw_of = Map.raw.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError where it is unset or used up
-_dict_of = Map.d.__get__  # type: ignore[attr-defined, misc]  # raises AttributeError when the dict was taken
+# Dicts that change their owner
 
 
-def _changed(old: M, key: Any, value: Any) -> M:
+class MovedDict(LazyDict):
+    """The dict of a map whose own went to a newer map. source: that map, the stored key that it changed, and the value
+    that the key had before (or MISSING)."""
+
+    __slots__ = ()
+
+    def load(self) -> None:
+        newer, key, value = self.source
+        changes = [(key, value)]
+        d = newer.d
+        while type(d) is MovedDict:
+            newer, key, value = d.source
+            changes.append((key, value))
+            d = newer.d
+        dict.update(self, d)
+        for key, value in reversed(changes):
+            if value is MISSING:
+                dict.pop(self, key, None)
+            else:
+                dict.__setitem__(self, key, value)
+
+
+def changed(old: M, key: Any, value: Any) -> M:
     """A map like old, except that the stored key has value, or is absent when value is MISSING.
 
-    Takes the dict over, unless old is small or the dict has had as many owners as it has entries. Then a copy starts a
-    new chain, so that a very old version neither keeps all its successors alive nor has many steps to undo.
+    Takes the dict over, unless old is small, its dict is a restored one, or has had as many owners as it has entries.
+    Then a copy starts a new chain, so that a very old version neither keeps all its successors alive nor has many steps
+    to undo, and a version that is in use beside its successors keeps its dict.
     """
-    kind = type(old)
-    new: M = kind.__new__(kind)
-    with TAKING:
+    new: M = _new(type(old))
+    new._order = None
+    _take()
+    try:
         d = old.d
-        age = old.age
-        if len(d) <= SMALL or age >= len(d):
+        try:
+            age = old.age
+        except AttributeError:
+            age = 0
+        if type(d) is not dict or len(d) <= SMALL or age >= len(d):
             d = d.copy()
         else:
-            old.undo = (new, key, d.get(key, MISSING))
-            del old.d
+            old.d = moved = MovedDict()
+            moved.source = (new, key, d.get(key, MISSING))
             new.age = age + 1
         if value is not MISSING:
             d[key] = value
         else:
             d.pop(key, None)
         new.d = d
+    finally:
+        _let_go()
     return new
 
 
-def _restored(old: Map) -> dict[Any, Any]:
-    """Rebuilds the dict of a map whose dict was taken or not built yet. Raises AttributeError on a half-made map."""
-    with TAKING:
-        try:
-            raw = _raw_of(old)
-        except AttributeError:
-            pass
-        else:
-            old.d = entries = _json_entries(raw)
-            del old.raw
-            return entries
-        changes: list[tuple[Any, Any]] = []
-        newer = old
-        while True:
-            try:
-                d: dict[Any, Any] = _dict_of(newer)
-                break
-            except AttributeError:
-                newer, key, value = newer.undo
-                changes.append((key, value))
-        if newer is old:  # another thread was faster
-            return d
-        d = d.copy()
-        for key, value in reversed(changes):
-            if value is MISSING:
-                d.pop(key, None)
-            else:
-                d[key] = value
-        old.d = d
-        old.age = PINNED  # it is in use beside its successors: copying right away is cheaper next time
-        del old.undo
-        return d
-
-
-def _in_order(d: dict[Any, Any]) -> list[Any]:
+def _in_order(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """The program's keys in Sema's order, and the keys of d in that order: the same list where none is wrapped."""
     kinds = set(map(type, d))
     if len(kinds) == 1:
-        kind = kinds.pop()
+        (kind,) = kinds
         if kind is Keyword or kind is Symbol:
-            return sorted(d, key=_name)
-        if kind is str or kind is int:
-            return sorted(d)
+            keys = sorted(d, key=_name)
+            return keys, keys
+        if kind is str or kind is int or kind is tuple:
+            try:
+                keys = sorted(d)
+                return keys, keys
+            except TypeError:  # vectors whose items Python can't order
+                pass
     from sema_runtime.values.ordering import order_key
 
-    return sorted(map(program_key, d), key=order_key)
-
-
-def _name(atom: Any) -> str:
-    name: str = atom.name
-    return name
+    keys = sorted(map(program_key, d), key=order_key)
+    return keys, list(map(stored, keys)) if StoredKey in kinds else keys

@@ -19,8 +19,8 @@ def sequence_items(value: Any) -> Any:
     if type(value) is tuple:
         return value
     if type(value) is List:
-        return value.items
-    return value if isinstance(value, list | tuple) else None
+        return value.flat or value.items
+    return value if isinstance(value, (list, tuple)) else None
 
 
 def map_entries(value: Any) -> Any:
@@ -90,7 +90,7 @@ def no_match(value: Any, advice: str = "") -> SemaError:
 def iterate(value: Any, who: str) -> Any:
     """The items of a list, vector or mutable array, to loop over. who: the builtin that loops."""
     if type(value) is List:
-        return value.items
+        return value.flat or value.items
     if type(value) is tuple or type(value) is list:
         return value
     return _other_items(value, who)
@@ -104,7 +104,7 @@ def _other_items(value: Any, who: str) -> Any:
         return list(value.items)
     from sema_runtime.values.sequences import foreign_items
 
-    items = value if isinstance(value, list | tuple) else foreign_items(value)
+    items = value if isinstance(value, (list, tuple)) else foreign_items(value)
     if items is not None:
         return items
     not_iterable(got, who)

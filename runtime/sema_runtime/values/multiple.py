@@ -15,7 +15,7 @@ class Values:
 
     __slots__ = ("items",)
     type_name = "record"
-    tag = "%multiple-values%"
+    sema_tag = "%multiple-values%"
 
     def __init__(self, items: tuple[Any, ...]) -> None:
         self.items = items

@@ -151,11 +151,38 @@ def rational(value: Any) -> Any:
     return value.numerator if value.denominator == 1 else value
 
 
-def ratio(over: Any, under: Any = 1) -> Fraction:
-    """over / under of exact numbers, or over itself, exactly. Not brought to an int: that is what `rational` does."""
+_fraction: Any = None  # the class, once it is loaded
+
+
+def _fraction_loaded() -> Any:
+    global _fraction
     from fractions import Fraction
 
-    return Fraction(over, under) if under != 1 else Fraction(over)
+    _fraction = Fraction
+    return Fraction
+
+
+def exact_quotient(over: int, under: int) -> Any:
+    """over / under of ints, of which under is not 0: an int or a ratio.
+
+    `Fraction` checks what it is given, which takes longer than the division.
+    """
+    divisor = math.gcd(over, under)
+    if under < 0:
+        divisor = -divisor
+    under //= divisor
+    if under == 1:
+        return over // divisor
+    made: Any = object.__new__(_fraction or _fraction_loaded())
+    made._numerator = over // divisor
+    made._denominator = under
+    return made
+
+
+def ratio(over: Any, under: Any = 1) -> Fraction:
+    """over / under of exact numbers, or over itself, exactly. Not brought to an int: that is what `rational` does."""
+    kind: type[Fraction] = _fraction or _fraction_loaded()
+    return kind(over, under) if under != 1 else kind(over)
 
 
 def to_float(value: Any) -> float:
@@ -173,6 +200,8 @@ def to_float(value: Any) -> float:
 
 def divide(a: Any, b: Any) -> Any:
     """a / b of numbers: exact on exact ones, IEEE on floats. Raises SemaError for an exact number over an exact 0."""
+    if type(a) is int and type(b) is int and b:
+        return exact_quotient(a, b)
     if type(a) in COMPLEX or type(b) in COMPLEX:
         if type(b) is int and b == 0:
             division_by_zero()

@@ -1,6 +1,6 @@
 """Reads the collection arguments of builtins, and raises the errors for other values.
 
-Builtins test the common case inline (`x.items if type(x) is List else elements(x, "take")`).
+Builtins test the common case inline (`x.flat or x.items if type(x) is List else elements(x, "take")`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ TEXTS = (str, bytes, bytearray, memoryview)  # sequences to Python only
 def seq(value: Any, hint: str | None = None) -> Sequence[Any]:
     """The items of a list or vector. Raises `expected list or vector`."""
     if type(value) is List:
-        return value.items
-    if isinstance(value, tuple | list):
+        return value.flat or value.items
+    if isinstance(value, (tuple, list)):
         return value
     items = foreign_items(value)
     if items is None:
@@ -49,7 +49,7 @@ def foreign_lookup(value: Any, key: Any, default: Any = None) -> Any:
 
 def foreign_size(value: Any) -> int | None:
     """The length of another sequence, mapping or set of Python; None for anything else."""
-    if isinstance(value, AbstractSequence | Mapping | Set) and not isinstance(value, TEXTS):
+    if isinstance(value, (AbstractSequence, Mapping, Set)) and not isinstance(value, TEXTS):
         return len(value)
     return None
 
@@ -57,8 +57,8 @@ def foreign_size(value: Any) -> int | None:
 def elements(value: Any, function: str) -> Sequence[Any]:
     """The items of a list, vector or mutable array (those it has now), for a function that iterates over them."""
     if type(value) is List:
-        return value.items
-    if isinstance(value, tuple | list):
+        return value.flat or value.items
+    if isinstance(value, (tuple, list)):
         return value
     if type(value) is MutableArray:
         return list(value.items)
@@ -108,7 +108,7 @@ def not_callable(function: Any) -> NoReturn:
 
 def items_for(function: Any, collection: Any, name: str) -> Sequence[Any]:
     """The items of a collection for a builtin that calls function on each. Without items, function isn't checked."""
-    items = collection.items if type(collection) is List else elements(collection, name)
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, name)
     if not callable(function) and items:
         not_callable(function)
     return items

@@ -1,7 +1,7 @@
 """The name of a value's type, in messages and for `type`.
 
 `NAMES` is the table. Modules that define a type enter it there. Any other type of the runtime has a class attribute
-`type_name`; the rest are types of Python libraries.
+`type_name`; the rest are types of Python libraries. `ATOMIC` is the set of types whose values are map keys as they are.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ NAMES: dict[type, str] = {
     type(type("", (), {"method": lambda self: None})().method): "native-fn",
     type: "native-fn",
 }
+ATOMIC: set[type] = {str, int, type(None), bytes}  # and the atoms, which atoms.py enters: hashed without our code
 
 
 def type_name(value: Any) -> str:

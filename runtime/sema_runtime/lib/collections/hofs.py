@@ -7,19 +7,31 @@ raises an error only when there is an element to call it with, as in the referen
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
+from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
+from sema_runtime.values.lookup import keyword_get, keyword_reader
 from sema_runtime.values.maps import Map, stored
 from sema_runtime.values.sequences import elements, items_for, not_callable, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 INTS = {int}
 
 
-@builtin("map", "mapcar", returns="list")
+@builtin(
+    "map",
+    "mapcar",
+    type=(
+        "now (a -> b), seq a|array a -> list b fresh",
+        "now (a, b -> c), seq a|array a, seq b|array b -> list c fresh",
+        "now (a, b, c -> d), seq a|array a, seq b|array b, seq c|array c -> list d fresh",
+        "now fn, keep seq|array, keep seq|array... -> list fresh",
+    ),
+)
 def map_(function: Any, collection: Any, *more: Any) -> List:
     """Returns the list of the results of calling function with each element of a list or vector. With several
     collections, function takes one element of each; the shortest decides the length.
@@ -28,18 +40,20 @@ def map_(function: Any, collection: Any, *more: Any) -> List:
     (map + '(1 2) [10 20 30]) => (11 22)
     (map :name (list {:name "ann"} {:name "bob"})) => ("ann" "bob")
     """
-    items = collection.items if type(collection) is List else elements(collection, "map")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "map")
     if more:
         rows = [items, *[elements(other, "map") for other in more]]
         if not callable(function) and all(rows):
             not_callable(function)
         return List([function(*row) for row in zip(*rows, strict=False)])
+    if type(function) is Keyword:
+        return List([keyword_get(item, function) for item in items])
     if not callable(function) and items:
         not_callable(function)
     return List([function(item) for item in items])
 
 
-@builtin("map-indexed", returns="list")
+@builtin("map-indexed", type="now (int, a -> b), seq a|array a -> list b fresh")
 def map_indexed(function: Any, collection: Any) -> List:
     """Returns the list of the results of calling function with the index and value of each element.
 
@@ -49,7 +63,7 @@ def map_indexed(function: Any, collection: Any) -> List:
     return List([function(index, item) for index, item in enumerate(items)])
 
 
-@builtin("for-each", returns="nil")
+@builtin("for-each", type="now (a -> any), seq a|array a -> nil")
 def for_each(function: Any, collection: Any) -> None:
     """Calls function with each element of a list or vector, for its effect.
 
@@ -60,7 +74,7 @@ def for_each(function: Any, collection: Any) -> None:
         function(item)
 
 
-@builtin("filter", returns="list")
+@builtin("filter", type="now (a -> any), seq a|array a -> list a fresh")
 def filter_(predicate: Any, collection: Any) -> List:
     """Keeps the elements of a list or vector for which predicate holds.
 
@@ -68,10 +82,12 @@ def filter_(predicate: Any, collection: Any) -> List:
     (filter :ok (list {:ok #t :n 1} {:ok #f :n 2})) => ({:n 1 :ok #t})
     """
     items = items_for(predicate, collection, "filter")
+    if type(predicate) is Keyword:
+        predicate = keyword_reader(predicate)
     return List([item for item in items if (verdict := predicate(item)) is not None and verdict is not False])
 
 
-@builtin("list/reject", returns="list")
+@builtin("list/reject", type="now (a -> any), seq a|array a -> list a fresh")
 def list_reject(predicate: Any, collection: Any) -> List:
     """Removes the elements for which predicate holds.
 
@@ -81,7 +97,7 @@ def list_reject(predicate: Any, collection: Any) -> List:
     return List([item for item in items if (verdict := predicate(item)) is None or verdict is False])
 
 
-@builtin("partition", returns="list")
+@builtin("partition", type="now (a -> any), seq a|array a -> list list a fresh")
 def partition(predicate: Any, collection: Any) -> List:
     """Splits a list by a predicate into the elements for which it holds and the others. For equal parts see list/chunk.
 
@@ -96,7 +112,7 @@ def partition(predicate: Any, collection: Any) -> List:
     return List((List(held), List(others)))
 
 
-@builtin("foldl", "fold")
+@builtin("foldl", "fold", type="now (b, a -> b), keep b, seq a|array a -> b")
 def foldl(function: Any, initial: Any, collection: Any) -> Any:
     """Folds a list or vector from the left: calls (function acc element), where acc is initial at first and then the
     last result.
@@ -114,7 +130,7 @@ def foldl(function: Any, initial: Any, collection: Any) -> Any:
     return acc
 
 
-@builtin("foldr")
+@builtin("foldr", type="now (a, b -> b), keep b, seq a|array a -> b")
 def foldr(function: Any, initial: Any, collection: Any) -> Any:
     """Folds a list or vector from the right: calls (function element acc), where acc is initial at first and then the
     last result.
@@ -129,26 +145,31 @@ def foldr(function: Any, initial: Any, collection: Any) -> Any:
     return acc
 
 
-@builtin("reduce")
+@builtin("reduce", type="now (a|b, a -> b), seq a|array a -> a|b")
 def reduce(function: Any, collection: Any) -> Any:
     """Folds a list or vector from the left, starting with the first element. An empty one raises an error.
 
     (reduce + '(1 2 3)) => 6
     (reduce + '()) ! reduce: empty list
     """
-    items = collection.items if type(collection) is List else elements(collection, "reduce")
-    if not items:
-        raise SemaError("reduce: empty list")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "reduce")
     if not callable(function) and len(items) > 1:
         not_callable(function)
-    rest = iter(items)
+    rest = first_and_rest(items)
     acc = next(rest)
     for item in rest:
         acc = function(acc, item)
     return acc
 
 
-@builtin("apply")
+def first_and_rest(items: Any) -> Iterator[Any]:
+    """An iterator over the items for `reduce`, of which there must be one. Emitted loops begin with it."""
+    if not items:
+        raise SemaError("reduce: empty list")
+    return iter(items)
+
+
+@builtin("apply", type=("now fn, keep seq|array -> any", "now fn, keep any, keep any... -> any"))
 def apply(function: Any, first: Any, *more: Any) -> Any:
     """Calls function with the elements of a list as its arguments; arguments before the list come first.
 
@@ -156,13 +177,13 @@ def apply(function: Any, first: Any, *more: Any) -> Any:
     (apply + 1 2 '(3 4)) => 10
     """
     last = more[-1] if more else first
-    items = last.items if type(last) is List else elements(last, "apply")
+    items = last.flat or last.items if type(last) is List else elements(last, "apply")
     if not callable(function):
         not_callable(function)
     return function(first, *more[:-1], *items) if more else function(*items)
 
 
-@builtin("any", "any?", "some?", returns="bool")
+@builtin("any", "any?", "some?", type="now (a -> any), seq a|array a -> bool")
 def any_(predicate: Any, collection: Any) -> bool:
     """Whether predicate holds for some element of a list or vector. Returns #t or #f, not the value that predicate
     returned.
@@ -178,7 +199,7 @@ def any_(predicate: Any, collection: Any) -> bool:
     return False
 
 
-@builtin("every", "every?", returns="bool")
+@builtin("every", "every?", type="now (a -> any), seq a|array a -> bool")
 def every(predicate: Any, collection: Any) -> bool:
     """Whether predicate holds for all elements of a list or vector.
 
@@ -193,7 +214,7 @@ def every(predicate: Any, collection: Any) -> bool:
     return True
 
 
-@builtin("list/find")
+@builtin("list/find", type="now (a -> any), seq a|array a -> a|nil")
 def list_find(predicate: Any, collection: Any) -> Any:
     """Finds the first element for which predicate holds; nil when there is none.
 
@@ -208,7 +229,7 @@ def list_find(predicate: Any, collection: Any) -> Any:
     return None
 
 
-@builtin("list/sole")
+@builtin("list/sole", type="now (a -> any), seq a|array a -> a")
 def list_sole(predicate: Any, collection: Any) -> Any:
     """The only element for which predicate holds. Raises an error when there is none or more than one.
 
@@ -239,7 +260,7 @@ def _prefix_length(predicate: Any, items: Any) -> int:
     return len(items)
 
 
-@builtin("take-while", returns="list")
+@builtin("take-while", type="now (a -> any), seq a|array a -> list a fresh")
 def take_while(predicate: Any, collection: Any) -> List:
     """Takes elements from the start as long as predicate holds.
 
@@ -249,7 +270,7 @@ def take_while(predicate: Any, collection: Any) -> List:
     return List(items[: _prefix_length(predicate, items)])
 
 
-@builtin("drop-while", returns="list")
+@builtin("drop-while", type="now (a -> any), seq a|array a -> list a fresh")
 def drop_while(predicate: Any, collection: Any) -> List:
     """Drops elements from the start as long as predicate holds and returns the list of the others.
 
@@ -259,7 +280,7 @@ def drop_while(predicate: Any, collection: Any) -> List:
     return List(items[_prefix_length(predicate, items) :])
 
 
-@builtin("list/take-while", returns="list")
+@builtin("list/take-while", type="now (a -> any), seq a|array a -> list a fresh")
 def list_take_while(predicate: Any, collection: Any) -> List:
     """Takes elements from the start as long as predicate holds.
 
@@ -269,7 +290,7 @@ def list_take_while(predicate: Any, collection: Any) -> List:
     return List(items[: _prefix_length(predicate, items)])
 
 
-@builtin("list/drop-while", returns="list")
+@builtin("list/drop-while", type="now (a -> any), seq a|array a -> list a fresh")
 def list_drop_while(predicate: Any, collection: Any) -> List:
     """Drops elements from the start as long as predicate holds and returns the list of the others.
 
@@ -279,7 +300,7 @@ def list_drop_while(predicate: Any, collection: Any) -> List:
     return List(items[_prefix_length(predicate, items) :])
 
 
-@builtin("flat-map", "mapcat", returns="list")
+@builtin("flat-map", "mapcat", type="now (a -> seq b|b), seq a|array a -> list b fresh")
 def flat_map(function: Any, collection: Any) -> List:
     """Calls function with each element and joins the lists and vectors it returns into one list.
 
@@ -289,15 +310,16 @@ def flat_map(function: Any, collection: Any) -> List:
     items = items_for(function, collection, "flat-map")
     joined: list[Any] = []
     for item in items:
-        result = function(item)
-        if isinstance(result, List | tuple | list):
-            joined += result
-        else:
-            joined.append(result)
+        joined += spread(function(item))
     return List(joined)
 
 
-@builtin("list/times", returns="list")
+def spread(result: Any) -> Any:
+    """What `flat-map` adds for a result: the items of a list or vector, or the value alone. Emitted loops call it."""
+    return result if isinstance(result, List | tuple | list) else (result,)
+
+
+@builtin("list/times", type="int, now (int -> a) -> list a fresh")
 def list_times(count: Any, function: Any) -> List:
     """Returns the list of the results of calling function with 0, 1, ... count - 1.
 
@@ -309,7 +331,7 @@ def list_times(count: Any, function: Any) -> List:
     return List([function(index) for index in range(count)])
 
 
-@builtin("list/group-by", returns="map")
+@builtin("list/group-by", type="now (a -> b), seq a|array a -> map b list a fresh")
 def list_group_by(function: Any, collection: Any) -> Map:
     """Groups the elements of a list by the result of function: returns a map from each result to the list of its
     elements.
@@ -318,6 +340,8 @@ def list_group_by(function: Any, collection: Any) -> Map:
     (list/group-by :team (list {:n 1 :team "a"} {:n 2 :team "b"})) => {"a" ({:n 1 :team "a"}) "b" ({:n 2 :team "b"})}
     """
     items = items_for(function, collection, "list/group-by")
+    if type(function) is Keyword:
+        function = keyword_reader(function)
     groups = new_groups()
     for item in items:
         groups[stored(function(item))].append(item)
@@ -336,7 +360,7 @@ def grouped(groups: dict[Any, list[Any]]) -> Map:
     return Map({key: List(group) for key, group in groups.items()})
 
 
-@builtin("list/key-by", "index-by", returns="map")
+@builtin("list/key-by", "index-by", type="now (a -> b), seq a|array a -> map b a fresh")
 def list_key_by(function: Any, collection: Any) -> Map:
     """Indexes the elements of a list by the result of function: returns a map from each result to its last element.
 
@@ -344,10 +368,12 @@ def list_key_by(function: Any, collection: Any) -> Map:
     (list/key-by :id (list {:id 1 :n "a"} {:id 1 :n "b"})) => {1 {:id 1 :n "b"}}
     """
     items = items_for(function, collection, "list/key-by")
+    if type(function) is Keyword:
+        function = keyword_reader(function)
     return Map({stored(function(item)): item for item in items})
 
 
-@builtin("tap")
+@builtin("tap", type="keep a, now (a -> any) -> a")
 def tap(value: Any, function: Any) -> Any:
     """Calls function with value for its effect and returns value.
 

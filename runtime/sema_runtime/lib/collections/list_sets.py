@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("list/contains?", returns="bool", pure=True)
+@builtin("list/contains?", type="seq|array, any -> bool", pure=True)
 def list_is_contains(collection: Any, value: Any) -> bool:
     """Whether a list or vector contains an element that equals value.
 
@@ -25,7 +25,7 @@ def list_is_contains(collection: Any, value: Any) -> bool:
     return any(equal(item, value) for item in elements(collection, "list/contains?"))
 
 
-@builtin("list/index-of", returns="int|nil", pure=True)
+@builtin("list/index-of", type="seq|array, any -> int|nil", pure=True)
 def list_index_of(collection: Any, value: Any) -> int | None:
     """The index of the first element that equals value; nil when there is none.
 
@@ -38,7 +38,7 @@ def list_index_of(collection: Any, value: Any) -> int | None:
     return None
 
 
-@builtin("list/unique", returns="list", pure=True)
+@builtin("list/unique", type="seq a|array a -> list a fresh", pure=True)
 def list_unique(collection: Any) -> List:
     """Removes duplicates: returns the first occurrence of each element, in order.
 
@@ -47,7 +47,7 @@ def list_unique(collection: Any) -> List:
     return List(list(map(program_key, distinct(elements(collection, "list/unique"), dict.fromkeys))))
 
 
-@builtin("list/dedupe", returns="list", pure=True)
+@builtin("list/dedupe", type="seq a|array a -> list a fresh", pure=True)
 def list_dedupe(collection: Any) -> List:
     """Removes each element that equals the one before it.
 
@@ -67,7 +67,7 @@ def counted(items: Sequence[Any]) -> dict[Any, int]:
     return dict(distinct(items, Counter))
 
 
-@builtin("frequencies", returns="map", pure=True)
+@builtin("frequencies", type="seq a|array a -> map a int fresh", pure=True)
 def frequencies(collection: Any) -> Map:
     """Counts the occurrences of each element of a list or vector and returns a map from element to count.
 
@@ -76,7 +76,7 @@ def frequencies(collection: Any) -> Map:
     return Map(counted(elements(collection, "frequencies")))
 
 
-@builtin("list/duplicates", returns="list", pure=True)
+@builtin("list/duplicates", type="seq a|array a -> list a fresh", pure=True)
 def list_duplicates(collection: Any) -> List:
     """The duplicates in a list: the values that occur more than once, each once, in order of size.
 
@@ -86,7 +86,7 @@ def list_duplicates(collection: Any) -> List:
     return List(Map({key: count for key, count in counts.items() if count > 1}).keys())
 
 
-@builtin("list/mode", pure=True)
+@builtin("list/mode", type="seq a|array a -> a|list a", pure=True)
 def list_mode(collection: Any) -> Any:
     """The most frequent value of a list; a list of them, in order of size, when there are several.
 
@@ -102,7 +102,7 @@ def list_mode(collection: Any) -> Any:
     return modes[0] if len(modes) == 1 else List(modes)
 
 
-@builtin("list/diff", returns="list", pure=True)
+@builtin("list/diff", type="seq a|array a, seq|array -> list a fresh", pure=True)
 def list_diff(collection: Any, other: Any) -> List:
     """The difference of two lists: the elements of the first that don't occur in other.
 
@@ -113,7 +113,7 @@ def list_diff(collection: Any, other: Any) -> List:
     return List([item for item in items if stored(item) not in known])
 
 
-@builtin("list/intersect", returns="list", pure=True)
+@builtin("list/intersect", type="seq a|array a, seq|array -> list a fresh", pure=True)
 def list_intersect(collection: Any, other: Any) -> List:
     """The intersection of two lists: the elements of the first that occur in other too.
 
@@ -124,7 +124,7 @@ def list_intersect(collection: Any, other: Any) -> List:
     return List([item for item in items if stored(item) in known])
 
 
-@builtin("list/pluck", "pluck", returns="list", pure=True)
+@builtin("list/pluck", "pluck", type="any, seq (dict any a|b)|array (dict any a|b) -> list (a|nil) fresh", pure=True)
 def list_pluck(key: Any, collection: Any) -> List:
     """The value under key of each map of a list; nil where a map lacks the key or an element isn't a map.
 
@@ -138,7 +138,7 @@ def _plucked(item: Any, key: Any) -> Any:
     return Map.of(item.items()).lookup(key) if isinstance(item, dict) else None
 
 
-@builtin("list/shuffle", returns="list")
+@builtin("list/shuffle", type="seq a|array a -> list a fresh", total=True)
 def list_shuffle(collection: Any) -> List:
     """The elements of a list or vector in random order.
 
@@ -151,7 +151,7 @@ def list_shuffle(collection: Any) -> List:
     return List(items)
 
 
-@builtin("list/pick")
+@builtin("list/pick", type="seq a|array a -> a")
 def list_pick(collection: Any) -> Any:
     """Picks a random element of a list or vector.
 

@@ -9,7 +9,7 @@ from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import to_text
-from sema_runtime.values.sequences import elements, size, whole
+from sema_runtime.values.sequences import INT_LIMIT, elements, size, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,31 +24,33 @@ def _count(value: Any, function: str) -> int:
     return size(value, function)
 
 
-@builtin("take", returns="list", pure=True)
+@builtin("take", type="int, seq a|array a -> list a fresh", pure=True)
 def take(count: Any, collection: Any) -> List:
     """Takes the first count elements of a list or vector, or all when there are fewer.
 
     (take 2 '(1 2 3)) => (1 2)
     (take 9 '(1 2)) => (1 2)
     """
-    count = _count(count, "take")
-    items = collection.items if type(collection) is List else elements(collection, "take")
+    if type(count) is not int or not 0 <= count < INT_LIMIT:
+        count = _count(count, "take")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "take")
     return List(items[:count])
 
 
-@builtin("drop", returns="list", pure=True)
+@builtin("drop", type="int, seq a|array a -> list a fresh", pure=True)
 def drop(count: Any, collection: Any) -> List:
     """Drops the first count elements of a list or vector and returns the list of the others.
 
     (drop 1 '(1 2 3)) => (2 3)
     (drop 9 '(1 2)) => ()
     """
-    count = _count(count, "drop")
-    items = collection.items if type(collection) is List else elements(collection, "drop")
+    if type(count) is not int or not 0 <= count < INT_LIMIT:
+        count = _count(count, "drop")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "drop")
     return List(items[count:])
 
 
-@builtin("list/take-last", returns="list", pure=True)
+@builtin("list/take-last", type="int, seq a|array a -> list a fresh", pure=True)
 def list_take_last(count: Any, collection: Any) -> List:
     """Takes the last count elements of a list or vector, or all when there are fewer.
 
@@ -59,7 +61,7 @@ def list_take_last(count: Any, collection: Any) -> List:
     return List(items[max(0, len(items) - count) :])
 
 
-@builtin("list/drop-last", returns="list", pure=True)
+@builtin("list/drop-last", type="int, seq a|array a -> list a fresh", pure=True)
 def list_drop_last(count: Any, collection: Any) -> List:
     """Drops the last count elements and returns the list of the others.
 
@@ -70,7 +72,7 @@ def list_drop_last(count: Any, collection: Any) -> List:
     return List(items[: max(0, len(items) - count)])
 
 
-@builtin("list/split-at", returns="list", pure=True)
+@builtin("list/split-at", type="seq a|array a, int -> list list a fresh", pure=True)
 def list_split_at(collection: Any, index: Any) -> List:
     """Splits a list or vector into its first index elements and the others.
 
@@ -81,7 +83,7 @@ def list_split_at(collection: Any, index: Any) -> List:
     return List((List(items[:index]), List(items[index:])))
 
 
-@builtin("list/chunk", returns="list", pure=True)
+@builtin("list/chunk", type="int, seq a|array a -> list list a fresh", pure=True)
 def list_chunk(count: Any, collection: Any) -> List:
     """Splits a list or vector into lists of count elements each; the last may have fewer.
 
@@ -94,7 +96,7 @@ def list_chunk(count: Any, collection: Any) -> List:
     return List([List(items[start : start + count]) for start in range(0, len(items), count)])
 
 
-@builtin("list/sliding", returns="list", pure=True)
+@builtin("list/sliding", type="seq a|array a, int, int? -> list list a fresh", pure=True)
 def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
     """Lists of width neighbouring elements, each starting step (default 1) elements after the one before.
 
@@ -111,7 +113,7 @@ def list_sliding(collection: Any, width: Any, step: Any = 1) -> List:
     return List([List(items[start : start + width]) for start in range(0, len(items) - width + 1, step)])
 
 
-@builtin("list/page", returns="list", pure=True)
+@builtin("list/page", type="seq a|array a, int, int -> list a fresh", pure=True)
 def list_page(collection: Any, page: Any, per_page: Any) -> List:
     """One page of a list, counted from 1, of per-page elements each.
 
@@ -125,7 +127,7 @@ def list_page(collection: Any, page: Any, per_page: Any) -> List:
     return List(items[(page - 1) * count : page * count])
 
 
-@builtin("list/pad", returns="list", pure=True)
+@builtin("list/pad", type="seq a|array a, int, keep b -> list (a|b) fresh", pure=True)
 def list_pad(collection: Any, length: Any, value: Any) -> List:
     """Appends value to a list until it has a length.
 
@@ -137,7 +139,7 @@ def list_pad(collection: Any, length: Any, value: Any) -> List:
     return List([*items, *[value] * (length - len(items))])
 
 
-@builtin("list/nth-or", pure=True)
+@builtin("list/nth-or", type="seq a|array a, int, keep b -> a|b", pure=True)
 def list_nth_or(collection: Any, index: Any, default: Any) -> Any:
     """The element at index, counted from 0, or default when there are too few.
 
@@ -149,7 +151,7 @@ def list_nth_or(collection: Any, index: Any, default: Any) -> Any:
     return items[index] if index < len(items) else default
 
 
-@builtin("flatten", returns="list", pure=True)
+@builtin("flatten", type="seq (seq a|b)|array (seq a|b) -> list (a|b) fresh", pure=True, total=True)
 def flatten(collection: Any) -> List:
     """Flattens a list by one level: the elements of inner lists and vectors take their place.
 
@@ -157,14 +159,14 @@ def flatten(collection: Any) -> List:
     """
     joined: list[Any] = []
     for item in elements(collection, "flatten"):
-        if isinstance(item, List | tuple | list):
+        if isinstance(item, (List, tuple, list)):
             joined += item
         else:
             joined.append(item)
     return List(joined)
 
 
-@builtin("flatten-deep", returns="list", pure=True)
+@builtin("flatten-deep", type="keep any -> list fresh", pure=True, total=True)
 def flatten_deep(value: Any) -> List:
     """Flattens a list completely: returns the elements of all lists and vectors inside it, at any depth.
 
@@ -174,7 +176,7 @@ def flatten_deep(value: Any) -> List:
     stack = [iter((value,))]
     while stack:
         for item in stack[-1]:
-            if isinstance(item, List | tuple | list):
+            if isinstance(item, (List, tuple, list)):
                 stack.append(iter(item))
                 break
             flat.append(item)
@@ -183,7 +185,7 @@ def flatten_deep(value: Any) -> List:
     return List(flat)
 
 
-@builtin("zip", returns="list", pure=True)
+@builtin("zip", type="seq a|array a, seq a|array a, seq a|array a... -> list list a fresh", pure=True, total=True)
 def zip_(first: Any, second: Any, *more: Any) -> List:
     """Combines lists element by element: returns lists of the first, second, ... elements, up to the end of the
     shortest.
@@ -195,7 +197,9 @@ def zip_(first: Any, second: Any, *more: Any) -> List:
     return List(list(map(List, zip(*rows, strict=False))))
 
 
-@builtin("list/interleave", returns="list", pure=True)
+@builtin(
+    "list/interleave", type="seq a|array a, seq a|array a, seq a|array a... -> list a fresh", pure=True, total=True
+)
 def list_interleave(first: Any, second: Any, *more: Any) -> List:
     """The first elements of all the collections, then the second ones, ..., up to the end of the shortest.
 
@@ -206,7 +210,7 @@ def list_interleave(first: Any, second: Any, *more: Any) -> List:
     return List(list(chain.from_iterable(zip(*rows, strict=False))))
 
 
-@builtin("interpose", returns="list", pure=True)
+@builtin("interpose", type="keep a, seq b|array b -> list (a|b) fresh", pure=True, total=True)
 def interpose(separator: Any, collection: Any) -> List:
     """The elements of a list with separator between them.
 
@@ -218,7 +222,7 @@ def interpose(separator: Any, collection: Any) -> List:
     return List(spread)
 
 
-@builtin("enumerate", returns="list", pure=True)
+@builtin("enumerate", type="seq a|array a -> list list (int|a) fresh", pure=True, total=True)
 def enumerate_(collection: Any) -> List:
     """Pairs each element of a list or vector with its index.
 
@@ -227,7 +231,7 @@ def enumerate_(collection: Any) -> List:
     return List(list(map(List, enumerate(elements(collection, "enumerate")))))
 
 
-@builtin("list/cross-join", returns="list", pure=True)
+@builtin("list/cross-join", type="seq a|array a, seq b|array b -> list list (a|b) fresh", pure=True, total=True)
 def list_cross_join(first: Any, second: Any) -> List:
     """Combines each element of first with each of second.
 
@@ -238,7 +242,7 @@ def list_cross_join(first: Any, second: Any) -> List:
     return List([List((a, b)) for a in left for b in right])
 
 
-@builtin("list/join", returns="string", pure=True)
+@builtin("list/join", type="seq|array, str, str? -> str", pure=True)
 def list_join(collection: Any, separator: Any, last_separator: Any = MISSING) -> str:
     """Joins the printed forms of the elements into a string, with separator between them and last-separator before the
     last one.

@@ -31,7 +31,7 @@ def _not_a_number(item: Any) -> NoReturn:
     type_error("number", item)
 
 
-@builtin("list/sum", returns="number", pure=True)
+@builtin("list/sum", type="seq (int|float)|array (int|float) -> int|float", pure=True)
 def list_sum(collection: Any) -> Any:
     """The sum of ints and floats; 0 for the empty list.
 
@@ -48,7 +48,7 @@ def list_sum(collection: Any) -> Any:
     return total
 
 
-@builtin("list/min", pure=True)
+@builtin("list/min", type="seq a|array a -> a", pure=True)
 def list_min(collection: Any) -> Any:
     """The smallest of a list of ints and floats, the first of equal ones.
 
@@ -58,7 +58,7 @@ def list_min(collection: Any) -> Any:
     return _extreme(collection, "list/min", -1)
 
 
-@builtin("list/max", pure=True)
+@builtin("list/max", type="seq a|array a -> a", pure=True)
 def list_max(collection: Any) -> Any:
     """The largest of a list of ints and floats, the first of equal ones.
 
@@ -80,7 +80,7 @@ def _extreme(collection: Any, function: str, sign: int) -> Any:
     return best
 
 
-@builtin("list/avg", "avg", returns="float", pure=True)
+@builtin("list/avg", "avg", type="seq (int|float)|array (int|float) -> float", pure=True)
 def list_avg(collection: Any) -> float:
     """The average (mean) of a list of ints and floats, as a float.
 
@@ -94,7 +94,7 @@ def list_avg(collection: Any) -> float:
     return total / len(items)
 
 
-@builtin("list/median", returns="float", pure=True)
+@builtin("list/median", type="seq (int|float)|array (int|float) -> float", pure=True)
 def list_median(collection: Any) -> float:
     """The median of a list of ints and floats, as a float; of an even number of elements, the mean of the middle two.
 

@@ -6,7 +6,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.lists import EMPTY, List
+from sema_runtime.values.lists import EMPTY, List, link
 from sema_runtime.values.maps import MISSING, Map
 from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.sequences import elements, foreign_items, foreign_size, seq, size, whole
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-_new = List.__new__
-_items_of = List.items.__get__  # type: ignore[attr-defined, misc]
+_new: Any = List.__new__
 SIZED = (str, tuple, list, Map, dict, bytes, bytearray, MutableArray)
 SEQUENCES = (List, tuple, list)  # asking how a builtin was called takes microseconds: not for these
 FIRST = "first: argument 1 must be a list or vector"
@@ -25,7 +24,7 @@ REST = "rest: argument 1 must be a list or vector"
 APPEND = "append: every argument must be a list or vector"
 
 
-@builtin("list", returns="list", pure=True)
+@builtin("list", type="keep a... -> list a fresh", pure=True, total=True)
 def list_(*values: Any) -> List:
     """A list of the arguments.
 
@@ -35,7 +34,7 @@ def list_(*values: Any) -> List:
     return List(values)
 
 
-@builtin("cons", returns="list", pure=True)
+@builtin("cons", type="keep a, keep list b|nil|b -> list (a|b)", pure=True, total=True)
 def cons(head: Any, tail: Any) -> List:
     """Adds head in front of the list tail. A tail that isn't a list becomes the second element; nil counts as empty.
 
@@ -43,17 +42,18 @@ def cons(head: Any, tail: Any) -> List:
     (cons 1 2) => (1 2)
     """
     if type(tail) is List:
-        cell = _new(List)
+        cell: List = _new(List)
         cell.car = head
-        cell.cdr = tail
+        cell.next = tail
         cell.empty = False
+        cell.flat = None
         return cell
     if type(tail) is list:
         return List([head, *tail])
     return List((head,)) if tail is None else List((head, tail))
 
 
-@builtin("car", pure=True)
+@builtin("car", type="seq a -> a|nil", pure=True, total=True)
 def car(collection: Any) -> Any:
     """The first element of a list or vector; nil when there is none.
 
@@ -63,11 +63,13 @@ def car(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
+    if type(collection) is tuple:
+        return collection[0] if collection else None
     items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
 
 
-@builtin("first", pure=True)
+@builtin("first", type="seq a -> a|nil", pure=True, total=True)
 def first(collection: Any) -> Any:
     """The first element of a list or vector; nil when it is empty.
 
@@ -76,11 +78,13 @@ def first(collection: Any) -> Any:
     """
     if type(collection) is List:
         return collection.car
+    if type(collection) is tuple:
+        return collection[0] if collection else None
     items = seq(collection, FIRST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[0] if items else None
 
 
-@builtin("cdr", returns="list|vector", pure=True)
+@builtin("cdr", type="keep list a|vector b -> list a|vector b", pure=True, total=True)
 def cdr(collection: Any) -> Any:
     """All elements but the first of a list or vector; the rest of a vector is a vector.
 
@@ -88,12 +92,15 @@ def cdr(collection: Any) -> Any:
     (cdr '()) => ()
     """
     if type(collection) is List:
-        return collection.cdr
+        following = collection.next
+        return following if following is not None else link(collection)
+    if type(collection) is tuple:
+        return collection[1:]
     items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
 
-@builtin("rest", returns="list|vector", pure=True)
+@builtin("rest", type="keep list a|vector b -> list a|vector b", pure=True, total=True)
 def rest(collection: Any) -> Any:
     """All elements but the first of a list or vector; the rest of a vector is a vector.
 
@@ -101,7 +108,10 @@ def rest(collection: Any) -> Any:
     (rest [1 2]) => [2]
     """
     if type(collection) is List:
-        return collection.cdr
+        following = collection.next
+        return following if following is not None else link(collection)
+    if type(collection) is tuple:
+        return collection[1:]
     items = seq(collection, REST if not isinstance(collection, SEQUENCES) and used_as_value() else None)
     return items[1:] if type(items) is tuple else List(items[1:])
 
@@ -110,7 +120,7 @@ def _nested(value: Any, path: str) -> Any:
     """The result of car (`a`) and cdr (`d`) along path, the innermost step last."""
     for step in reversed(path):
         if type(value) is List:
-            value = value.car if step == "a" else value.cdr
+            value = value.car if step == "a" else value.next if value.next is not None else link(value)
         elif step == "a":
             items = seq(value, FIRST)
             value = items[0] if items else None
@@ -123,16 +133,19 @@ def _nested(value: Any, path: str) -> Any:
 def _at(value: Any, index: int) -> Any:
     """The element at a small index, without cutting a flat list up; nil when there is none."""
     if type(value) is List:
-        try:
-            items = _items_of(value)
-        except AttributeError:  # linked
-            return _nested(value, "a" + "d" * index)
+        if value.next is not None:
+            return value.next.car if index == 1 else value.next.cdr.car
+        items = value.flat
+        if items is None:
+            for _ in range(index):
+                value = value.next if value.next is not None else link(value)
+            return value.car
     else:
         items = seq(value, REST)
     return items[index] if index < len(items) else None
 
 
-@builtin("cadr", pure=True)
+@builtin("cadr", type="seq a -> a|nil", pure=True, total=True)
 def cadr(collection: Any) -> Any:
     """The second element of a list or vector; nil when there is none.
 
@@ -142,7 +155,7 @@ def cadr(collection: Any) -> Any:
     return _at(collection, 1)
 
 
-@builtin("caddr", pure=True)
+@builtin("caddr", type="seq a -> a|nil", pure=True, total=True)
 def caddr(collection: Any) -> Any:
     """The third element of a list or vector; nil when there is none.
 
@@ -151,7 +164,7 @@ def caddr(collection: Any) -> Any:
     return _at(collection, 2)
 
 
-@builtin("caar", pure=True)
+@builtin("caar", type="seq (seq a|b) -> a|nil", pure=True)
 def caar(collection: Any) -> Any:
     """(car (car x)): the first element of the first element.
 
@@ -160,7 +173,7 @@ def caar(collection: Any) -> Any:
     return _nested(collection, "aa")
 
 
-@builtin("cdar", pure=True)
+@builtin("cdar", type="keep seq (list a|vector b|c) -> list a|vector b", pure=True)
 def cdar(collection: Any) -> Any:
     """(cdr (car x)): the first element without its first element.
 
@@ -169,16 +182,21 @@ def cdar(collection: Any) -> Any:
     return _nested(collection, "da")
 
 
-@builtin("cddr", pure=True)
+@builtin("cddr", type="keep list a|vector b -> list a|vector b", pure=True, total=True)
 def cddr(collection: Any) -> Any:
     """(cdr (cdr x)): everything but the first two elements.
 
     (cddr '(1 2 3)) => (3)
     """
+    if type(collection) is List:
+        following = collection.next
+        if following is None:
+            following = link(collection)
+        return following.next if following.next is not None else link(following)
     return _nested(collection, "dd")
 
 
-@builtin("caaar", pure=True)
+@builtin("caaar", type="seq (seq (seq a|b)|c) -> a|nil", pure=True)
 def caaar(collection: Any) -> Any:
     """(car (car (car x))).
 
@@ -187,7 +205,7 @@ def caaar(collection: Any) -> Any:
     return _nested(collection, "aaa")
 
 
-@builtin("caadr", pure=True)
+@builtin("caadr", type="seq (seq a|b) -> a|nil", pure=True)
 def caadr(collection: Any) -> Any:
     """(car (car (cdr x))).
 
@@ -196,7 +214,7 @@ def caadr(collection: Any) -> Any:
     return _nested(collection, "aad")
 
 
-@builtin("cadar", pure=True)
+@builtin("cadar", type="seq (seq a|b) -> a|nil", pure=True)
 def cadar(collection: Any) -> Any:
     """(car (cdr (car x))).
 
@@ -205,7 +223,7 @@ def cadar(collection: Any) -> Any:
     return _nested(collection, "ada")
 
 
-@builtin("cdaar", pure=True)
+@builtin("cdaar", type="keep seq (seq (list a|vector b|c)|d) -> list a|vector b", pure=True)
 def cdaar(collection: Any) -> Any:
     """(cdr (car (car x))).
 
@@ -214,7 +232,7 @@ def cdaar(collection: Any) -> Any:
     return _nested(collection, "daa")
 
 
-@builtin("cdadr", pure=True)
+@builtin("cdadr", type="keep seq (list a|vector b|c) -> list a|vector b", pure=True)
 def cdadr(collection: Any) -> Any:
     """(cdr (car (cdr x))).
 
@@ -223,7 +241,7 @@ def cdadr(collection: Any) -> Any:
     return _nested(collection, "dad")
 
 
-@builtin("cddar", pure=True)
+@builtin("cddar", type="keep seq (list a|vector b|c) -> list a|vector b", pure=True)
 def cddar(collection: Any) -> Any:
     """(cdr (cdr (car x))).
 
@@ -232,7 +250,7 @@ def cddar(collection: Any) -> Any:
     return _nested(collection, "dda")
 
 
-@builtin("cdddr", pure=True)
+@builtin("cdddr", type="keep list a|vector b -> list a|vector b", pure=True, total=True)
 def cdddr(collection: Any) -> Any:
     """(cdr (cdr (cdr x))): everything but the first three elements.
 
@@ -241,18 +259,18 @@ def cdddr(collection: Any) -> Any:
     return _nested(collection, "ddd")
 
 
-@builtin("last", pure=True)
+@builtin("last", type="seq a|array a -> a|nil", pure=True, total=True)
 def last(collection: Any) -> Any:
     """The last element of a list, vector or mutable array; nil when there is none.
 
     (last '(1 2 3)) => 3
     (last '()) => nil
     """
-    items = collection.items if type(collection) is List else elements(collection, "last")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "last")
     return items[-1] if items else None
 
 
-@builtin("nth", pure=True)
+@builtin("nth", type="seq a|array a, int -> a", pure=True)
 def nth(collection: Any, index: Any) -> Any:
     """The element at index, counted from 0. Raises an error for an index outside.
 
@@ -261,10 +279,10 @@ def nth(collection: Any, index: Any) -> Any:
     """
     if type(index) is int and index >= 0:
         try:
-            if type(collection) is List:
-                return collection.items[index]
             if type(collection) is tuple:
                 return collection[index]
+            if type(collection) is List:
+                return (collection.flat or collection.items)[index]
             if type(collection) is MutableArray:
                 return collection.items[index]
         except IndexError:
@@ -276,7 +294,7 @@ def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
     from sema_runtime.support.text_arguments import argument_error
 
     hint = "nth: argument order is (nth collection index); the index must be an integer"
-    if isinstance(index, List | tuple | list):
+    if isinstance(index, SEQUENCES):
         hint = "nth: argument order is (nth collection index) — looks like the arguments are swapped"
     try:
         whole(index, hint)
@@ -290,7 +308,7 @@ def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
     if type(collection) is MutableArray:
         items: Sequence[Any] = collection.items
     else:
-        if as_value and not isinstance(collection, List | tuple | list) and foreign_items(collection) is None:
+        if as_value and not isinstance(collection, SEQUENCES) and foreign_items(collection) is None:
             expected = "list, vector, or mutable-array"
             argument_error("nth", 1, expected, collection, f"nth: argument 1 must be a {expected}")
         items = seq(collection)
@@ -299,7 +317,7 @@ def _nth_checked(collection: Any, index: Any, as_value: bool) -> Any:
     return items[index]
 
 
-@builtin("length", returns="int", pure=True)
+@builtin("length", type="seq|str|dict|bytevector|array|other -> int", pure=True)
 def length(collection: Any) -> int:
     """The length of a list, vector, string, map or other collection: its elements, characters, entries or bytes.
 
@@ -308,7 +326,9 @@ def length(collection: Any) -> int:
     (length nil) ! expected list, vector, string, map, hashmap, bytevector, typed array, or mutable-array, got nil
     """
     if type(collection) is List:
-        return len(collection.items)
+        return len(collection.flat or collection.items)
+    if type(collection) is tuple or type(collection) is str:
+        return len(collection)
     if isinstance(collection, SIZED) or getattr(type(collection), "type_name", "") in ("f64-array", "i64-array"):
         return len(collection)
     size = foreign_size(collection)
@@ -321,7 +341,7 @@ def length(collection: Any) -> int:
     )
 
 
-@builtin("append", returns="list", pure=True)
+@builtin("append", type="seq a... -> list a fresh", pure=True, total=True)
 def append(*collections: Any) -> List:
     """Concatenates lists and vectors into one list.
 
@@ -332,7 +352,7 @@ def append(*collections: Any) -> List:
     if len(collections) == 2:
         a, b = collections
         if type(a) is List and type(b) is List:
-            return List([*a.items, *b.items])
+            return List([*(a.flat or a.items), *(b.flat or b.items)])
         known = isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)
         hint = APPEND if not known and used_as_value() else None
         return List([*seq(a, hint), *seq(b, hint)])
@@ -346,23 +366,23 @@ def spliced(*parts: Any) -> List:
     """The list for a quasiquote template with splices."""
     joined: list[Any] = []
     for part in parts:
-        joined += part.items if type(part) is List else seq(part, APPEND)
+        joined += part.flat or part.items if type(part) is List else seq(part, APPEND)
     return List(joined)
 
 
-@builtin("reverse", returns="list|vector", pure=True)
+@builtin("reverse", type="list a|vector b -> list a|vector b fresh", pure=True, total=True)
 def reverse(collection: Any) -> Any:
     """The elements of a list or vector in reverse order; of a vector, a vector.
 
     (reverse '(1 2 3)) => (3 2 1)
     """
     if type(collection) is List:
-        return List(collection.items[::-1])
+        return List((collection.flat or collection.items)[::-1])
     items = seq(collection, "reverse: argument 1 must be a list or vector")
     return items[::-1] if type(items) is tuple else List(items[::-1])
 
 
-@builtin("range", returns="list[int]", pure=True)
+@builtin("range", type="int, int?, int? -> list int fresh", pure=True)
 def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
     """A list of the integers from start (default 0) up to, not including, end, by step (default 1).
 
@@ -379,7 +399,7 @@ def range_(start: Any, end: Any = MISSING, step: Any = 1) -> List:
     return List(range(start, end, step))
 
 
-@builtin("iota", returns="list[int]", pure=True)
+@builtin("iota", type="int, int?, int? -> list int", pure=True)
 def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
     """A list of count integers from start (default 0), each step (default 1) more than the one before.
 
@@ -395,7 +415,7 @@ def iota(count: Any, start: Any = 0, step: Any = 1) -> List:
     return List(range(start, start + count * step, step)) if count > 0 else EMPTY
 
 
-@builtin("list/repeat", returns="list", pure=True)
+@builtin("list/repeat", type="int, keep a -> list a fresh", pure=True)
 def list_repeat(count: Any, value: Any) -> List:
     """A list that holds value count times.
 
@@ -404,7 +424,7 @@ def list_repeat(count: Any, value: Any) -> List:
     return List([value] * size(count, "list/repeat"))
 
 
-@builtin("make-list", returns="list", pure=True)
+@builtin("make-list", type="int, keep a -> list a fresh", pure=True)
 def make_list(count: Any, value: Any) -> List:
     """A list that holds value count times.
 
@@ -413,14 +433,14 @@ def make_list(count: Any, value: Any) -> List:
     return List([value] * size(count, "list/repeat"))
 
 
-@builtin("member", returns="list|bool", pure=True)
+@builtin("member", type="any, seq a|array a -> list a|bool fresh", pure=True)
 def member(value: Any, collection: Any) -> Any:
     """The part of a list from the first element that equals value on; #f when none does.
 
     (member 2 '(1 2 3)) => (2 3)
     (member 9 '(1 2 3)) => #f
     """
-    items = collection.items if type(collection) is List else elements(collection, "member")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "member")
     for index, item in enumerate(items):
         if equal(item, value):
             return List(items[index:])
@@ -435,22 +455,22 @@ def assoc_entry(key: Any, entries: Sequence[Any]) -> Any:
     return False
 
 
-@builtin("assq", returns="list|bool", pure=True)
+@builtin("assq", type="any, keep seq (list a|b)|array (list a|b) -> list a|bool", pure=True)
 def assq(key: Any, alist: Any) -> Any:
     """The first list in alist that starts with key; #f when there is none.
 
     (assq 'b '((a 1) (b 2))) => (b 2)
     """
-    return assoc_entry(key, alist.items if type(alist) is List else elements(alist, "assq"))
+    return assoc_entry(key, alist.flat or alist.items if type(alist) is List else elements(alist, "assq"))
 
 
-@builtin("assv", returns="list|bool", pure=True)
+@builtin("assv", type="any, keep seq (list a|b)|array (list a|b) -> list a|bool", pure=True)
 def assv(key: Any, alist: Any) -> Any:
     """The first list in alist that starts with key; #f when there is none.
 
     (assv 2 '((1 "one") (2 "two"))) => (2 "two")
     """
-    return assoc_entry(key, alist.items if type(alist) is List else elements(alist, "assv"))
+    return assoc_entry(key, alist.flat or alist.items if type(alist) is List else elements(alist, "assv"))
 
 
 # The reference makes these of car, cdr and list/repeat, which is what their arity errors name.

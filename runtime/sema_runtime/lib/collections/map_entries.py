@@ -8,7 +8,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import check_key
-from sema_runtime.values.maps import MISSING, Map
+from sema_runtime.values.maps import ATOMIC, MISSING, Map
 from sema_runtime.values.sequences import foreign_lookup, mapping, not_callable, seq
 
 TYPE_CHECKING = False
@@ -17,17 +17,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("map/entries", returns="list", pure=True)
+@builtin("map/entries", type="dict a b -> list list (a|b) fresh", pure=True, total=True)
 def map_entries(collection: Any) -> List:
     """The entries of a map: lists of key and value, in the order of the keys.
 
     (map/entries {:b 1 :a 2}) => ((:a 2) (:b 1))
     """
-    source = mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs")
-    return List(list(map(List, source.pairs())))
+    return List(list(map(List, map_pairs(collection))))
 
 
-@builtin("map/from-entries", returns="map", pure=True)
+def map_pairs(collection: Any) -> list[tuple[Any, Any]]:
+    """Keys and values of a map, in the order of the keys. Emitted loops run over them."""
+    return mapping(collection, "map/entries: expected a map; returns a list of [key value] pairs").pairs()
+
+
+@builtin("map/from-entries", type="seq (seq a) -> map a a fresh", pure=True)
 def map_from_entries(entries: Any) -> Map:
     """Makes a map from a list of entries, each a list or vector of a key and a value.
 
@@ -43,7 +47,7 @@ def map_from_entries(entries: Any) -> Map:
     return Map.of(pairs)
 
 
-@builtin("map/zip", returns="map", pure=True)
+@builtin("map/zip", type="seq a, seq b -> map a b fresh", pure=True)
 def map_zip(keys: Any, values: Any) -> Map:
     """Combines a list of keys and a list of values into a map, up to the end of the shorter.
 
@@ -56,7 +60,7 @@ def map_zip(keys: Any, values: Any) -> Map:
     return Map.of(zip(names, items, strict=False))
 
 
-@builtin("map/map-vals", returns="map")
+@builtin("map/map-vals", type="now (a -> b), map c a|hashmap d a -> map c b|hashmap d b fresh")
 def map_map_vals(function: Any, collection: Any) -> Map:
     """Changes the values of a map: the results of calling function with each value.
 
@@ -69,7 +73,7 @@ def map_map_vals(function: Any, collection: Any) -> Map:
     return type(source).of([(key, function(value)) for key, value in pairs])
 
 
-@builtin("map/map-keys", returns="map")
+@builtin("map/map-keys", type="now (a -> b), map a c|hashmap a d -> map b c|hashmap b d fresh")
 def map_map_keys(function: Any, collection: Any) -> Map:
     """Changes the keys of a map: its values under the results of calling function with each key.
 
@@ -87,7 +91,7 @@ def map_map_keys(function: Any, collection: Any) -> Map:
     return type(source).of(renamed)
 
 
-@builtin("map/filter", returns="map")
+@builtin("map/filter", type="now (a|c, b|d -> any), map a b|hashmap c d -> map a b|hashmap c d fresh")
 def map_filter(predicate: Any, collection: Any) -> Map:
     """Keeps the entries of a map for which (predicate key value) holds.
 
@@ -101,20 +105,20 @@ def map_filter(predicate: Any, collection: Any) -> Map:
     return type(source).of(kept)
 
 
-@builtin("map/select-keys", returns="map", pure=True)
+@builtin("map/select-keys", type="map a b|hashmap c d, seq e -> map e b|hashmap e d fresh", pure=True)
 def map_select_keys(collection: Any, keys: Any) -> Map:
     """Keeps the entries of a map that have one of the keys of a list.
 
     (map/select-keys {:a 1 :b 2} '(:b :z)) => {:b 2}
     """
-    if not isinstance(keys, List | tuple | list):
+    if not isinstance(keys, (List, tuple, list)):
         type_error("list", keys, "map/select-keys: argument 2 must be a list of keys to keep")
     source = mapping(collection, "map/select-keys: argument 1 must be a map")
     wanted = [(key, source.lookup(key, MISSING)) for key in keys]
     return type(source).of([pair for pair in wanted if pair[1] is not MISSING])
 
 
-@builtin("map/except", returns="map", pure=True)
+@builtin("map/except", type="keep map a b|hashmap c d, seq -> map a b|hashmap c d", pure=True)
 def map_except(collection: Any, keys: Any) -> Map:
     """Removes the keys of a list from a map.
 
@@ -124,7 +128,7 @@ def map_except(collection: Any, keys: Any) -> Map:
     return mapping(collection, "map/except: argument 1 must be a map").without(*unwanted)
 
 
-@builtin("map/sort-keys", returns="map", pure=True)
+@builtin("map/sort-keys", type="keep dict a b -> map a b", pure=True, total=True)
 def map_sort_keys(collection: Any) -> Map:
     """The (sorted) map with the entries of a map or hashmap.
 
@@ -134,25 +138,27 @@ def map_sort_keys(collection: Any) -> Map:
     return source if type(source) is Map else Map(source.stable())
 
 
-@builtin("map/update", returns="map")
+@builtin("map/update", type="map a b|hashmap c b, keep d, now (b|nil -> e) -> map (a|d) (b|e)|hashmap (c|d) (b|e)")
 def map_update(collection: Any, key: Any, function: Any) -> Map:
     """Replaces the value under key by the result of calling function with it, or with nil when there is none.
 
     (map/update {:n 1} :n (fn (n) (+ n 1))) => {:n 2}
     (map/update {} :n (fn (n) (+ (or n 0) 1))) => {:n 1}
     """
-    source = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
-    check_key(key, "map/update")
+    if type(collection) is not Map:
+        collection = mapping(collection, "map/update: argument 1 must be a map; applies fn to the value at key")
+    if type(key) not in ATOMIC:
+        check_key(key, "map/update")
     if not callable(function):
         not_callable(function)
-    return source.assoc(key, function(source.lookup(key)))
+    return collection.assoc(key, function(collection.lookup(key)))  # type: ignore[no-any-return]
 
 
 def _path(value: Any, function: str) -> Sequence[Any]:
     return seq(value, f"{function}: argument 2 must be a list/vector path of keys")
 
 
-@builtin("get-in", "map/get-in", pure=True)
+@builtin("get-in", "map/get-in", type="keep any, seq, keep any? -> any", pure=True)
 def get_in(collection: Any, path: Any, default: Any = None) -> Any:
     """The value at a path of keys in a nested map; default (nil) when a key is missing.
 
@@ -160,8 +166,10 @@ def get_in(collection: Any, path: Any, default: Any = None) -> Any:
     (get-in {:a {:b 42}} [:x :b] 0) => 0
     """
     value = collection
-    for key in _path(path, "get-in"):
-        if isinstance(value, Map):
+    for key in path if type(path) is tuple else _path(path, "get-in"):
+        if type(value) is Map:
+            value = value.d.get(key, MISSING) if type(key) in ATOMIC else value.lookup(key, MISSING)
+        elif isinstance(value, Map):
             value = value.lookup(key, MISSING)
         elif isinstance(value, Mapping):
             value = foreign_lookup(value, key, MISSING)
@@ -172,7 +180,7 @@ def get_in(collection: Any, path: Any, default: Any = None) -> Any:
     return value
 
 
-@builtin("assoc-in", "map/assoc-in", pure=True)
+@builtin("assoc-in", "map/assoc-in", type="keep any, keep seq, keep any -> any", pure=True)
 def assoc_in(collection: Any, path: Any, value: Any) -> Any:
     """Sets the value at a path of keys in a nested map. A value on the path that isn't a map is replaced by one.
 
@@ -182,7 +190,7 @@ def assoc_in(collection: Any, path: Any, value: Any) -> Any:
     return _replaced(collection, _path(path, "assoc-in"), "assoc-in", lambda old: value)
 
 
-@builtin("update-in", "map/update-in")
+@builtin("update-in", "map/update-in", type="keep any, keep seq, now (any -> any) -> any")
 def update_in(collection: Any, path: Any, function: Any) -> Any:
     """Replaces the value at a path of keys in a nested map by the result of calling function with it, or with nil when
     there is none.
@@ -200,8 +208,9 @@ def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) ->
     levels: list[Map] = []
     value = collection
     for key in path:
-        check_key(key, name)
-        level = mapping(value) if isinstance(value, Map | dict) else Map()
+        if type(key) not in ATOMIC:
+            check_key(key, name)
+        level: Map = value if type(value) is Map else mapping(value) if isinstance(value, (Map, dict)) else Map()
         levels.append(level)
         value = level.lookup(key)
     replacement = function(value)
@@ -210,7 +219,7 @@ def _replaced(collection: Any, path: Sequence[Any], name: str, function: Any) ->
     return replacement
 
 
-@builtin("deep-merge", "map/deep-merge", pure=True)
+@builtin("deep-merge", "map/deep-merge", type="keep any... -> any", pure=True)
 def deep_merge(*maps: Any) -> Any:
     """Merges nested maps: two maps under the same key are merged too; any other value replaces the earlier one.
 

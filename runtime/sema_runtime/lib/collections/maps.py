@@ -9,8 +9,8 @@ from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.lib.collections.lists import assoc_entry
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
-from sema_runtime.values.map_keys import KEYS, check_key
-from sema_runtime.values.maps import ATOMIC, MISSING, HashMap, Map
+from sema_runtime.values.map_keys import KEYS, assoc_key, check_key
+from sema_runtime.values.maps import ATOMIC, MISSING, SMALL, HashMap, Map, changed
 from sema_runtime.values.sequences import foreign_lookup, foreign_size, mapping, seq
 
 TYPE_CHECKING = False
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_new: Any = Map.__new__
 ASSOC = "assoc: expected a map as the first argument, then key/value pairs"
 ASSOC_ARGUMENTS = "assoc: requires (key alist) or (map key val ...)"
 
 
-@builtin("hash-map", "map/new", returns="map", pure=True)
+@builtin("hash-map", "map/new", type="keep a... -> map a a fresh", pure=True)
 def hash_map(*keys_and_values: Any) -> Map:
     """A new map (dictionary) of alternating keys and values.
 
@@ -30,13 +31,14 @@ def hash_map(*keys_and_values: Any) -> Map:
     """
     if len(keys_and_values) % 2:
         raise SemaError("hash-map: requires even number of arguments")
-    for key in keys_and_values[::2]:
-        if type(key) not in KEYS:
-            check_key(key, "hash-map")
-    return Map.of(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+    d: dict[Any, Any] = {}
+    pairs = iter(keys_and_values)
+    for key in pairs:
+        d[key if type(key) in ATOMIC else assoc_key(key, "hash-map")] = next(pairs)
+    return Map(d)
 
 
-@builtin("get", "hash-ref", pure=True)
+@builtin("get", "hash-ref", type="dict a b, any, keep c? -> b|c|nil", pure=True)
 def get(collection: Any, key: Any, default: Any = None) -> Any:
     """The value of a key in a map; default (nil) when the key is missing.
 
@@ -46,19 +48,27 @@ def get(collection: Any, key: Any, default: Any = None) -> Any:
     (get [1 2] 0) ! expected map or hashmap, got vector
     """
     if type(collection) is Map or type(collection) is HashMap:
-        return collection.d.get(key, default) if type(key) in ATOMIC else collection.lookup(key, default)
+        if type(key) in ATOMIC:
+            return collection.d.get(key, default)
+        if type(key) is tuple:
+            for item in key:
+                if type(item) not in ATOMIC:
+                    break
+            else:
+                return collection.d.get(key, default)
+        return collection.lookup(key, default)
     if isinstance(collection, Mapping):
         return foreign_lookup(collection, key, default)
     return mapping(collection, _indexing_hint(collection, "get")).lookup(key, default)
 
 
 def _indexing_hint(value: Any, function: str) -> str:
-    if isinstance(value, List | tuple | list):
+    if isinstance(value, (List, tuple, list)):
         return f"{function} works on maps; use (nth coll i) to index a list or vector"
     return f"{function}: expected a map as the first argument"
 
 
-@builtin("contains?", returns="bool", pure=True)
+@builtin("contains?", type="dict|str, any -> bool", pure=True)
 def is_contains(collection: Any, key: Any) -> bool:
     """Whether a map has a key, even with the value nil. For two strings: whether the first contains the second (an
     extension).
@@ -69,7 +79,15 @@ def is_contains(collection: Any, key: Any) -> bool:
     (contains? '(1 2) 1) ! expected map or hashmap, got list
     """
     if type(collection) is Map or type(collection) is HashMap:
-        return key in collection.d if type(key) in ATOMIC else bool(collection.has(key))
+        if type(key) in ATOMIC:
+            return key in collection.d
+        if type(key) is tuple:
+            for item in key:
+                if type(item) not in ATOMIC:
+                    break
+            else:
+                return key in collection.d
+        return bool(collection.has(key))
     if isinstance(collection, Mapping):
         return foreign_lookup(collection, key, MISSING) is not MISSING
     if isinstance(collection, str) and isinstance(key, str):
@@ -81,7 +99,16 @@ def is_contains(collection: Any, key: Any) -> bool:
     return mapping(collection, hint).has(key)
 
 
-@builtin("assoc", pure=True, arity=(0, -1))
+@builtin(
+    "assoc",
+    type=(
+        "any, keep list (list a|b) -> list a|bool",
+        "map a b|hashmap c b, keep d, keep e -> map (a|d) (b|e)|hashmap (c|d) (b|e)",
+        "map a b|hashmap c b, keep d, keep d, keep d... -> map (a|d) (b|d)|hashmap (c|d) (b|d)",
+    ),
+    pure=True,
+    arity=(0, -1),
+)
 def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *more: Any) -> Any:
     """Returns a map with entries added or changed: (assoc map key value ...). The map itself stays as it is.
 
@@ -90,13 +117,22 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
     (assoc {:a 1} :b 2 :c 3) => {:a 1 :b 2 :c 3}
     (assoc 2 '((1 "one") (2 "two"))) => (2 "two")
     """
+    kind = type(collection)
+    if (kind is Map or kind is HashMap) and value is not MISSING and not more:
+        if type(key) not in ATOMIC:
+            key = assoc_key(key)
+        d = collection.d
+        if len(d) > SMALL:
+            return changed(collection, key, value)
+        new: Map = _new(kind)
+        new._order = None
+        new.d = d = d.copy()
+        d[key] = value
+        return new
     if value is MISSING:
-        if isinstance(key, List | list):
+        if isinstance(key, (List, list)):
             return assoc_entry(collection, seq(key))
         raise SemaError(ASSOC_ARGUMENTS)
-    kind = type(collection)
-    if not more and type(key) in KEYS and (kind is Map or kind is HashMap):
-        return collection.assoc(key, value)
     if len(more) % 2:
         raise SemaError(ASSOC_ARGUMENTS)
     source = mapping(collection, ASSOC)
@@ -108,7 +144,7 @@ def assoc(collection: Any = MISSING, key: Any = MISSING, value: Any = MISSING, *
     return source.assoc(key, value).assoc_own(more) if more else source.assoc(key, value)
 
 
-@builtin("dissoc", returns="map", pure=True)
+@builtin("dissoc", type="keep map a b|hashmap c d, any, any... -> map a b|hashmap c d", pure=True)
 def dissoc(collection: Any, key: Any, *more: Any) -> Map:
     """Removes keys from a map: returns a map without their entries. The map itself stays as it is.
 
@@ -118,7 +154,12 @@ def dissoc(collection: Any, key: Any, *more: Any) -> Map:
     return source.without(key, *more)
 
 
-@builtin("merge", returns="map", pure=True)
+@builtin(
+    "merge",
+    type=("-> map never never fresh", "keep map a b|hashmap c b, dict d e... -> map (a|d) (b|e)|hashmap (c|d) (b|e)"),
+    pure=True,
+    total=True,
+)
 def merge(*maps: Any) -> Map:
     """Merges maps; the last map that has a key decides its value. The result is of the kind of the first map.
 
@@ -133,25 +174,29 @@ def merge(*maps: Any) -> Map:
     return merged
 
 
-@builtin("keys", returns="list", pure=True)
+@builtin("keys", type="dict a b -> list a", pure=True, total=True)
 def keys(collection: Any) -> List:
     """The keys of a map as a list, sorted.
 
     (keys {:b 1 :a 2}) => (:a :b)
     """
-    return List(mapping(collection, "keys: expected a map; returns its keys as a list").sorted_keys())
+    if type(collection) is not Map:
+        collection = mapping(collection, "keys: expected a map; returns its keys as a list")
+    return List(collection.sorted_keys())
 
 
-@builtin("vals", returns="list", pure=True)
+@builtin("vals", type="dict a b -> list b fresh", pure=True, total=True)
 def vals(collection: Any) -> List:
     """The values of a map as a list, in the order of their keys.
 
     (vals {:b 1 :a 2}) => (2 1)
     """
-    return List(mapping(collection, "vals: expected a map; returns its values as a list").values())
+    if type(collection) is not Map:
+        collection = mapping(collection, "vals: expected a map; returns its values as a list")
+    return List(collection.values())
 
 
-@builtin("count", returns="int", pure=True)
+@builtin("count", type="seq|str|dict|nil -> int", pure=True, total=True)
 def count(collection: Any) -> int:
     """Counts the elements, entries or characters of a collection; nil has none.
 
@@ -159,8 +204,8 @@ def count(collection: Any) -> int:
     (count nil) => 0
     """
     if type(collection) is List:
-        return len(collection.items)
-    if isinstance(collection, str | tuple | list | Map | dict):
+        return len(collection.flat or collection.items)
+    if isinstance(collection, (Map, str, tuple, list, dict)):
         return len(collection)
     size = 0 if collection is None else foreign_size(collection)
     if size is not None:
@@ -168,7 +213,7 @@ def count(collection: Any) -> int:
     type_error("collection", collection, "count: expected a list, vector, map, or string")
 
 
-@builtin("hashmap/new", returns="hashmap", pure=True)
+@builtin("hashmap/new", type="keep a... -> hashmap a a fresh", pure=True)
 def hashmap_new(*keys_and_values: Any) -> HashMap:
     """A hashmap of alternating keys and values: a map without order, never equal to a sorted one.
 
@@ -177,9 +222,11 @@ def hashmap_new(*keys_and_values: Any) -> HashMap:
     """
     if len(keys_and_values) % 2:
         raise SemaError("hashmap/new: requires even number of arguments")
-    for key in keys_and_values[::2]:
-        check_key(key, "hashmap/new")
-    return HashMap.of(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+    d: dict[Any, Any] = {}
+    pairs = iter(keys_and_values)
+    for key in pairs:
+        d[key if type(key) in ATOMIC else assoc_key(key, "hashmap/new")] = next(pairs)
+    return HashMap(d)
 
 
 def _hashmap(value: Any, function: str) -> HashMap:
@@ -188,7 +235,7 @@ def _hashmap(value: Any, function: str) -> HashMap:
     return value
 
 
-@builtin("hashmap/get", pure=True)
+@builtin("hashmap/get", type="dict a b, any, keep c? -> b|c|nil", pure=True)
 def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
     """The value of a key in a hashmap or map; default (nil) when the key is missing.
 
@@ -199,7 +246,7 @@ def hashmap_get(collection: Any, key: Any, default: Any = None) -> Any:
     return source.lookup(key, default)
 
 
-@builtin("hashmap/assoc", returns="hashmap", pure=True)
+@builtin("hashmap/assoc", type="hashmap a b, keep c, keep c, keep c... -> hashmap (a|c) (b|c)", pure=True)
 def hashmap_assoc(*args: Any) -> HashMap:
     """Returns a hashmap with entries added or changed: (hashmap/assoc hashmap key value ...).
 
@@ -215,7 +262,7 @@ def hashmap_assoc(*args: Any) -> HashMap:
     return result
 
 
-@builtin("hashmap/contains?", returns="bool", pure=True)
+@builtin("hashmap/contains?", type="hashmap, any -> bool", pure=True)
 def hashmap_is_contains(collection: Any, key: Any) -> bool:
     """Whether a hashmap has a key.
 
@@ -224,7 +271,7 @@ def hashmap_is_contains(collection: Any, key: Any) -> bool:
     return _hashmap(collection, "hashmap/contains?").has(key)
 
 
-@builtin("hashmap/keys", returns="list", pure=True)
+@builtin("hashmap/keys", type="hashmap a b -> list a", pure=True, total=True)
 def hashmap_keys(collection: Any) -> List:
     """The keys of a hashmap.
 
@@ -233,7 +280,7 @@ def hashmap_keys(collection: Any) -> List:
     return List(_hashmap(collection, "hashmap/keys").sorted_keys())
 
 
-@builtin("hashmap/to-map", returns="map", pure=True)
+@builtin("hashmap/to-map", type="keep hashmap a b -> map a b", pure=True, total=True)
 def hashmap_to_map(collection: Any) -> Map:
     """Converts a hashmap to a (sorted) map.
 

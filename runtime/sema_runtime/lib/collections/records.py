@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from keyword import kwlist
-
 from sema_runtime.catalogue import builtin
-from sema_runtime.values.errors import ArityError, SemaError, type_error
+from sema_runtime.values.errors import SemaError
 from sema_runtime.values.multiple import Values
-from sema_runtime.values.records import Record, make_record_type
+from sema_runtime.values.records import Record, field_of, is_of_type, make_record_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["make_record_type", "record_accessor", "record_constructor", "record_modifier", "record_predicate"]
 
 
-@builtin("record?", returns="bool", pure=True)
+@builtin("record?", type="any -> bool", pure=True, total=True)
 def is_record(value: Any) -> bool:
     """Whether value is a record of any type.
 
@@ -27,33 +25,24 @@ def is_record(value: Any) -> bool:
     (record? (make-point 1 2)) => #t
     (record? {:x 1}) => #f
     """
-    return isinstance(value, Record | Values)
+    return isinstance(value, (Record, Values))
 
 
 def record_constructor(kind: type[Record], name: str, params: tuple[str, ...]) -> Callable[..., Record]:
-    """The constructor of kind, called name. It takes one value for each of params."""
-    names = [param.replace("-", "_") + "_" * (param in kwlist) for param in params]
-    if all(param.isidentifier() and param != "_kind" for param in names) and len({*names}) == len(names):
-        scope: dict[str, Any] = {"__name__": __name__, "_kind": kind}
-        exec(f"def make({', '.join(names)}): return _kind(({', '.join([*names, ''])}))", scope)
-        function: Callable[..., Record] = _named(scope["make"], name)
-        return function
-    count = len(params)
-
-    def constructor(*values: Any) -> Record:
-        if len(values) != count:
-            raise ArityError(name, str(count), len(values))
-        return kind(values)
-
-    return _named(constructor, name)
+    """The constructor of kind, called name. It takes one value for each of params, the fields of kind."""
+    slots: Any = kind.__slots__
+    assignments = "".join(f"    __record.{slot} = {slot}\n" for slot in slots)
+    scope: dict[str, Any] = {"__name__": __name__, "__kind": kind}
+    exec(f"def make({', '.join(slots)}):\n    __record = __kind()\n{assignments}    return __record", scope)
+    function: Callable[..., Record] = _named(scope["make"], name)
+    return function
 
 
 def record_predicate(kind: type[Record], name: str) -> Callable[[Any], bool]:
     """The predicate of kind: true for records of any type with its tag."""
-    tag = kind.tag
 
     def predicate(value: Any) -> bool:
-        return type(value) is kind or (isinstance(value, Record) and value.tag == tag)
+        return type(value) is kind or is_of_type(value, kind)
 
     return _named(predicate, name)
 
@@ -64,9 +53,13 @@ def record_accessor(kind: type[Record], name: str, field: str) -> Callable[[Any]
 
     def accessor(record: Any) -> Any:
         if type(record) is kind:
-            return record.values[index]
-        return _checked(record, kind).values[index]
+            return record.field  # type: ignore[attr-defined]  # the slot's name takes its place below
+        return field_of(record, kind, index)
 
+    code = accessor.__code__
+    slots: Any = kind.__slots__
+    slot: str = slots[index]
+    accessor.__code__ = code.replace(co_names=tuple(slot if used == "field" else used for used in code.co_names))
     return _named(accessor, name)
 
 
@@ -75,24 +68,17 @@ def record_modifier(kind: type[Record], name: str, field: str) -> Callable[[Any,
     index = _index(kind, field)
 
     def modifier(record: Any, value: Any) -> None:
-        values = list(_checked(record, kind).values)
-        values[index] = value
-        record.values = values
+        field_of(record, kind, index)
+        slots: Any = type(record).__slots__
+        setattr(record, slots[index], value)
 
     return _named(modifier, name)
 
 
 def _index(kind: type[Record], field: str) -> int:
-    if field not in kind.fields:
+    if field not in kind.sema_fields:
         raise SemaError(f"define-record-type: field '{field}' not in constructor")
-    return kind.fields.index(field)
-
-
-def _checked(record: Any, kind: type[Record]) -> Record:
-    """record, when it has the tag of kind (a type defined again keeps its older records)."""
-    if isinstance(record, Record) and record.tag == kind.tag:
-        return record
-    type_error(kind.tag, record)
+    return kind.sema_fields.index(field)
 
 
 def _named(function: F, name: str) -> F:

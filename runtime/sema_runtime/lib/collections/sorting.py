@@ -6,6 +6,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Keyword
 from sema_runtime.values.errors import SemaTypeError
 from sema_runtime.values.lists import List
+from sema_runtime.values.lookup import keyword_reader
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.ordering import order_key
 from sema_runtime.values.sequences import elements, items_for, not_callable
@@ -20,7 +21,7 @@ ASCENDING = frozenset(("<", "<=", "-"))
 DESCENDING = frozenset((">", ">="))
 
 
-@builtin("sort", returns="list")
+@builtin("sort", type=("seq a|array a -> list a fresh", "seq a|array a, now (a, a -> any) -> list a fresh"))
 def sort(collection: Any, comparator: Any = MISSING) -> List:
     """Sorts a list or vector. Without a comparator the elements must be of one type. A comparator takes two elements:
     #t or a number of at most 0 says that they are in order, #f or a positive number that they are not.
@@ -29,11 +30,11 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
     (sort '(3 1 2) >) => (3 2 1)
     (sort '(1 "a")) ! expected int, got string
     """
-    items = collection.items if type(collection) is List else elements(collection, "sort")
+    items = collection.flat or collection.items if type(collection) is List else elements(collection, "sort")
     if comparator is MISSING:
         return List(_in_order(items))
     if len(items) < 2:
-        return List(items)
+        return List(list(items))
     if not callable(comparator):
         not_callable(comparator)
     name = getattr(comparator, "__sema_name__", "")
@@ -42,7 +43,7 @@ def sort(collection: Any, comparator: Any = MISSING) -> List:
     return List(_merged(list(items), comparator))
 
 
-@builtin("sort-by", returns="list")
+@builtin("sort-by", type="now (a -> any), seq a|array a -> list a fresh")
 def sort_by(function: Any, collection: Any) -> List:
     """Sorts a list or vector by a key, the result of calling function with each element. Keys may be of any types;
     elements with equal keys keep their order.
@@ -51,6 +52,8 @@ def sort_by(function: Any, collection: Any) -> List:
     (sort-by :age (list {:n "a" :age 9} {:n "b" :age 7})) => ({:age 7 :n "b"} {:age 9 :n "a"})
     """
     items = items_for(function, collection, "sort-by")
+    if type(function) is Keyword:
+        function = keyword_reader(function)
     return sorted_by(items, [function(item) for item in items])
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("vector", returns="vector", pure=True)
+@builtin("vector", type="keep a... -> vector a fresh", pure=True, total=True)
 def vector(*values: Any) -> tuple[Any, ...]:
     """A vector of the arguments.
 
@@ -20,7 +20,7 @@ def vector(*values: Any) -> tuple[Any, ...]:
     return values
 
 
-@builtin("list->vector", returns="vector", pure=True)
+@builtin("list->vector", type="list a -> vector a", pure=True, total=True)
 def list_to_vector(collection: Any) -> tuple[Any, ...]:
     """Converts a list to a vector.
 
@@ -31,7 +31,7 @@ def list_to_vector(collection: Any) -> tuple[Any, ...]:
     type_error("list", collection, "list->vector: argument 1 must be a list")
 
 
-@builtin("vector->list", returns="list", pure=True)
+@builtin("vector->list", type="vector a -> list a fresh", pure=True, total=True)
 def vector_to_list(collection: Any) -> List:
     """Converts a vector to a list.
 

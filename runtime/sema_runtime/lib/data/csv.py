@@ -9,7 +9,7 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.support.text_arguments import strings
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.lists import EMPTY, List
+from sema_runtime.values.lists import List
 from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import display
 
@@ -63,7 +63,7 @@ def _place(text: str, record: int) -> str:
     return f"line: {before.count(chr(10)) + 1}, byte: {len(before.encode())}"
 
 
-@builtin("csv/parse", returns="list[list]", pure=True)
+@builtin("csv/parse", type="str -> list (list str) fresh", pure=True)
 def csv_parse(text: Any) -> List:
     """Parses the text of a CSV file and returns the list of its rows, which are lists of strings.
 
@@ -73,7 +73,7 @@ def csv_parse(text: Any) -> List:
     return List(list(map(List, _rows("csv/parse", text))))
 
 
-@builtin("csv/parse-maps", returns="list[map]", pure=True)
+@builtin("csv/parse-maps", type="str -> list (map keyword str) fresh", pure=True)
 def csv_parse_maps(text: Any) -> List:
     """Parses the text of a CSV file and returns the list of its rows as maps; the first row holds the keys, which
     become keywords.
@@ -82,12 +82,12 @@ def csv_parse_maps(text: Any) -> List:
     """
     rows = _rows("csv/parse-maps", text)
     if not rows:
-        return EMPTY
+        return List([])
     keys = list(map(keyword, rows[0]))
     return List([Map(dict(zip(keys, row, strict=True))) for row in rows[1:]])
 
 
-@builtin("csv/encode", returns="string", pure=True)
+@builtin("csv/encode", type="list seq -> str", pure=True)
 def csv_encode(rows: Any) -> str:
     """Converts a list of rows to CSV; values are written as `str` shows them, quoted where needed.
 

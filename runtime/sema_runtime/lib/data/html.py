@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INVISIBLE = "script, style"
 
 
-@builtin("html/parse", returns="string")
+@builtin("html/parse", type="str -> str")
 def html_parse(html: Any) -> str:
     """Parses HTML and returns a whole, repaired document as text. The other html functions take it like any other HTML.
 
@@ -32,7 +32,7 @@ def html_parse(html: Any) -> str:
     return document.html or ""
 
 
-@builtin("html/text", returns="string")
+@builtin("html/text", type="str -> str")
 def html_text(html: Any) -> str:
     """The text of a document without tags, scripts and style sheets; white space becomes single spaces.
 
@@ -44,7 +44,7 @@ def html_text(html: Any) -> str:
     return _text(document.root)
 
 
-@builtin("html/select", returns="list[string]")
+@builtin("html/select", type="str, str -> list str fresh")
 def html_select(html: Any, selector: Any) -> List:
     """The elements that a CSS selector matches, in the order of the document, each as HTML.
 
@@ -53,7 +53,7 @@ def html_select(html: Any, selector: Any) -> List:
     return _of_each("html/select", html, selector, lambda element: element.html or "")
 
 
-@builtin("html/select-text", returns="list[string]")
+@builtin("html/select-text", type="str, str -> list str fresh")
 def html_select_text(html: Any, selector: Any) -> List:
     """The texts of the elements that a CSS selector matches; white space becomes single spaces.
 

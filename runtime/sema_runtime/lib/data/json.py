@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("json/decode", pure=True)
+@builtin("json/decode", type="str -> map keyword any|list any|str|int|float|bool|nil fresh", pure=True)
 def json_decode(text: Any) -> Any:
     """Parses a JSON text. Objects become maps with keyword keys, arrays lists, null and floats out of range nil.
 
@@ -25,7 +25,7 @@ def json_decode(text: Any) -> Any:
     return decode(text)
 
 
-@builtin("json/encode", returns="string", pure=True)
+@builtin("json/encode", type="any -> str", pure=True)
 def json_encode(value: Any) -> str:
     """Converts a value to JSON on one line. Keys are sorted by their text, rationals become strings.
 
@@ -35,7 +35,7 @@ def json_encode(value: Any) -> str:
     return encode(value)
 
 
-@builtin("json/encode-pretty", returns="string", pure=True)
+@builtin("json/encode-pretty", type="any -> str", pure=True)
 def json_encode_pretty(value: Any) -> str:
     """Converts a value to JSON on several lines, indented by two spaces.
 

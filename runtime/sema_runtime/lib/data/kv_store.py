@@ -39,7 +39,7 @@ def store_of(name: Any) -> Store:
     return opened
 
 
-@builtin("kv/open", returns="string", cap="fs-write")
+@builtin("kv/open", type="str, str -> str", cap="fs-write")
 def kv_open(store: Any, path: Any) -> str:
     """Opens a key-value store, which is kept in a JSON file, and returns its name. The first change creates a missing
     file.
@@ -62,7 +62,7 @@ def kv_open(store: Any, path: Any) -> str:
     return name
 
 
-@builtin("kv/get")
+@builtin("kv/get", type="str, str -> map keyword any|list any|str|int|float|bool|nil fresh")
 def kv_get(store: Any, key: Any) -> Any:
     """The value of a key in a key-value store; nil when the key is missing. Maps come back with keyword keys.
 
@@ -77,7 +77,7 @@ def kv_get(store: Any, key: Any) -> Any:
     return None if text is None else decode(text)
 
 
-@builtin("kv/set", cap="fs-write")
+@builtin("kv/set", type="str, str, keep a -> a", cap="fs-write")
 def kv_set(store: Any, key: Any, value: Any) -> Any:
     """Sets the value of a key in a key-value store and returns the value.
 
@@ -114,7 +114,7 @@ def _encoded(key: str, value: Any) -> str:
     return text
 
 
-@builtin("kv/delete", returns="bool", cap="fs-write")
+@builtin("kv/delete", type="str, str -> bool", cap="fs-write")
 def kv_delete(store: Any, key: Any) -> bool:
     """Deletes a key of a key-value store and returns whether it was there.
 
@@ -127,7 +127,7 @@ def kv_delete(store: Any, key: Any) -> bool:
     return opened.lane.run(lambda work: opened.change("kv/delete", name, None, work.check))
 
 
-@builtin("kv/keys", returns="list[string]")
+@builtin("kv/keys", type="str -> list str fresh")
 def kv_keys(store: Any) -> List:
     """The keys of a key-value store, sorted.
 
@@ -139,7 +139,7 @@ def kv_keys(store: Any) -> List:
     return List(sorted(store_of(store).entries))
 
 
-@builtin("kv/close", returns="nil")
+@builtin("kv/close", type="str -> nil")
 def kv_close(store: Any) -> None:
     """Closes a key-value store. Does nothing when it isn't open. Every change is in the file already.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FENCE = "---"
 
 
-@builtin("markdown/to-html", returns="string")
+@builtin("markdown/to-html", type="str -> str")
 def markdown_to_html(markdown: Any) -> str:
     """Converts a text in CommonMark to HTML. HTML inside the text stays as it is.
 
@@ -30,7 +30,7 @@ def markdown_to_html(markdown: Any) -> str:
     return html
 
 
-@builtin("markdown/headings", returns="list[map]")
+@builtin("markdown/headings", type="str -> list (map keyword (int|str)) fresh")
 def markdown_headings(markdown: Any) -> List:
     """The headings of a text in order, as maps `{:level 1 to 6 :text plain}`.
 
@@ -56,7 +56,7 @@ def markdown_headings(markdown: Any) -> List:
     return List(headings)
 
 
-@builtin("markdown/frontmatter", returns="map", pure=True)
+@builtin("markdown/frontmatter", type="str -> map keyword (str|nil) fresh", pure=True)
 def markdown_frontmatter(markdown: Any) -> Map:
     """Splits a text into `{:frontmatter text :body text}`: the lines between two `---` lines at its beginning, not
     parsed, and the rest.

@@ -30,7 +30,7 @@ SIGNATURE_WITHIN = 1024  # bytes; readers let other things stand before it
 FIELDS = ("title", "author", "subject", "creator", "producer")
 
 
-@builtin("pdf/extract-text", returns="string", cap="fs-read")
+@builtin("pdf/extract-text", type="str -> str", cap="fs-read")
 def pdf_extract_text(path: Any) -> str:
     """The text of a PDF file, its pages with an empty line between them. Text in pictures is not read.
 
@@ -39,7 +39,7 @@ def pdf_extract_text(path: Any) -> str:
     return _read("pdf/extract-text", path, lambda reader, work: "\n\n".join(_texts("pdf/extract-text", reader, work)))
 
 
-@builtin("pdf/extract-text-pages", returns="list[string]", cap="fs-read")
+@builtin("pdf/extract-text-pages", type="str -> list str fresh", cap="fs-read")
 def pdf_extract_text_pages(path: Any) -> List:
     """A list with the text of each page of a PDF file.
 
@@ -59,7 +59,7 @@ def _texts(function: str, reader: PdfReader, work: Work) -> Iterator[str]:
         yield text
 
 
-@builtin("pdf/page-count", returns="int", cap="fs-read")
+@builtin("pdf/page-count", type="str -> int", cap="fs-read")
 def pdf_page_count(path: Any) -> int:
     """The number of pages of a PDF file.
 
@@ -68,7 +68,7 @@ def pdf_page_count(path: Any) -> int:
     return _read("pdf/page-count", path, lambda reader, work: len(reader.pages))
 
 
-@builtin("pdf/metadata", returns="map", cap="fs-read")
+@builtin("pdf/metadata", type="str -> map keyword (int|str) fresh", cap="fs-read")
 def pdf_metadata(path: Any) -> Map:
     """The metadata of a PDF file as a map: :pages, and :title, :author, :subject, :creator, :producer where the file
     has them.

@@ -161,7 +161,7 @@ def database_of(function: str, handle: Any) -> Database:
 # Opening and closing
 
 
-@builtin("db/open", returns="string", cap="fs-write")
+@builtin("db/open", type="str, str? -> str", cap="fs-write")
 def db_open(handle: Any, path: Any = MISSING) -> str:
     """Opens a SQLite database file, which is created if missing, and returns a handle for the other functions.
 
@@ -175,7 +175,7 @@ def db_open(handle: Any, path: Any = MISSING) -> str:
     return _open("db/open", name, path_of("db/open", name if path is MISSING else path))
 
 
-@builtin("db/open-memory", returns="string", cap="fs-write")
+@builtin("db/open-memory", type="str? -> str", cap="fs-write")
 def db_open_memory(handle: Any = ":memory:") -> str:
     """Opens a new SQLite database in memory and returns its handle.
 
@@ -218,7 +218,7 @@ def _close_all() -> None:
             database.connection.close()
 
 
-@builtin("db/close", returns="nil")
+@builtin("db/close", type="str -> nil")
 def db_close(handle: Any) -> None:
     """Closes a SQLite database. Does nothing when it isn't open.
 
@@ -241,7 +241,7 @@ def db_close(handle: Any) -> None:
 # Statements
 
 
-@builtin("db/exec", returns="int", cap="fs-write")
+@builtin("db/exec", type="str, str, any... -> int", cap="fs-write")
 def db_exec(handle: Any, sql: Any, *parameters: Any) -> int:
     """Runs one SQL statement that returns no rows, and returns the number of rows that it inserted, changed or deleted.
 
@@ -271,7 +271,7 @@ def _changed(connection: sqlite3.Connection, statement: str, values: list[Any]) 
     return max(changed, 0)
 
 
-@builtin("db/exec-batch", returns="nil", cap="fs-write")
+@builtin("db/exec-batch", type="str, str -> nil", cap="fs-write")
 def db_exec_batch(handle: Any, sql: Any) -> None:
     """Runs all statements of a SQL text, separated by semicolons: for schemas and migrations.
 
@@ -292,7 +292,7 @@ def db_exec_batch(handle: Any, sql: Any) -> None:
     database_of("db/exec-batch", handle).do("db/exec-batch", sql, run_all)
 
 
-@builtin("db/query", returns="list[map]", cap="fs-read")
+@builtin("db/query", type="str, str, any... -> list (map keyword (nil|int|float|str|bytevector)) fresh", cap="fs-read")
 def db_query(handle: Any, sql: Any, *parameters: Any) -> List:
     """Queries a SQLite database and returns the rows as maps with the columns' names as keyword keys.
 
@@ -325,7 +325,7 @@ def _rows(connection: sqlite3.Connection, statement: str, values: list[Any]) -> 
         cursor.close()
 
 
-@builtin("db/query-one", returns="map|nil", cap="fs-read")
+@builtin("db/query-one", type="str, str, any... -> map keyword (nil|int|float|str|bytevector)|nil fresh", cap="fs-read")
 def db_query_one(handle: Any, sql: Any, *parameters: Any) -> Map | None:
     """Queries a SQLite database and returns the first row as a map; nil when there is none.
 
@@ -347,7 +347,7 @@ def _first_row(connection: sqlite3.Connection, statement: str, values: list[Any]
         cursor.close()
 
 
-@builtin("db/tables", returns="list[string]", cap="fs-read")
+@builtin("db/tables", type="str -> list str fresh", cap="fs-read")
 def db_tables(handle: Any) -> List:
     """The names of the tables of a database, sorted, without those of SQLite itself.
 
@@ -360,7 +360,7 @@ def db_tables(handle: Any) -> List:
     return List([name for (name,) in rows])
 
 
-@builtin("db/last-insert-id", returns="int", cap="fs-read")
+@builtin("db/last-insert-id", type="str -> int", cap="fs-read")
 def db_last_insert_id(handle: Any) -> int:
     """The row id of the last row inserted through this handle; 0 when there is none.
 

@@ -22,7 +22,7 @@ CODES = frozenset(map(chr, {*range(32), 127} - {9, 10}))  # what only an escape 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
-@builtin("toml/decode", returns="map", pure=True)
+@builtin("toml/decode", type="str -> map keyword (map keyword any|list|str|int|float|bool) fresh", pure=True)
 def toml_decode(text: Any) -> Map:
     """Parses TOML into a map with keyword keys, arrays as lists, dates and times as strings.
 
@@ -180,7 +180,7 @@ def _error(text: str, line: int, column: int, message: str, width: int) -> SemaE
     return SemaError(f"toml/decode: parse error: TOML parse error at line {line}, column {column}\n{shown}", HINT)
 
 
-@builtin("toml/encode", returns="string", pure=True)
+@builtin("toml/encode", type="dict -> str", pure=True)
 def toml_encode(value: Any) -> str:
     """Converts a map to TOML: plain keys first, then tables.
 

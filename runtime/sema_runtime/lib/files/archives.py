@@ -36,7 +36,7 @@ TAR_COMPRESSION = {".tar.gz": "gz", ".tgz": "gz", ".tar.bz2": "bz2", ".tbz2": "b
 # Zip
 
 
-@builtin("zip/create", returns="int", cap="fs-write")
+@builtin("zip/create", type="str, list str -> int", cap="fs-write")
 def zip_create(out_path: Any, paths: Any) -> int:
     """Makes a zip archive of files, each under its own name without folders, and returns their number.
 
@@ -62,7 +62,7 @@ def _zip_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
         add_all(add)
 
 
-@builtin("zip/extract", returns="int", cap="fs-write")
+@builtin("zip/extract", type="str, str -> int", cap="fs-write")
 def zip_extract(archive: Any, dest: Any) -> int:
     """Unpacks (unzips) a zip archive into a folder, which is created if missing, and returns the number of entries.
 
@@ -97,7 +97,7 @@ def _unzip(extraction: Extraction, file: BinaryIO) -> None:
                     extraction.add_file(info.filename, content, info.file_size, mode, None)
 
 
-@builtin("zip/list", returns="list[string]", cap="fs-read")
+@builtin("zip/list", type="str -> list str fresh", cap="fs-read")
 def zip_list(archive: Any) -> List:
     """The names of the entries of a zip archive, in its order; names of folders end with a slash.
 
@@ -122,7 +122,7 @@ def _opened_zip(function: str, path: str, file: BinaryIO) -> ZipFile:
 # Tar
 
 
-@builtin("tar/create", returns="int", cap="fs-write")
+@builtin("tar/create", type="str, list str -> int", cap="fs-write")
 def tar_create(out_path: Any, paths: Any) -> int:
     """Makes a tar archive of files, each under its own name without folders, and returns their number.
 
@@ -153,7 +153,7 @@ def _tar_files(path: str, file: BinaryIO, add_all: Callable[[AddFile], None]) ->
         add_all(add)
 
 
-@builtin("tar/extract", returns="int", cap="fs-write")
+@builtin("tar/extract", type="str, str -> int", cap="fs-write")
 def tar_extract(archive: Any, dest: Any) -> int:
     """Unpacks a tar archive, compressed or not, into a folder, which is created if missing, and returns the number of
     entries.
@@ -340,7 +340,7 @@ def _bytes_of(function: str, value: Any) -> bytes:
     return bytes(value)
 
 
-@builtin("gzip/compress", returns="bytevector")
+@builtin("gzip/compress", type="str|bytevector -> bytevector")
 def gzip_compress(data: Any) -> bytes:
     """The bytes of a bytevector, or of a string in UTF-8, compressed with gzip.
 
@@ -361,7 +361,7 @@ def gzip_compress(data: Any) -> bytes:
     return run(compress)
 
 
-@builtin("gzip/decompress", returns="bytevector")
+@builtin("gzip/decompress", type="str|bytevector -> bytevector")
 def gzip_decompress(data: Any) -> bytes:
     """Decompresses gzip data to a bytevector. Several compressed pieces in a row are joined.
 

@@ -166,7 +166,7 @@ def _differences(before: Snapshot, now: Snapshot) -> list[Change]:
 watchers = Handles("integer (watcher handle)", "no such watcher")
 
 
-@builtin("fs/watch", returns="int", cap="fs-read")
+@builtin("fs/watch", type="str, dict? -> int", cap="fs-read")
 def fs_watch(path: Any, options: Any = None) -> int:
     """Starts watching a file or directory and returns a handle; fs/watch-events returns the changes from now on.
 
@@ -191,7 +191,7 @@ def fs_watch(path: Any, options: Any = None) -> int:
     return watchers.add(watcher)
 
 
-@builtin("fs/watch-events", returns="list[map]")
+@builtin("fs/watch-events", type="int -> list (map keyword (keyword|int|list str)) fresh")
 def fs_watch_events(watcher: Any) -> List:
     """The changes since the last call, without waiting: a list of `{:kind k :paths (absolute-path)}`.
 
@@ -211,7 +211,7 @@ def fs_watch_events(watcher: Any) -> List:
     return List(events)
 
 
-@builtin("fs/unwatch", returns="nil")
+@builtin("fs/unwatch", type="int -> nil")
 def fs_unwatch(watcher: Any) -> None:
     """Stops watching and forgets the handle. Unknown handles are ignored.
 

@@ -38,7 +38,7 @@ LINE_LIMIT = 256 << 10  # characters of a line when going through a file
 # Reading
 
 
-@builtin("file/read", returns="string", cap="fs-read")
+@builtin("file/read", type="str -> str", cap="fs-read")
 def file_read(path: Any) -> str:
     """Reads a file and returns its whole text, which must be UTF-8.
 
@@ -57,7 +57,7 @@ def _text(function: str, path: Any) -> str:
         raise failed(function, path, error) from None
 
 
-@builtin("file/read-bytes", cap="fs-read")
+@builtin("file/read-bytes", type="str -> bytevector", cap="fs-read")
 def file_read_bytes(path: Any) -> bytes:
     """Reads a file and returns its whole contents as a bytevector.
 
@@ -67,7 +67,7 @@ def file_read_bytes(path: Any) -> bytes:
     return contents("file/read-bytes", path)
 
 
-@builtin("file/read-lines", returns="list[string]", cap="fs-read")
+@builtin("file/read-lines", type="str -> list str fresh", cap="fs-read")
 def file_read_lines(path: Any) -> List:
     """Reads the lines of a file, without their ends (`\\n` or `\\r\\n`), as a list.
 
@@ -80,7 +80,7 @@ def file_read_lines(path: Any) -> List:
     return List([*lines, last] if last else lines)
 
 
-@builtin("file/for-each-line", returns="nil", cap="fs-read")
+@builtin("file/for-each-line", type="str, now (str -> any) -> nil", cap="fs-read")
 def file_for_each_line(path: Any, function: Any) -> None:
     """Reads a file line by line and calls function with each line; the file is never in memory as a whole.
 
@@ -92,7 +92,7 @@ def file_for_each_line(path: Any, function: Any) -> None:
         call(line)
 
 
-@builtin("file/fold-lines", cap="fs-read")
+@builtin("file/fold-lines", type="str, now (a, str -> a), keep a -> a", cap="fs-read")
 def file_fold_lines(path: Any, function: Any, initial: Any) -> Any:
     """Reads a file line by line and folds the lines with `(function accumulated line)`, starting with initial, in
     constant memory.
@@ -107,7 +107,7 @@ def file_fold_lines(path: Any, function: Any, initial: Any) -> Any:
     return accumulated
 
 
-@builtin("file/fold-lines-bytes", cap="fs-read")
+@builtin("file/fold-lines-bytes", type="str, now (a, bytevector -> a), keep a -> a", cap="fs-read")
 def file_fold_lines_bytes(path: Any, function: Any, initial: Any) -> Any:
     """As file/fold-lines, with each line as a bytevector.
 
@@ -177,7 +177,7 @@ def _line_source(function: str, path: Any, as_text: bool) -> Any:
 # Writing
 
 
-@builtin("file/write", returns="nil", cap="fs-write")
+@builtin("file/write", type="str, str -> nil", cap="fs-write")
 def file_write(path: Any, content: Any) -> None:
     """Writes text to a file, replacing its contents. A reader sees the old text or the new one, never a mixture.
 
@@ -187,7 +187,7 @@ def file_write(path: Any, content: Any) -> None:
     _write("file/write", path, text_of(content))
 
 
-@builtin("file/write-bytes", returns="nil", cap="fs-write")
+@builtin("file/write-bytes", type="str, bytevector -> nil", cap="fs-write")
 def file_write_bytes(path: Any, content: Any) -> None:
     """Writes the bytes of a bytevector to a file, replacing its contents.
 
@@ -199,7 +199,7 @@ def file_write_bytes(path: Any, content: Any) -> None:
     _write("file/write-bytes", path, content)
 
 
-@builtin("file/write-lines", returns="nil", cap="fs-write")
+@builtin("file/write-lines", type="str, seq -> nil", cap="fs-write")
 def file_write_lines(path: Any, lines: Any) -> None:
     """Writes the items of a list or vector to a file, separated by line ends.
 
@@ -214,7 +214,7 @@ def file_write_lines(path: Any, lines: Any) -> None:
     _write("file/write-lines", path, "\n".join(map(display, lines)))
 
 
-@builtin("file/append", returns="nil", cap="fs-write")
+@builtin("file/append", type="str, str -> nil", cap="fs-write")
 def file_append(path: Any, content: Any) -> None:
     """Appends text to a file, which is created if missing.
 
@@ -268,7 +268,7 @@ def _write_through(path: str, data: bytes | bytearray) -> None:
 # Whole files
 
 
-@builtin("file/delete", returns="nil", cap="fs-write")
+@builtin("file/delete", type="str -> nil", cap="fs-write")
 def file_delete(path: Any) -> None:
     """Deletes a file.
 
@@ -283,7 +283,7 @@ def file_delete(path: Any) -> None:
         raise failed("file/delete", path, error) from None
 
 
-@builtin("file/rename", returns="nil", cap="fs-write")
+@builtin("file/rename", type="str, str -> nil", cap="fs-write")
 def file_rename(source: Any, target: Any) -> None:
     """Renames or moves a file. A file or a link of the new name is replaced; a device or a pipe raises an error.
 
@@ -300,7 +300,7 @@ def file_rename(source: Any, target: Any) -> None:
         raise failed("file/rename", f"{source} -> {target}", error) from None
 
 
-@builtin("file/copy", returns="nil", cap="fs-write")
+@builtin("file/copy", type="str, str -> nil", cap="fs-write")
 def file_copy(source: Any, target: Any) -> None:
     """Copies a file with its permissions.
 
@@ -322,7 +322,7 @@ def file_copy(source: Any, target: Any) -> None:
         raise failed("file/copy", f"{source} -> {target}", error) from None
 
 
-@builtin("file/mkdir", returns="nil", cap="fs-write")
+@builtin("file/mkdir", type="str -> nil", cap="fs-write")
 def file_mkdir(path: Any) -> None:
     """Creates a directory and its missing parents.
 
@@ -339,7 +339,7 @@ def file_mkdir(path: Any) -> None:
 # Looking
 
 
-@builtin("file/exists?", returns="bool", cap="fs-read")
+@builtin("file/exists?", type="str -> bool", cap="fs-read")
 def file_is_exists(path: Any) -> bool:
     """Whether a file or directory exists at a path.
 
@@ -349,7 +349,7 @@ def file_is_exists(path: Any) -> bool:
     return os.path.exists(checked("file/exists?", path))
 
 
-@builtin("file/is-file?", returns="bool", cap="fs-read")
+@builtin("file/is-file?", type="str -> bool", cap="fs-read")
 def file_is_is_file(path: Any) -> bool:
     """Whether a path is a file.
 
@@ -358,7 +358,7 @@ def file_is_is_file(path: Any) -> bool:
     return os.path.isfile(checked("file/is-file?", path))
 
 
-@builtin("file/is-directory?", returns="bool", cap="fs-read")
+@builtin("file/is-directory?", type="str -> bool", cap="fs-read")
 def file_is_is_directory(path: Any) -> bool:
     """Whether the path is a directory.
 
@@ -367,7 +367,7 @@ def file_is_is_directory(path: Any) -> bool:
     return os.path.isdir(checked("file/is-directory?", path))
 
 
-@builtin("file/is-symlink?", returns="bool", cap="fs-read")
+@builtin("file/is-symlink?", type="str -> bool", cap="fs-read")
 def file_is_is_symlink(path: Any) -> bool:
     """Whether the path is a symbolic link.
 
@@ -376,7 +376,7 @@ def file_is_is_symlink(path: Any) -> bool:
     return os.path.islink(checked("file/is-symlink?", path))
 
 
-@builtin("file/list", returns="list[string]", cap="fs-read")
+@builtin("file/list", type="str -> list str fresh", cap="fs-read")
 def file_list(path: Any) -> List:
     """Lists a directory: the names of the files and directories in it, sorted.
 
@@ -391,7 +391,7 @@ def file_list(path: Any) -> List:
         raise failed("file/list", path, error) from None
 
 
-@builtin("file/glob", returns="list[string]", cap="fs-read")
+@builtin("file/glob", type="str -> list str fresh", cap="fs-read")
 def file_glob(pattern: Any) -> List:
     """Finds files by a pattern with `*`, `?`, `[...]` and `**` (any number of directories): the paths, sorted.
 
@@ -405,7 +405,7 @@ def file_glob(pattern: Any) -> List:
     return List(matching(text_of(pattern)))
 
 
-@builtin("file/info", returns="map", cap="fs-read")
+@builtin("file/info", type="str -> map keyword (bool|int) fresh", cap="fs-read")
 def file_info(path: Any) -> Any:
     """Facts about a file as a map: :size in bytes, :modified in milliseconds since 1970, :is-file, :is-dir.
 

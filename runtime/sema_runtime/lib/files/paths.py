@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("path/join", returns="string", pure=True)
+@builtin("path/join", type="str, str... -> str", total=True, pure=True)
 def path_join(first: Any, *others: Any) -> str:
     """Joins paths with `/` where neither side has one. The result is not normalized.
 
@@ -27,7 +27,7 @@ def path_join(first: Any, *others: Any) -> str:
     return joined
 
 
-@builtin("path/dir", "path/dirname", returns="string", pure=True)
+@builtin("path/dir", "path/dirname", type="str -> str", total=True, pure=True)
 def path_dir(path: Any) -> str:
     """The directory of a path: everything but its last part.
 
@@ -39,7 +39,7 @@ def path_dir(path: Any) -> str:
     return text[:end] or "/" if end >= 0 else ""
 
 
-@builtin("path/filename", "path/basename", returns="string", pure=True)
+@builtin("path/filename", "path/basename", type="str -> str", total=True, pure=True)
 def path_filename(path: Any) -> str:
     """The file name of a path: its last part.
 
@@ -48,7 +48,7 @@ def path_filename(path: Any) -> str:
     return text_of(path).rstrip("/").rpartition("/")[2]
 
 
-@builtin("path/extension", "path/ext", returns="string", pure=True)
+@builtin("path/extension", "path/ext", type="str -> str", total=True, pure=True)
 def path_extension(path: Any) -> str:
     """The extension of a file name: the text after its last dot. A leading dot doesn't count.
 
@@ -60,7 +60,7 @@ def path_extension(path: Any) -> str:
     return name[dot + 1 :] if dot > 0 else ""
 
 
-@builtin("path/stem", returns="string", pure=True)
+@builtin("path/stem", type="str -> str", total=True, pure=True)
 def path_stem(path: Any) -> str:
     """The file name without its extension.
 
@@ -73,7 +73,7 @@ def path_stem(path: Any) -> str:
     return name[:dot] if dot > 0 else name
 
 
-@builtin("path/absolute?", returns="bool", pure=True)
+@builtin("path/absolute?", type="str -> bool", total=True, pure=True)
 def path_is_absolute(path: Any) -> bool:
     """Whether the path begins at the root.
 
@@ -83,7 +83,7 @@ def path_is_absolute(path: Any) -> bool:
     return os.path.isabs(text_of(path))
 
 
-@builtin("path/absolute", returns="string", cap="fs-read")
+@builtin("path/absolute", type="str -> str", cap="fs-read")
 def path_absolute(path: Any) -> str:
     """The absolute path without `.`, `..` and symbolic links; the path must exist.
 
@@ -93,7 +93,7 @@ def path_absolute(path: Any) -> str:
     return _canonical("path/absolute", path)
 
 
-@builtin("path/canonicalize", returns="string", cap="fs-read")
+@builtin("path/canonicalize", type="str -> str", cap="fs-read")
 def path_canonicalize(path: Any) -> str:
     """The absolute path with symbolic links resolved; the path must exist.
 
@@ -114,7 +114,7 @@ def _canonical(function: str, path: Any) -> str:
         raise failed(function, path, error) from None
 
 
-@builtin("path/relative-to", returns="string")
+@builtin("path/relative-to", type="str, str -> str")
 def path_relative_to(base: Any, path: Any) -> str:
     """The path relative to the directory base.
 
@@ -123,7 +123,7 @@ def path_relative_to(base: Any, path: Any) -> str:
     return os.path.relpath(text_of(path) or ".", text_of(base) or ".")
 
 
-@builtin("path/within?", returns="bool")
+@builtin("path/within?", type="str, str -> bool")
 def path_is_within(base: Any, child: Any) -> bool:
     """Whether child is base or lies below it, after resolving symbolic links and `..`. Neither needs to exist.
 

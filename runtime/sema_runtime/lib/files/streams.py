@@ -45,7 +45,7 @@ def _int(value: Any) -> int:
 # Making streams
 
 
-@builtin("stream/from-string")
+@builtin("stream/from-string", type="str -> other")
 def stream_from_string(text: Any) -> Stream:
     """A stream over the UTF-8 bytes of a text.
 
@@ -56,7 +56,7 @@ def stream_from_string(text: Any) -> Stream:
     return Stream("string", io.BytesIO(text.encode()))
 
 
-@builtin("stream/from-bytes")
+@builtin("stream/from-bytes", type="bytevector -> other")
 def stream_from_bytes(data: Any) -> Stream:
     """A buffer that holds the bytes of a bytevector.
 
@@ -65,7 +65,7 @@ def stream_from_bytes(data: Any) -> Stream:
     return Buffer(_bytes(data))
 
 
-@builtin("stream/byte-buffer")
+@builtin("stream/byte-buffer", type="-> other")
 def stream_byte_buffer() -> Stream:
     """An empty buffer in memory, for writing and reading.
 
@@ -76,7 +76,7 @@ def stream_byte_buffer() -> Stream:
     return Buffer()
 
 
-@builtin("stream/open-input", cap="fs-read")
+@builtin("stream/open-input", type="str -> other", cap="fs-read")
 def stream_open_input(path: Any) -> Stream:
     """Opens a file for reading as a stream.
 
@@ -86,7 +86,7 @@ def stream_open_input(path: Any) -> Stream:
     return Stream("file-input", _open("stream/open-input", path, "rb"))
 
 
-@builtin("stream/open-output", cap="fs-write")
+@builtin("stream/open-output", type="str -> other", cap="fs-write")
 def stream_open_output(path: Any) -> Stream:
     """Opens a file for writing as a stream, replacing its contents.
 
@@ -117,7 +117,7 @@ def _open(function: str, path: Any, mode: str) -> Any:
 # Reading
 
 
-@builtin("stream/read")
+@builtin("stream/read", type="other, int -> bytevector")
 def stream_read(stream: Any, count: Any) -> bytes:
     """Reads up to count bytes of a stream; fewer at the end.
 
@@ -129,7 +129,7 @@ def stream_read(stream: Any, count: Any) -> bytes:
     return source.read(count)
 
 
-@builtin("stream/read-byte", returns="int|nil")
+@builtin("stream/read-byte", type="other -> int|nil")
 def stream_read_byte(stream: Any) -> int | None:
     """Reads the next byte of a stream, nil at the end.
 
@@ -139,7 +139,7 @@ def stream_read_byte(stream: Any) -> int | None:
     return data[0] if data else None
 
 
-@builtin("stream/read-line", returns="string|nil")
+@builtin("stream/read-line", type="other -> str|nil")
 def stream_read_line(stream: Any) -> str | None:
     """Reads the next line of a stream without its end (`\\n` or `\\r\\n`), nil at the end.
 
@@ -153,7 +153,7 @@ def stream_read_line(stream: Any) -> str | None:
     return text_from("stream/read-line", data.removesuffix(b"\n").removesuffix(b"\r"))
 
 
-@builtin("stream/read-all")
+@builtin("stream/read-all", type="other, int? -> bytevector")
 def stream_read_all(stream: Any, max_bytes: Any = MISSING) -> bytes:
     """Reads the rest of a stream. Raises an error when that is more than max-bytes (256 MiB).
 
@@ -191,7 +191,7 @@ def _too_much(function: str, limit: int) -> SemaError:
 # Writing
 
 
-@builtin("stream/write", returns="int")
+@builtin("stream/write", type="other, bytevector -> int")
 def stream_write(stream: Any, data: Any) -> int:
     """Writes a bytevector to a stream and returns the number of bytes.
 
@@ -200,7 +200,7 @@ def stream_write(stream: Any, data: Any) -> int:
     return stream_of("stream/write", stream).write(_bytes(data))
 
 
-@builtin("stream/write-byte", returns="nil")
+@builtin("stream/write-byte", type="other, int -> nil")
 def stream_write_byte(stream: Any, byte: Any) -> None:
     """Writes one byte to a stream.
 
@@ -214,7 +214,7 @@ def stream_write_byte(stream: Any, byte: Any) -> None:
     target.write(bytes((byte,)))
 
 
-@builtin("stream/write-string", returns="int")
+@builtin("stream/write-string", type="other, str -> int")
 def stream_write_string(stream: Any, text: Any) -> int:
     """Writes a text to a stream as UTF-8 and returns the number of bytes.
 
@@ -226,7 +226,7 @@ def stream_write_string(stream: Any, text: Any) -> int:
     return target.write(text.encode())
 
 
-@builtin("stream/flush", returns="nil")
+@builtin("stream/flush", type="other -> nil")
 def stream_flush(stream: Any) -> None:
     """Flushes a stream: writes the data that it still buffers.
 
@@ -238,7 +238,7 @@ def stream_flush(stream: Any) -> None:
     target.flush()
 
 
-@builtin("stream/copy", returns="int")
+@builtin("stream/copy", type="other, other, int? -> int")
 def stream_copy(source: Any, target: Any, max_bytes: Any = MISSING) -> int:
     """Copies the rest of source to target and returns the number of bytes. Raises an error above max-bytes (256 MiB).
 
@@ -257,7 +257,7 @@ def stream_copy(source: Any, target: Any, max_bytes: Any = MISSING) -> int:
     return limit - left
 
 
-@builtin("stream/close", returns="nil")
+@builtin("stream/close", type="other -> nil")
 def stream_close(stream: Any) -> None:
     """Closes a stream; closing it again does nothing.
 
@@ -274,7 +274,7 @@ def stream_close(stream: Any) -> None:
 # Asking
 
 
-@builtin("stream?", returns="bool", pure=True)
+@builtin("stream?", type="any -> bool", total=True, pure=True)
 def is_stream(value: Any) -> bool:
     """Whether the value is a stream.
 
@@ -283,7 +283,7 @@ def is_stream(value: Any) -> bool:
     return isinstance(value, Stream)
 
 
-@builtin("stream/type", returns="string")
+@builtin("stream/type", type="other -> str")
 def stream_type(stream: Any) -> str:
     """The kind of stream: byte-buffer, string, file-input, file-output, stdin, stdout, stderr.
 
@@ -292,7 +292,7 @@ def stream_type(stream: Any) -> str:
     return stream_of("stream/type", stream).kind
 
 
-@builtin("stream/readable?", returns="bool")
+@builtin("stream/readable?", type="other -> bool")
 def stream_is_readable(stream: Any) -> bool:
     """Whether the stream is open and can be read.
 
@@ -301,7 +301,7 @@ def stream_is_readable(stream: Any) -> bool:
     return stream_of("stream/readable?", stream).readable()
 
 
-@builtin("stream/writable?", returns="bool")
+@builtin("stream/writable?", type="other -> bool")
 def stream_is_writable(stream: Any) -> bool:
     """Whether the stream is open and can be written.
 
@@ -310,7 +310,7 @@ def stream_is_writable(stream: Any) -> bool:
     return stream_of("stream/writable?", stream).writable()
 
 
-@builtin("stream/available?", returns="bool")
+@builtin("stream/available?", type="other -> bool")
 def stream_is_available(stream: Any) -> bool:
     """Whether a stream has something to read, without waiting.
 
@@ -320,7 +320,7 @@ def stream_is_available(stream: Any) -> bool:
     return source.readable() and source.is_ready()
 
 
-@builtin("stream/to-bytes")
+@builtin("stream/to-bytes", type="other -> bytevector")
 def stream_to_bytes(stream: Any) -> bytes:
     """Everything written to a buffer, as a bytevector.
 
@@ -331,7 +331,7 @@ def stream_to_bytes(stream: Any) -> bytes:
     return bytes(_buffer("stream/to-bytes", stream).data)
 
 
-@builtin("stream/to-string", returns="string")
+@builtin("stream/to-string", type="other -> str")
 def stream_to_string(stream: Any) -> str:
     """Everything written to a buffer, as text.
 

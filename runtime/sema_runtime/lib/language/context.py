@@ -32,7 +32,7 @@ def _map(value: Any) -> Map:
     return value
 
 
-@builtin("context/get")
+@builtin("context/get", type="any -> any")
 def context_get(key: Any) -> Any:
     """The value of key in the innermost frame of the context that has it; nil when there is none.
 
@@ -47,7 +47,7 @@ def context_get(key: Any) -> Any:
     return None
 
 
-@builtin("context/has?", returns="bool")
+@builtin("context/has?", type="any -> bool")
 def context_is_has(key: Any) -> bool:
     """Whether some frame of the context has the key.
 
@@ -57,7 +57,7 @@ def context_is_has(key: Any) -> bool:
     return any(frame.has(key) for frame in _frames.get())
 
 
-@builtin("context/set", returns="nil")
+@builtin("context/set", type="keep any, keep any -> nil")
 def context_set(key: Any, value: Any) -> None:
     """Sets key in the innermost frame of the context, for all functions called from here on.
 
@@ -68,7 +68,7 @@ def context_set(key: Any, value: Any) -> None:
     _frames.set((*outer, frame.assoc(key, value)))
 
 
-@builtin("context/merge", returns="nil")
+@builtin("context/merge", type="keep map -> nil")
 def context_merge(entries: Any) -> None:
     """Sets all entries of a map in the innermost frame of the context.
 
@@ -79,7 +79,7 @@ def context_merge(entries: Any) -> None:
     _frames.set((*outer, frame.merged(_map(entries))))
 
 
-@builtin("context/remove")
+@builtin("context/remove", type="any -> any")
 def context_remove(key: Any) -> Any:
     """Removes key from all frames of the context and returns its value, or nil when there was none.
 
@@ -91,7 +91,7 @@ def context_remove(key: Any) -> Any:
     return value
 
 
-@builtin("context/pull")
+@builtin("context/pull", type="any -> any")
 def context_pull(key: Any) -> Any:
     """Takes key out of the context: removes it from all frames and returns its value, or nil when there was none.
 
@@ -102,7 +102,7 @@ def context_pull(key: Any) -> Any:
     return context_remove(key)
 
 
-@builtin("context/all", returns="map")
+@builtin("context/all", type="-> map")
 def context_all() -> Map:
     """All visible entries of the context, as a map.
 
@@ -115,7 +115,7 @@ def context_all() -> Map:
     return merged
 
 
-@builtin("context/clear", returns="nil")
+@builtin("context/clear", type="-> nil")
 def context_clear() -> None:
     """Empties all frames of the context; stacks and hidden values stay.
 
@@ -126,7 +126,7 @@ def context_clear() -> None:
     _frames.set((Map(),) * len(_frames.get()))
 
 
-@builtin("context/with")
+@builtin("context/with", type="keep map, now ( -> a) -> a")
 def context_with(entries: Any, thunk: Any) -> Any:
     """Calls thunk with the entries of a map in the context and returns its value.
 
@@ -144,7 +144,7 @@ def context_with(entries: Any, thunk: Any) -> Any:
         _frames.set(_frames.get()[:depth])  # not reset: removals reach the outer frames
 
 
-@builtin("context/push", returns="nil")
+@builtin("context/push", type="keep any, keep any -> nil")
 def context_push(key: Any, value: Any) -> None:
     """Pushes a value onto the stack called name.
 
@@ -156,7 +156,7 @@ def context_push(key: Any, value: Any) -> None:
     _stacks.set(stacks.assoc(key, List([*stacks.lookup(key, EMPTY), value])))
 
 
-@builtin("context/pop")
+@builtin("context/pop", type="any -> any")
 def context_pop(key: Any) -> Any:
     """Pops the last value off a named stack and returns it; nil when the stack is empty.
 
@@ -172,7 +172,7 @@ def context_pop(key: Any) -> Any:
     return items[-1]
 
 
-@builtin("context/stack", returns="list")
+@builtin("context/stack", type="any -> list")
 def context_stack(key: Any) -> Any:
     """The values of a named stack, oldest first.
 
@@ -182,7 +182,7 @@ def context_stack(key: Any) -> Any:
     return _stacks.get().lookup(key, EMPTY)
 
 
-@builtin("context/set-hidden", returns="nil")
+@builtin("context/set-hidden", type="keep any, keep any -> nil")
 def context_set_hidden(key: Any, value: Any) -> None:
     """Sets a value that only context/get-hidden shows.
 
@@ -192,7 +192,7 @@ def context_set_hidden(key: Any, value: Any) -> None:
     _hidden.set(_hidden.get().assoc(key, value))
 
 
-@builtin("context/get-hidden")
+@builtin("context/get-hidden", type="any -> any")
 def context_get_hidden(key: Any) -> Any:
     """The hidden value of key; nil when there is none.
 
@@ -203,7 +203,7 @@ def context_get_hidden(key: Any) -> Any:
     return _hidden.get().lookup(key)
 
 
-@builtin("context/has-hidden?", returns="bool")
+@builtin("context/has-hidden?", type="any -> bool")
 def context_is_has_hidden(key: Any) -> bool:
     """Whether there is a hidden value of key.
 

@@ -46,7 +46,7 @@ def throw(value: Any) -> NoReturn:
     raise throw_value(value)
 
 
-@builtin("raise")
+@builtin("raise", type="keep any -> never")
 def raise_(value: Any) -> NoReturn:
     """Raises any value as an error, as `throw` does.
 
@@ -56,7 +56,7 @@ def raise_(value: Any) -> NoReturn:
     raise throw_value(value)
 
 
-@builtin("error")
+@builtin("error", type="any... -> never")
 def error(*parts: Any) -> NoReturn:
     """Raises an error with a message. Further values are ignored: build the message with `str`.
 
@@ -66,7 +66,7 @@ def error(*parts: Any) -> NoReturn:
     raise SemaError(display(parts[0]) if parts else "error called with no message")
 
 
-@builtin("assert", returns="bool")
+@builtin("assert", type="any, any? -> bool")
 def assert_(condition: Any, message: Any = MISSING) -> bool:
     """#t when the condition is true, else an error.
 
@@ -78,7 +78,7 @@ def assert_(condition: Any, message: Any = MISSING) -> bool:
     return True
 
 
-@builtin("assert=", returns="bool")
+@builtin("assert=", type="any, any -> bool")
 def assert_eq(expected: Any, actual: Any) -> bool:
     """Returns #t when two values are equal and raises an error that shows both otherwise.
 
@@ -90,7 +90,7 @@ def assert_eq(expected: Any, actual: Any) -> bool:
     return True
 
 
-@builtin("spy")
+@builtin("spy", type="str, keep a -> a")
 def spy(label: Any, value: Any) -> Any:
     """Shows a value while a program runs: writes `[label] value` to stderr and returns the value.
 
@@ -106,7 +106,7 @@ def spy(label: Any, value: Any) -> Any:
     return value
 
 
-@builtin("gensym", returns="symbol")
+@builtin("gensym", type="str? -> symbol")
 def gensym(prefix: Any = "g") -> Symbol:
     """A fresh symbol that differs from every other one.
 
@@ -123,7 +123,7 @@ def gensym(prefix: Any = "g") -> Symbol:
 # Multiple values
 
 
-@builtin("values")
+@builtin("values", type=("keep a -> a", "keep any... -> other fresh"), total=True)
 def values(*items: Any) -> Any:
     """Returns several values at once, for call-with-values and let-values; a single value is returned as it is.
 
@@ -137,7 +137,7 @@ def values(*items: Any) -> Any:
     return Values(items)
 
 
-@builtin("call-with-values")
+@builtin("call-with-values", type="now ( -> any), now fn -> any")
 def call_with_values(producer: Any, consumer: Any) -> Any:
     """Calls producer, then consumer with the values that producer returned.
 
@@ -165,7 +165,7 @@ def called(function: Any) -> Callable[..., Any]:
 # Dynamic scope
 
 
-@builtin("make-parameter")
+@builtin("make-parameter", type="keep any, later fn?, any... -> fn")
 def make_parameter(value: Any, converter: Any = MISSING, *_: Any) -> Any:
     """A parameter: a function that returns a value, which `parameterize` rebinds. converter is applied to every value
     set.
@@ -178,7 +178,7 @@ def make_parameter(value: Any, converter: Any = MISSING, *_: Any) -> Any:
     return Parameter(value, None if converter is MISSING else called(converter))
 
 
-@builtin("__parameterize")
+@builtin("__parameterize", type="seq, keep seq, now ( -> a) -> a")
 def sema_parameterize(parameters: Any, values: Any, body: Any) -> Any:
     """What an expanded `parameterize` calls; the compiler knows the form itself."""
     from sema_runtime.values.parameters import parameterized
@@ -190,7 +190,7 @@ def sema_parameterize(parameters: Any, values: Any, body: Any) -> Any:
 # Trying again, taking the time
 
 
-@builtin("retry")
+@builtin("retry", type="now ( -> a), dict?, any... -> a")
 def retry(thunk: Any, options: Any = None, *_: Any) -> Any:
     """Calls a function until it succeeds, waiting between the attempts, and returns its value. After the last attempt
     its error is raised.
@@ -240,7 +240,7 @@ def _wait(milliseconds: float) -> None:
         sleep(milliseconds)
 
 
-@builtin("time")
+@builtin("time", type="now ( -> a) -> a")
 def time(thunk: Any) -> Any:
     """Measures a call: calls a function, writes the time it took to stderr, and returns its result.
 
@@ -254,7 +254,7 @@ def time(thunk: Any) -> Any:
     return result
 
 
-@builtin("time/ms", returns="float")
+@builtin("time/ms", type="now ( -> any) -> float")
 def time_ms(thunk: Any) -> float:
     """Measures a call: calls a function and returns the milliseconds it took.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("read")
+@builtin("read", type="str -> any")
 def read(text: Any) -> Any:
     """Parses a text and returns its first form as data; nil when there is none.
 
@@ -23,7 +23,7 @@ def read(text: Any) -> Any:
     return compiler_bridge.read_text(text_of(text))
 
 
-@builtin("read-many", "io/read-many", returns="list")
+@builtin("read-many", "io/read-many", type="str -> list")
 def read_many(text: Any) -> List:
     """Parses a text and returns the list of all its forms as data.
 
@@ -32,7 +32,7 @@ def read_many(text: Any) -> List:
     return compiler_bridge.read_many(text_of(text))
 
 
-@builtin("read/string")
+@builtin("read/string", type="str -> any")
 def read_string(text: Any) -> Any:
     """Parses a text and returns its first form as data; nil when there is none.
 
@@ -42,7 +42,7 @@ def read_string(text: Any) -> Any:
     return compiler_bridge.read_text(text_of(text))
 
 
-@builtin("read/all", returns="list")
+@builtin("read/all", type="str -> list")
 def read_all(text: Any) -> List:
     """Parses a text and returns the list of all its forms as data.
 
@@ -51,7 +51,7 @@ def read_all(text: Any) -> List:
     return compiler_bridge.read_many(text_of(text))
 
 
-@builtin("sema/check-string", returns="map")
+@builtin("sema/check-string", type="str -> map fresh")
 def sema_check_string(text: Any) -> Any:
     """Checks whether a text can be read as Sema. Returns `{:ok bool :diagnostics list}`; each diagnostic has :code,
     :level, :message and :span.
@@ -62,7 +62,7 @@ def sema_check_string(text: Any) -> Any:
     return _checked(text_of(text))
 
 
-@builtin("sema/check-file", returns="map", cap="fs-read")
+@builtin("sema/check-file", type="str -> map fresh", cap="fs-read")
 def sema_check_file(path: Any) -> Any:
     """Checks whether the text of a file can be read as Sema. The result is that of sema/check-string.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sema_runtime.values.atoms import keyword
+from sema_runtime.values.atoms import MAPS, Keyword, keyword
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.maps import MISSING, stored
+from sema_runtime.values.maps import MISSING, PLAIN, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,29 +15,42 @@ DEFAULT = keyword("default")
 
 
 class MultiMethod:
-    """A function that chooses its method by the value of dispatch for the arguments."""
+    """A function that chooses its method by the value of dispatch for the arguments.
+
+    Calls with one and two arguments are written out: Python passes these without a tuple and a frame of C.
+    """
 
     __slots__ = ("__sema_name__", "dispatch", "methods")
     type_name = "multimethod"
 
     def __init__(self, name: str, dispatch: Callable[..., Any]) -> None:
         self.__sema_name__ = name
-        self.dispatch = dispatch
+        self.dispatch = _callable(dispatch)
         self.methods: dict[Any, Callable[..., Any]] = {}  # by stored dispatch value
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, first: Any = MISSING, second: Any = MISSING, /, *rest: Any) -> Any:
         dispatch = self.dispatch
-        if not callable(dispatch):
-            type_error("callable", dispatch)
+        if second is MISSING and first is not MISSING:
+            if type(dispatch) is Keyword and type(first) in MAPS:
+                value = first.d.get(dispatch)
+            else:
+                value = dispatch(first)
+            method = self.methods.get(value if type(value) in PLAIN else stored(value))
+            return method(first) if method is not None else self.default(value)(first)
+        if second is not MISSING and not rest:
+            value = dispatch(first, second)
+            method = self.methods.get(value if type(value) in PLAIN else stored(value))
+            return method(first, second) if method is not None else self.default(value)(first, second)
+        args = () if first is MISSING else (first, second, *rest)
         value = dispatch(*args)
-        method = self.methods.get(stored(value), MISSING)
-        if method is MISSING:
-            method = self.methods.get(DEFAULT, MISSING)
-            if method is MISSING:
-                raise self.no_method(value)
-        if not callable(method):
-            type_error("callable", method)
-        return method(*args)
+        return (self.methods.get(stored(value)) or self.default(value))(*args)
+
+    def default(self, value: Any) -> Callable[..., Any]:
+        """The method for a value that has none of its own. Raises an error when there is no `:default` either."""
+        method = self.methods.get(DEFAULT)
+        if method is None:
+            raise self.no_method(value)
+        return method
 
     def no_method(self, value: Any) -> SemaError:
         from sema_runtime.values.printer import to_text
@@ -57,4 +70,13 @@ def add_method(multimethod: Any, value: Any, method: Any) -> None:
     """(defmethod multimethod value method); a second method for an equal value replaces the first."""
     if type(multimethod) is not MultiMethod:
         raise SemaError("defmethod: first argument is not a multimethod")
-    multimethod.methods[stored(value)] = method
+    multimethod.methods[stored(value)] = _callable(method)
+
+
+def _callable(value: Any) -> Callable[..., Any]:
+    """The value itself, or a function that refuses to be called in its place."""
+
+    def refused(*args: Any) -> Any:
+        type_error("callable", value)
+
+    return value if callable(value) else refused

@@ -18,7 +18,7 @@ sink: list[str] | None = None
 error_sink: list[str] | None = None
 
 
-@builtin("println", returns="nil")
+@builtin("println", type="any... -> nil")
 def println(*values: Any) -> None:
     """Prints its arguments as `str` shows them, separated by spaces, and ends the line.
 
@@ -32,7 +32,7 @@ def println(*values: Any) -> None:
         sink.append(text)
 
 
-@builtin("display", returns="nil")
+@builtin("display", type="any... -> nil")
 def display(*values: Any) -> None:
     """Prints its arguments as `str` shows them, separated by spaces, without ending the line.
 
@@ -41,7 +41,7 @@ def display(*values: Any) -> None:
     _write(_displayed(values))
 
 
-@builtin("print", returns="nil")
+@builtin("print", type="any... -> nil")
 def print_(*values: Any) -> None:
     """Prints the readable forms of its arguments (strings quoted), separated by spaces, without ending the line.
 
@@ -50,7 +50,7 @@ def print_(*values: Any) -> None:
     _write(_readable(values))
 
 
-@builtin("newline", returns="nil")
+@builtin("newline", type="any... -> nil")
 def newline(*_ignored: Any) -> None:
     """Prints the end of a line.
 
@@ -60,7 +60,7 @@ def newline(*_ignored: Any) -> None:
         sys.stdout.write("\n")
 
 
-@builtin("pprint", returns="nil")
+@builtin("pprint", type="any -> nil")
 def pprint(x: Any) -> None:
     """Prints the readable form of x over several lines of at most 80 bytes (pretty-printing), and ends the line.
 
@@ -71,7 +71,7 @@ def pprint(x: Any) -> None:
     println(pretty(x))
 
 
-@builtin("print-error", "io/print-error", returns="nil")
+@builtin("print-error", "io/print-error", type="any... -> nil")
 def print_error(*values: Any) -> None:
     """Prints to stderr as `display` does to stdout.
 
@@ -80,7 +80,7 @@ def print_error(*values: Any) -> None:
     _write_error(values, "")
 
 
-@builtin("println-error", "io/println-error", returns="nil")
+@builtin("println-error", "io/println-error", type="any... -> nil")
 def println_error(*values: Any) -> None:
     """Prints to stderr as `println` does to stdout.
 
@@ -89,7 +89,7 @@ def println_error(*values: Any) -> None:
     _write_error(values, "\n")
 
 
-@builtin("io/flush", returns="nil")
+@builtin("io/flush", type="-> nil")
 def io_flush() -> None:
     """Flushes stdout: hands the text printed so far to the operating system.
 

@@ -6,7 +6,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 
 from sema_runtime.catalogue import builtin
 from sema_runtime.values.atoms import Char, Keyword, Symbol, keyword
-from sema_runtime.values.equality import equal
+from sema_runtime.values.equality import SCALARS, equal
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
@@ -34,7 +34,7 @@ LAMBDAS = frozenset(
 )
 
 
-@builtin("type", "type-of", returns="keyword", pure=True)
+@builtin("type", "type-of", type="any -> keyword", pure=True, total=True)
 def type_(value: Any) -> Keyword:
     """The type of a value as a keyword; of a record, the name of its record type.
 
@@ -46,10 +46,10 @@ def type_(value: Any) -> Keyword:
         native = value.__module__.startswith("sema_runtime.") and value.__dict__.get("__sema_name__") not in LAMBDAS
         return keyword("native-fn" if native else "lambda")
     name = getattr(type(value), "type_keyword", None) or type_name(value)
-    return keyword(value.tag if name == "record" else name)
+    return keyword(value.sema_tag if name == "record" else name)
 
 
-@builtin("number?", returns="bool", pure=True)
+@builtin("number?", type="any -> bool", pure=True, total=True)
 def is_number(value: Any) -> bool:
     """Whether value is a number of any kind.
 
@@ -59,7 +59,7 @@ def is_number(value: Any) -> bool:
     return NUMBERS[type(value)]
 
 
-@builtin("integer?", returns="bool", pure=True)
+@builtin("integer?", type="any -> bool", pure=True, total=True)
 def is_integer(value: Any) -> bool:
     """Whether value is a whole number: an int, or a float without a fraction.
 
@@ -69,7 +69,7 @@ def is_integer(value: Any) -> bool:
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
-@builtin("exact-integer?", returns="bool", pure=True)
+@builtin("exact-integer?", type="any -> bool", pure=True, total=True)
 def is_exact_integer(value: Any) -> bool:
     """Whether value is an int.
 
@@ -79,7 +79,7 @@ def is_exact_integer(value: Any) -> bool:
     return type(value) is int
 
 
-@builtin("float?", returns="bool", pure=True)
+@builtin("float?", type="any -> bool", pure=True, total=True)
 def is_float(value: Any) -> bool:
     """Whether value is a float.
 
@@ -89,7 +89,7 @@ def is_float(value: Any) -> bool:
     return type(value) is float
 
 
-@builtin("rational?", returns="bool", pure=True)
+@builtin("rational?", type="any -> bool", pure=True, total=True)
 def is_rational(value: Any) -> bool:
     """Whether value is an exact real number: an int or a ratio.
 
@@ -99,7 +99,7 @@ def is_rational(value: Any) -> bool:
     return REALS[type(value)] and type(value) is not float
 
 
-@builtin("real?", returns="bool", pure=True)
+@builtin("real?", type="any -> bool", pure=True, total=True)
 def is_real(value: Any) -> bool:
     """Whether value is a number without an imaginary part.
 
@@ -109,7 +109,7 @@ def is_real(value: Any) -> bool:
     return REALS[type(value)]
 
 
-@builtin("complex?", returns="bool", pure=True)
+@builtin("complex?", type="any -> bool", pure=True, total=True)
 def is_complex(value: Any) -> bool:
     """Whether value is a number: every number is a complex one.
 
@@ -118,7 +118,7 @@ def is_complex(value: Any) -> bool:
     return NUMBERS[type(value)]
 
 
-@builtin("exact?", returns="bool", pure=True)
+@builtin("exact?", type="any -> bool", pure=True, total=True)
 def is_exact(value: Any) -> bool:
     """Whether value is a number without a float in it; #f for values that aren't numbers.
 
@@ -127,7 +127,7 @@ def is_exact(value: Any) -> bool:
     return NUMBERS[type(value)] and all(type(part) is not float for part in parts(value))
 
 
-@builtin("inexact?", returns="bool", pure=True)
+@builtin("inexact?", type="any -> bool", pure=True, total=True)
 def is_inexact(value: Any) -> bool:
     """Whether value is a float or a complex number with a float in it; #f for values that aren't numbers.
 
@@ -136,7 +136,7 @@ def is_inexact(value: Any) -> bool:
     return NUMBERS[type(value)] and any(type(part) is float for part in parts(value))
 
 
-@builtin("string?", returns="bool", pure=True)
+@builtin("string?", type="any -> bool", pure=True, total=True)
 def is_string(value: Any) -> bool:
     """Whether value is a string.
 
@@ -146,7 +146,7 @@ def is_string(value: Any) -> bool:
     return isinstance(value, str)
 
 
-@builtin("char?", returns="bool", pure=True)
+@builtin("char?", type="any -> bool", pure=True, total=True)
 def is_char(value: Any) -> bool:
     """Whether value is a character.
 
@@ -156,7 +156,7 @@ def is_char(value: Any) -> bool:
     return type(value) is Char
 
 
-@builtin("symbol?", returns="bool", pure=True)
+@builtin("symbol?", type="any -> bool", pure=True, total=True)
 def is_symbol(value: Any) -> bool:
     """Whether value is a symbol.
 
@@ -165,7 +165,7 @@ def is_symbol(value: Any) -> bool:
     return type(value) is Symbol
 
 
-@builtin("keyword?", returns="bool", pure=True)
+@builtin("keyword?", type="any -> bool", pure=True, total=True)
 def is_keyword(value: Any) -> bool:
     """Whether value is a keyword.
 
@@ -174,7 +174,7 @@ def is_keyword(value: Any) -> bool:
     return type(value) is Keyword
 
 
-@builtin("bool?", "boolean?", returns="bool", pure=True)
+@builtin("bool?", "boolean?", type="any -> bool", pure=True, total=True)
 def is_bool(value: Any) -> bool:
     """Whether value is #t or #f.
 
@@ -184,7 +184,7 @@ def is_bool(value: Any) -> bool:
     return value is True or value is False
 
 
-@builtin("list?", returns="bool", pure=True)
+@builtin("list?", type="any -> bool", pure=True, total=True)
 def is_list(value: Any) -> bool:
     """Whether value is a list, empty or not.
 
@@ -194,17 +194,19 @@ def is_list(value: Any) -> bool:
     return type(value) in LISTS
 
 
-@builtin("pair?", returns="bool", pure=True)
+@builtin("pair?", type="any -> bool", pure=True, total=True)
 def is_pair(value: Any) -> bool:
     """Whether value is a list that isn't empty.
 
     (pair? '(1)) => #t
     (pair? '()) => #f
     """
-    return type(value) in LISTS and bool(value)
+    if type(value) is List:
+        return not value.empty
+    return type(value) is list and bool(value)
 
 
-@builtin("vector?", returns="bool", pure=True)
+@builtin("vector?", type="any -> bool", pure=True, total=True)
 def is_vector(value: Any) -> bool:
     """Whether value is a vector.
 
@@ -214,7 +216,7 @@ def is_vector(value: Any) -> bool:
     return isinstance(value, tuple)
 
 
-@builtin("map?", "hash-map?", returns="bool", pure=True)
+@builtin("map?", "hash-map?", type="any -> bool", pure=True, total=True)
 def is_map(value: Any) -> bool:
     """Whether value is a sorted map, as `{...}` makes it; #f for a hashmap.
 
@@ -224,7 +226,7 @@ def is_map(value: Any) -> bool:
     return type(value) is Map or isinstance(value, dict)
 
 
-@builtin("bytevector?", returns="bool", pure=True)
+@builtin("bytevector?", type="any -> bool", pure=True, total=True)
 def is_bytevector(value: Any) -> bool:
     """Whether value is a bytevector.
 
@@ -233,7 +235,7 @@ def is_bytevector(value: Any) -> bool:
     return isinstance(value, bytes | bytearray)
 
 
-@builtin("fn?", "procedure?", returns="bool", pure=True)
+@builtin("fn?", "procedure?", type="any -> bool", pure=True, total=True)
 def is_fn(value: Any) -> bool:
     """Whether value is a function. Keywords and multimethods can be called but aren't functions.
 
@@ -246,7 +248,7 @@ def is_fn(value: Any) -> bool:
 # Nothing and emptiness
 
 
-@builtin("nil?", returns="bool", pure=True)
+@builtin("nil?", type="any -> bool", pure=True, total=True)
 def is_nil(value: Any) -> bool:
     """Whether value is nil; the empty list is not nil.
 
@@ -256,7 +258,7 @@ def is_nil(value: Any) -> bool:
     return value is None
 
 
-@builtin("null?", returns="bool", pure=True)
+@builtin("null?", type="any -> bool", pure=True, total=True)
 def is_null(value: Any) -> bool:
     """Whether value is nil or the empty list.
 
@@ -266,16 +268,18 @@ def is_null(value: Any) -> bool:
     """
     if type(value) is List:
         return value.empty
-    return value is None or (type(value) in LISTS and not value)
+    return value is None or (type(value) is list and not value)
 
 
-@builtin("empty?", returns="bool", pure=True)
+@builtin("empty?", type="seq|str|dict|nil -> bool", pure=True, total=True)
 def is_empty(collection: Any) -> bool:
     """Whether a list, vector, map or string is empty; #t for nil.
 
     (empty? "") => #t
     (empty? '(nil)) => #f
     """
+    if type(collection) is List:
+        return collection.empty
     if collection is None:
         return True
     if type(collection) in COLLECTIONS:
@@ -291,16 +295,18 @@ def is_empty(collection: Any) -> bool:
 # Equality
 
 
-@builtin("eq?", returns="bool", pure=True)
+@builtin("eq?", type="any, any -> bool", pure=True)
 def is_eq(a: Any, b: Any) -> bool:
     """Whether two values are equal: the same as `equal?`.
 
     (eq? '(1 2) '(1 2)) => #t
     """
+    if type(a) is type(b) and type(a) in SCALARS:
+        return a == b  # type: ignore[no-any-return]
     return equal(a, b)
 
 
-@builtin("equal?", returns="bool", pure=True)
+@builtin("equal?", type="any, any -> bool", pure=True)
 def is_equal(a: Any, b: Any) -> bool:
     """Whether two values have the same type and the same contents, all the way down.
 
@@ -308,47 +314,55 @@ def is_equal(a: Any, b: Any) -> bool:
     (equal? 1 1.0) => #f
     (equal? '(1) [1]) => #f
     """
+    if type(a) is type(b) and type(a) in SCALARS:
+        return a == b  # type: ignore[no-any-return]
     return equal(a, b)
 
 
 # Numbers
 
 
-@builtin("zero?", returns="bool", pure=True)
+@builtin("zero?", type="number -> bool", pure=True, total=True)
 def is_zero(number: Any) -> bool:
     """Whether number is 0.
 
     (zero? 0.0) => #t
     (zero? 1) => #f
     """
+    if type(number) is int or type(number) is float:
+        return number == 0
     if not NUMBERS[type(number)]:
         type_error("number", number)
     return bool(number == 0)
 
 
-@builtin("positive?", returns="bool", pure=True)
+@builtin("positive?", type="number -> bool", pure=True, total=True)
 def is_positive(number: Any) -> bool:
     """Whether number is greater than 0; #f for NaN and complex numbers.
 
     (positive? 0) => #f
     """
+    if type(number) is int or type(number) is float:
+        return number > 0
     if not NUMBERS[type(number)]:
         type_error("number", number)
     return type(number) not in COMPLEX and bool(number > 0)
 
 
-@builtin("negative?", returns="bool", pure=True)
+@builtin("negative?", type="number -> bool", pure=True, total=True)
 def is_negative(number: Any) -> bool:
     """Whether number is less than 0; #f for NaN and complex numbers.
 
     (negative? -1) => #t
     """
+    if type(number) is int or type(number) is float:
+        return number < 0
     if not NUMBERS[type(number)]:
         type_error("number", number)
     return type(number) not in COMPLEX and bool(number < 0)
 
 
-@builtin("even?", returns="bool", pure=True)
+@builtin("even?", type="int -> bool", pure=True, total=True)
 def is_even(number: Any) -> bool:
     """Whether an int is even, a multiple of 2.
 
@@ -360,7 +374,7 @@ def is_even(number: Any) -> bool:
     return not number & 1
 
 
-@builtin("odd?", returns="bool", pure=True)
+@builtin("odd?", type="int -> bool", pure=True, total=True)
 def is_odd(number: Any) -> bool:
     """Whether an int is odd, not a multiple of 2.
 
@@ -368,4 +382,4 @@ def is_odd(number: Any) -> bool:
     """
     if type(number) is not int:
         type_error("integer", number)
-    return bool(number & 1)
+    return number & 1 == 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Text
 
 
-@builtin("split", returns="list[string]", pure=True)
+@builtin("split", type="str, str? -> list str fresh", pure=True, total=True)
 def split(text: Any, separator: Any = None) -> List:
     """Splits a string at each occurrence of a separator; without one, into its words.
 
@@ -40,7 +40,7 @@ def split(text: Any, separator: Any = None) -> List:
     return List(text.split())
 
 
-@builtin("join", returns="string", pure=True)
+@builtin("join", type="str|seq, str|seq? -> str", pure=True)
 def join(items: Any, separator: Any = "") -> str:
     """Joins the items of a list or vector into one string, with separator between them. The separator may come first.
 
@@ -53,7 +53,7 @@ def join(items: Any, separator: Any = "") -> str:
     return string_join(separator, items) if isinstance(items, str) else string_join(items, separator)
 
 
-@builtin("blank?", returns="bool", pure=True)
+@builtin("blank?", type="str|nil -> bool", pure=True, total=True)
 def is_blank(text: Any) -> bool:
     """Whether a string is empty or only white space; #t for nil.
 
@@ -65,7 +65,7 @@ def is_blank(text: Any) -> bool:
     return not text.strip()
 
 
-@builtin("index-of", returns="int|nil", pure=True)
+@builtin("index-of", type="str|seq|array, any -> int|nil", pure=True)
 def index_of(collection: Any, value: Any) -> int | None:
     """The index of the first occurrence of value: a substring of a string, or an item of a list or vector; nil when
     there is none.
@@ -85,7 +85,7 @@ def index_of(collection: Any, value: Any) -> int | None:
 # Data. The function comes first and the list last, so that they work in `->>`.
 
 
-@builtin("sum", returns="number", pure=True)
+@builtin("sum", type="seq (number)|array (number) -> number", pure=True, total=True)
 def sum_(items: Any) -> Any:
     """The sum of a list or vector of numbers; 0 when it is empty.
 
@@ -94,7 +94,7 @@ def sum_(items: Any) -> Any:
     return _total(elements(items, "sum"))
 
 
-@builtin("sum-by", returns="number")
+@builtin("sum-by", type="now (a -> number), seq a|array a -> number")
 def sum_by(function: Any, items: Any) -> Any:
     """The sum of the results of calling function with each item of a list or vector.
 
@@ -103,7 +103,7 @@ def sum_by(function: Any, items: Any) -> Any:
     return _total([function(item) for item in items_for(function, items, "sum-by")])
 
 
-@builtin("avg-by", returns="number")
+@builtin("avg-by", type="now (a -> number), seq a|array a -> number")
 def avg_by(function: Any, items: Any) -> Any:
     """The average of the results of calling function with each item of a list or vector.
 
@@ -116,7 +116,7 @@ def avg_by(function: Any, items: Any) -> Any:
     return div(float(total) if type(total) is int else total, len(values))
 
 
-@builtin("max-by")
+@builtin("max-by", type="now (a -> any), seq a|array a -> a|nil")
 def max_by(function: Any, items: Any) -> Any:
     """The item for which function returns the largest number or string, the first of equals; nil without items.
 
@@ -125,7 +125,7 @@ def max_by(function: Any, items: Any) -> Any:
     return _extreme(items_for(function, items, "max-by"), function, largest=True)
 
 
-@builtin("min-by")
+@builtin("min-by", type="now (a -> any), seq a|array a -> a|nil")
 def min_by(function: Any, items: Any) -> Any:
     """The item for which function returns the smallest number or string, the first of equals; nil without items.
 
@@ -134,7 +134,7 @@ def min_by(function: Any, items: Any) -> Any:
     return _extreme(items_for(function, items, "min-by"), function, largest=False)
 
 
-@builtin("count-by", returns="map")
+@builtin("count-by", type="now (a -> b), seq a|array a -> map b int fresh")
 def count_by(function: Any, items: Any) -> Map:
     """A map from each result of calling function with an item to the number of items with that result.
 
@@ -143,7 +143,7 @@ def count_by(function: Any, items: Any) -> Map:
     return Map(counted([function(item) for item in items_for(function, items, "count-by")]))
 
 
-@builtin("distinct-by", returns="list")
+@builtin("distinct-by", type="now (a -> any), seq a|array a -> list a fresh")
 def distinct_by(function: Any, items: Any) -> List:
     """The items without those for which function returns a value that it returned for an earlier item.
 
@@ -155,7 +155,7 @@ def distinct_by(function: Any, items: Any) -> List:
     return List(list(kept.values()))
 
 
-@builtin("keep", returns="list")
+@builtin("keep", type="now (a -> b), seq a|array a -> list b fresh")
 def keep(function: Any, items: Any) -> List:
     """The results of calling function with each item, without the nils.
 

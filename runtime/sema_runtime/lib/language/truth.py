@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("not", returns="bool", pure=True)
+@builtin("not", type="any -> bool", pure=True, total=True)
 def not_(value: Any) -> bool:
     """#t for #f and nil, else #f.
 

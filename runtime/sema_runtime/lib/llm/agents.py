@@ -54,7 +54,7 @@ def agent_of(value: Any) -> Agent:
     return value
 
 
-@builtin("agent")
+@builtin("agent", type="keep map -> other")
 def agent(options: Any) -> Agent:
     """An agent from a map, without `defagent`: {:name :system :tools :model :max-turns :parallel-tools}, all optional.
 
@@ -67,7 +67,7 @@ def agent(options: Any) -> Agent:
     return make_agent(name or "", options)
 
 
-@builtin("agent?", returns="bool", pure=True)
+@builtin("agent?", type="any -> bool", total=True, pure=True)
 def is_agent(value: Any) -> bool:
     """Whether the value is an agent.
 
@@ -76,7 +76,7 @@ def is_agent(value: Any) -> bool:
     return isinstance(value, Agent)
 
 
-@builtin("agent/name", returns="string", pure=True)
+@builtin("agent/name", type="other -> str", pure=True)
 def agent_name(agent: Any) -> str:
     """The agent's name.
 
@@ -85,7 +85,7 @@ def agent_name(agent: Any) -> str:
     return agent_of(agent).name
 
 
-@builtin("agent/system", returns="string", pure=True)
+@builtin("agent/system", type="other -> str", pure=True)
 def agent_system(agent: Any) -> str:
     """The agent's instructions.
 
@@ -94,7 +94,7 @@ def agent_system(agent: Any) -> str:
     return agent_of(agent).system
 
 
-@builtin("agent/tools", returns="list", pure=True)
+@builtin("agent/tools", type="keep other -> list fresh", pure=True)
 def agent_tools(agent: Any) -> List:
     """The agent's tools.
 
@@ -104,7 +104,7 @@ def agent_tools(agent: Any) -> List:
     return List(agent_of(agent).tools)
 
 
-@builtin("agent/model", returns="string", pure=True)
+@builtin("agent/model", type="other -> str", pure=True)
 def agent_model(agent: Any) -> str:
     """The agent's model, "" for the provider's default.
 
@@ -113,7 +113,7 @@ def agent_model(agent: Any) -> str:
     return agent_of(agent).model
 
 
-@builtin("agent/max-turns", returns="int", pure=True)
+@builtin("agent/max-turns", type="other -> int", pure=True)
 def agent_max_turns(agent: Any) -> int:
     """The number of rounds of tool calls that a run may take.
 
@@ -122,7 +122,7 @@ def agent_max_turns(agent: Any) -> int:
     return agent_of(agent).max_turns
 
 
-@builtin("agent/run", cap="llm")
+@builtin("agent/run", type="other, any, keep dict?, keep any... -> str|map keyword (str|list|other) fresh", cap="llm")
 def agent_run(agent: Any, message: Any, options: Any = None, *_ignored: Any) -> Any:
     """Runs an agent on a message: asks the model and calls the tools it requests until it answers in text.
 

@@ -35,7 +35,7 @@ def _is_true(value: Any) -> bool:
     return value is not None and value is not False
 
 
-@builtin("conversation/new", pure=True)
+@builtin("conversation/new", type="dict? -> other", pure=True)
 def conversation_new(options: Any = None) -> Conversation:
     """An empty conversation. Option :model sets its model; other keys are kept as metadata.
 
@@ -51,7 +51,7 @@ def conversation_new(options: Any = None) -> Conversation:
     return Conversation((), model if isinstance(model, str) else "", metadata)
 
 
-@builtin("conversation?", returns="bool", pure=True)
+@builtin("conversation?", type="any -> bool", total=True, pure=True)
 def is_conversation(value: Any) -> bool:
     """Whether the value is a conversation.
 
@@ -63,7 +63,7 @@ def is_conversation(value: Any) -> bool:
 # Talking
 
 
-@builtin("conversation/say", cap="llm")
+@builtin("conversation/say", type="keep other, any, keep dict? -> other", cap="llm")
 def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conversation:
     """Asks the model with the whole history and text, and returns the conversation with both turns added.
 
@@ -83,7 +83,7 @@ def conversation_say(conversation: Any, text: Any, options: Any = None) -> Conve
     return _answered(talk, said, asked, opt.function(settings, "on-text"))
 
 
-@builtin("conversation/say-as", cap="llm")
+@builtin("conversation/say-as", type="keep other, str|other, any, keep dict? -> other", cap="llm")
 def conversation_say_as(conversation: Any, system: Any, text: Any, options: Any = None) -> Conversation:
     """As conversation/say with other instructions for this turn: a string, or the system messages of a prompt.
 
@@ -158,7 +158,7 @@ def _spent(metadata: dict[str, str]) -> float | None:
 # Reading
 
 
-@builtin("conversation/messages", returns="list", pure=True)
+@builtin("conversation/messages", type="keep other -> list other fresh", pure=True)
 def conversation_messages(conversation: Any) -> List:
     """The messages of a conversation, oldest first.
 
@@ -167,7 +167,7 @@ def conversation_messages(conversation: Any) -> List:
     return List(_of(conversation).messages)
 
 
-@builtin("conversation/length", returns="int", pure=True)
+@builtin("conversation/length", type="other -> int", pure=True)
 def conversation_length(conversation: Any) -> int:
     """The number of messages of a conversation.
 
@@ -176,7 +176,7 @@ def conversation_length(conversation: Any) -> int:
     return len(_of(conversation).messages)
 
 
-@builtin("conversation/turns", returns="int", pure=True)
+@builtin("conversation/turns", type="other -> int", pure=True)
 def conversation_turns(conversation: Any) -> int:
     """The number of answers in a conversation.
 
@@ -185,7 +185,7 @@ def conversation_turns(conversation: Any) -> int:
     return sum(message.role == "assistant" for message in _of(conversation).messages)
 
 
-@builtin("conversation/model", returns="string", pure=True)
+@builtin("conversation/model", type="other -> str", pure=True)
 def conversation_model(conversation: Any) -> str:
     """The model of a conversation, "" for the provider's default.
 
@@ -194,7 +194,7 @@ def conversation_model(conversation: Any) -> str:
     return _of(conversation).model
 
 
-@builtin("conversation/models-used", returns="list[string]", pure=True)
+@builtin("conversation/models-used", type="other -> list str fresh", pure=True)
 def conversation_models_used(conversation: Any) -> List:
     """A list of the conversation's model; empty for the provider's default.
 
@@ -204,7 +204,7 @@ def conversation_models_used(conversation: Any) -> List:
     return List([model] if model else [])
 
 
-@builtin("conversation/last-reply", returns="string", pure=True)
+@builtin("conversation/last-reply", type="other -> str", pure=True)
 def conversation_last_reply(conversation: Any) -> str:
     """The text of the last answer in a conversation. Raises an error when there is none.
 
@@ -217,7 +217,7 @@ def conversation_last_reply(conversation: Any) -> str:
     raise SemaError("no assistant reply in conversation")
 
 
-@builtin("conversation/system", returns="string|nil", pure=True)
+@builtin("conversation/system", type="other -> str|nil", pure=True)
 def conversation_system(conversation: Any) -> str | None:
     """The text of the first system message of a conversation, or nil.
 
@@ -226,7 +226,7 @@ def conversation_system(conversation: Any) -> str | None:
     return next((message.content for message in _of(conversation).messages if message.role == "system"), None)
 
 
-@builtin("conversation/token-count", returns="int", pure=True)
+@builtin("conversation/token-count", type="other -> int", pure=True)
 def conversation_token_count(conversation: Any) -> int:
     """An estimate of a conversation's tokens: UTF-8 bytes / 4, rounded up.
 
@@ -235,7 +235,7 @@ def conversation_token_count(conversation: Any) -> int:
     return -(-sum(len(message.content.encode("utf-8", "replace")) for message in _of(conversation).messages) // 4)
 
 
-@builtin("conversation/cost", returns="float|nil", pure=True)
+@builtin("conversation/cost", type="other -> float|nil", pure=True)
 def conversation_cost(conversation: Any) -> float | None:
     """The cost of a conversation's answers in USD; nil when no price is known.
 
@@ -244,7 +244,7 @@ def conversation_cost(conversation: Any) -> float | None:
     return _spent(_of(conversation).metadata)
 
 
-@builtin("conversation/stats", returns="map", pure=True)
+@builtin("conversation/stats", type="other -> map keyword (int|float|nil|map keyword int|list str) fresh", pure=True)
 def conversation_stats(conversation: Any) -> Map:
     """{:messages :turns :tokens {:prompt :completion :total} :cost :models}.
 
@@ -264,7 +264,7 @@ def conversation_stats(conversation: Any) -> Map:
     return Map({keyword(name): value for name, value in counts.items()})
 
 
-@builtin("conversation/find")
+@builtin("conversation/find", type="keep other, now (other -> any) -> other|nil")
 def conversation_find(conversation: Any, predicate: Any) -> Any:
     """The first message for which predicate holds, or nil.
 
@@ -274,7 +274,7 @@ def conversation_find(conversation: Any, predicate: Any) -> Any:
     return next((message for message in _of(conversation).messages if _is_true(predicate(message))), None)
 
 
-@builtin("conversation/search", returns="list[map]", pure=True)
+@builtin("conversation/search", type="other, str -> list (map keyword (int|str|keyword)) fresh", pure=True)
 def conversation_search(conversation: Any, query: Any) -> List:
     """The messages that contain a text, ignoring case, as a list of {:index :role :content}.
 
@@ -300,7 +300,7 @@ def conversation_search(conversation: Any, query: Any) -> List:
 # Changing
 
 
-@builtin("conversation/add-message", pure=True)
+@builtin("conversation/add-message", type="keep other, keyword, any -> other", pure=True)
 def conversation_add_message(conversation: Any, role: Any, content: Any) -> Conversation:
     """The conversation with a message added, without a call to a model.
 
@@ -311,7 +311,7 @@ def conversation_add_message(conversation: Any, role: Any, content: Any) -> Conv
     return _with(talk, (*talk.messages, added))
 
 
-@builtin("conversation/set-system", pure=True)
+@builtin("conversation/set-system", type="keep other, any -> other", pure=True)
 def conversation_set_system(conversation: Any, text: Any) -> Conversation:
     """The conversation with one system message at its beginning in place of all others.
 
@@ -321,7 +321,7 @@ def conversation_set_system(conversation: Any, text: Any) -> Conversation:
     return _with(talk, with_system(talk.messages, display(text)))
 
 
-@builtin("conversation/fork", pure=True)
+@builtin("conversation/fork", type="keep other -> other", pure=True)
 def conversation_fork(conversation: Any) -> Conversation:
     """A copy of a conversation: continuing one leaves the other as it is.
 
@@ -332,7 +332,7 @@ def conversation_fork(conversation: Any) -> Conversation:
     return _of(conversation)
 
 
-@builtin("conversation/filter")
+@builtin("conversation/filter", type="keep other, now (other -> any) -> other")
 def conversation_filter(conversation: Any, predicate: Any) -> Conversation:
     """The conversation with only the messages for which predicate holds.
 
@@ -343,7 +343,7 @@ def conversation_filter(conversation: Any, predicate: Any) -> Conversation:
     return _with(talk, tuple(message for message in talk.messages if _is_true(predicate(message))))
 
 
-@builtin("conversation/map", returns="list")
+@builtin("conversation/map", type="keep other, now (other -> a) -> list a fresh")
 def conversation_map(conversation: Any, function: Any) -> List:
     """The list of the results of calling function with each message.
 
@@ -353,7 +353,7 @@ def conversation_map(conversation: Any, function: Any) -> List:
     return List([function(message) for message in _of(conversation).messages])
 
 
-@builtin("conversation/map-role")
+@builtin("conversation/map-role", type="keep other, keyword, now (other -> other) -> other")
 def conversation_map_role(conversation: Any, role: Any, function: Any) -> Conversation:
     """The conversation with function applied to the messages of one role; it must return messages.
 
@@ -369,7 +369,7 @@ def conversation_map_role(conversation: Any, role: Any, function: Any) -> Conver
     )
 
 
-@builtin("conversation/remove", pure=True)
+@builtin("conversation/remove", type="keep other, int -> other", pure=True)
 def conversation_remove(conversation: Any, index: Any) -> Conversation:
     """The conversation without the message at index.
 
@@ -382,7 +382,7 @@ def conversation_remove(conversation: Any, index: Any) -> Conversation:
     return _with(talk, talk.messages[:at] + talk.messages[at + 1 :])
 
 
-@builtin("conversation/insert", pure=True)
+@builtin("conversation/insert", type="keep other, int, keep other|keyword, any? -> other", pure=True)
 def conversation_insert(conversation: Any, index: Any, message: Any, content: Any = MISSING) -> Conversation:
     """The conversation with a message put in at index: a message value, or a role and a text.
 
@@ -396,7 +396,7 @@ def conversation_insert(conversation: Any, index: Any, message: Any, content: An
     return _with(talk, (*talk.messages[:at], put, *talk.messages[at:]))
 
 
-@builtin("conversation/replace", pure=True)
+@builtin("conversation/replace", type="keep other, int, keep other|keyword, any? -> other", pure=True)
 def conversation_replace(conversation: Any, index: Any, message: Any, content: Any = MISSING) -> Conversation:
     """The conversation with another message at index: a message value, or a role and a text.
 

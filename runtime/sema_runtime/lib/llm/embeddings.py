@@ -25,7 +25,7 @@ SIZE = 8  # bytes of a double
 # Calls
 
 
-@builtin("llm/embed", returns="bytevector|list[bytevector]", cap="llm")
+@builtin("llm/embed", type="str|seq, dict? -> bytevector|list bytevector fresh", cap="llm")
 def llm_embed(text: Any, options: Any = None) -> Any:
     """The embedding of a text: a vector that is close to the vectors of texts with a similar meaning. For a list of
     texts, returns a list of embeddings; long lists are sent in several requests.
@@ -52,7 +52,7 @@ def llm_embed(text: Any, options: Any = None) -> Any:
     return List(embed(EmbedRequest(texts, model, timeout)))
 
 
-@builtin("llm/rerank", returns="list[map]", cap="llm")
+@builtin("llm/rerank", type="str, seq str, dict? -> list (map keyword (int|float|str)) fresh", cap="llm")
 def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
     """Ranks documents (strings) by their relevance to a query, judged by a model that reads both together. Returns a
     list of {:index :score :document}, best first.
@@ -92,7 +92,7 @@ def llm_rerank(query: Any, documents: Any, options: Any = None) -> List:
 # Similarity
 
 
-@builtin("llm/similarity", returns="float", pure=True)
+@builtin("llm/similarity", type="bytevector|seq (int|float), bytevector|seq (int|float) -> float", pure=True)
 def llm_similarity(a: Any, b: Any) -> float:
     """The similarity of two embeddings or two lists of numbers: the cosine of the angle between them, from -1.0 to 1.0.
 
@@ -138,7 +138,7 @@ def _is_number(value: Any) -> bool:
 # Embeddings
 
 
-@builtin("embedding/length", returns="int", pure=True)
+@builtin("embedding/length", type="bytevector -> int", pure=True)
 def embedding_length(embedding: Any) -> int:
     """The number of dimensions of an embedding.
 
@@ -148,7 +148,7 @@ def embedding_length(embedding: Any) -> int:
     return len(_embedding("embedding/length", embedding)) // SIZE
 
 
-@builtin("embedding/ref", returns="float", pure=True)
+@builtin("embedding/ref", type="bytevector, int -> float", pure=True)
 def embedding_ref(embedding: Any, index: Any) -> float:
     """The number at index of an embedding, counted from 0.
 
@@ -167,7 +167,7 @@ def embedding_ref(embedding: Any, index: Any) -> float:
     return float(unpack_from("<d", embedding, index * SIZE)[0])
 
 
-@builtin("embedding/->list", returns="list[float]", pure=True)
+@builtin("embedding/->list", type="bytevector -> list float fresh", pure=True)
 def embedding_to_list(embedding: Any) -> List:
     """Converts an embedding to a list of its numbers.
 
@@ -178,7 +178,7 @@ def embedding_to_list(embedding: Any) -> List:
     return List(unpacked(_embedding("embedding/->list", embedding)).tolist())
 
 
-@builtin("embedding/list->embedding", returns="bytevector", pure=True)
+@builtin("embedding/list->embedding", type="seq (int|float) -> bytevector", pure=True)
 def embedding_from_list(numbers: Any) -> bytes:
     """Converts a list or vector of numbers to an embedding.
 
@@ -208,7 +208,7 @@ def _embedding(function: str, value: Any) -> bytes | bytearray:
 # Vectors
 
 
-@builtin("vector/cosine-similarity", returns="float", pure=True)
+@builtin("vector/cosine-similarity", type="bytevector, bytevector -> float", pure=True)
 def vector_cosine_similarity(a: Any, b: Any) -> float:
     """The cosine of the angle between two embeddings; 0.0 when one of them is zero.
 
@@ -219,7 +219,7 @@ def vector_cosine_similarity(a: Any, b: Any) -> float:
     return cosine(*_both("vector/cosine-similarity", a, b))
 
 
-@builtin("vector/dot-product", returns="float", pure=True)
+@builtin("vector/dot-product", type="bytevector, bytevector -> float", pure=True)
 def vector_dot_product(a: Any, b: Any) -> float:
     """The dot product of two embeddings.
 
@@ -231,7 +231,7 @@ def vector_dot_product(a: Any, b: Any) -> float:
     return dot(*_both("vector/dot-product", a, b))
 
 
-@builtin("vector/distance", returns="float", pure=True)
+@builtin("vector/distance", type="bytevector, bytevector -> float", pure=True)
 def vector_distance(a: Any, b: Any) -> float:
     """The Euclidean distance of two embeddings.
 
@@ -242,7 +242,7 @@ def vector_distance(a: Any, b: Any) -> float:
     return distance(*_both("vector/distance", a, b))
 
 
-@builtin("vector/normalize", returns="bytevector", pure=True)
+@builtin("vector/normalize", type="bytevector -> bytevector", pure=True)
 def vector_normalize(v: Any) -> bytes:
     """Scales an embedding to length 1; an embedding of zeros stays as it is.
 

@@ -22,7 +22,7 @@ def _function(value: Any) -> Callable[..., Any]:
     return value  # type: ignore[no-any-return]
 
 
-@builtin("llm/complete", returns="string", cap="llm")
+@builtin("llm/complete", type="str|other, dict? -> str", cap="llm")
 def llm_complete(prompt: Any, options: Any = None) -> str:
     """Asks the model and returns its answer to a text or a prompt.
 
@@ -44,7 +44,7 @@ def llm_complete(prompt: Any, options: Any = None) -> str:
     return complete(text_request(prompt, settings)).content
 
 
-@builtin("llm/send", returns="string", cap="llm")
+@builtin("llm/send", type="other, dict? -> str", cap="llm")
 def llm_send(prompt: Any, options: Any = None) -> str:
     """The model's answer to a prompt. Options: :model :max-tokens :temperature :timeout.
 
@@ -61,7 +61,7 @@ def llm_send(prompt: Any, options: Any = None) -> str:
     return complete(prompt_request(prompt, options_map(options))).content
 
 
-@builtin("llm/chat", returns="string", cap="llm")
+@builtin("llm/chat", type="seq other|other, keep dict? -> str", cap="llm")
 def llm_chat(messages: Any, options: Any = None) -> str:
     """The model's answer to a list of messages or a prompt, after the calls to :tools that it requests.
 
@@ -91,7 +91,7 @@ def llm_chat(messages: Any, options: Any = None) -> str:
     return ToolLoop(asked, by_name, limit, on_tool_call, parallel=parallel_tools(settings) or 1).run()
 
 
-@builtin("llm/stream", returns="string", cap="llm", arity=(1, 3))
+@builtin("llm/stream", type="str|seq other|other, now fn|dict?, now fn|dict? -> str", cap="llm", arity=(1, 3))
 def llm_stream(prompt: Any, *rest: Any) -> str:
     """Streams the model's answer: calls callback with each piece, or writes the pieces to stdout without one, and
     returns the whole answer.
@@ -133,7 +133,7 @@ def _stream_messages(prompt: Any) -> list[Message]:
     return chat_messages(prompt)
 
 
-@builtin("llm/batch", returns="list[string]", cap="llm")
+@builtin("llm/batch", type="seq, dict? -> list str fresh", cap="llm")
 def llm_batch(prompts: Any, options: Any = None) -> List:
     """The answers to many prompts, sent concurrently. Options: :model :max-tokens :temperature :system.
 
@@ -145,7 +145,7 @@ def llm_batch(prompts: Any, options: Any = None) -> List:
     return List(batch(_batch_requests(prompts, options)))
 
 
-@builtin("llm/pmap", returns="list[string]", cap="llm")
+@builtin("llm/pmap", type="now (a -> any), seq a, dict? -> list str fresh", cap="llm")
 def llm_pmap(function: Any, items: Any, options: Any = None) -> List:
     """Makes a prompt from each item with function, sends all concurrently, and returns the answers in the order of the
     items.
@@ -174,7 +174,7 @@ def _batch_requests(prompts: Any, options: Any) -> list[Request]:
     return [text_request(display(prompt), settings, BATCH_OPTIONS) for prompt in prompts]
 
 
-@builtin("llm/token-count", returns="int", pure=True)
+@builtin("llm/token-count", type="any -> int", pure=True)
 def llm_token_count(text: Any) -> int:
     """An estimate of the tokens of a string, of all items of a list, or of the printed form of another value: UTF-8
     bytes / 4.
@@ -184,7 +184,7 @@ def llm_token_count(text: Any) -> int:
     return _bytes_of(text) // 4
 
 
-@builtin("llm/token-estimate", returns="map", pure=True)
+@builtin("llm/token-estimate", type="any -> map keyword (int|str) fresh", pure=True)
 def llm_token_estimate(text: Any) -> Map:
     """The estimate of llm/token-count with its method, as {:tokens :method :chars}; :chars counts bytes of UTF-8.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sema_runtime.mcp.servers import Server
 
 
-@builtin("mcp/connect", returns="string")
+@builtin("mcp/connect", type="keep dict -> str")
 def mcp_connect(config: Any) -> str:
     """Connects to an MCP server, initializes the connection and returns a handle. `mcp/close` ends the connection.
 
@@ -38,7 +38,7 @@ def mcp_connect(config: Any) -> str:
     return connect(config)
 
 
-@builtin("mcp/tools", returns="list")
+@builtin("mcp/tools", type="str -> list (map keyword any) fresh")
 def mcp_tools(handle: Any) -> List:
     """The tools of an MCP server: a list of maps with :name, :description and :input-schema.
 
@@ -66,7 +66,7 @@ def _description(tool: dict[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-@builtin("mcp/call")
+@builtin("mcp/call", type="str, str, dict|nil -> any")
 def mcp_call(handle: Any, name: Any, arguments: Any) -> Any:
     """Calls a tool of an MCP server with a map of arguments.
 
@@ -139,7 +139,7 @@ class ToolHandler:
         return _value(result)
 
 
-@builtin("mcp/tools->sema", returns="list")
+@builtin("mcp/tools->sema", type="str -> list other fresh")
 def mcp_tools_to_sema(handle: Any) -> List:
     """The tools of an MCP server as tool values, as `deftool` makes them: for agents and `llm/chat`.
 
@@ -164,7 +164,7 @@ def mcp_tools_to_sema(handle: Any) -> List:
     return List(tools)
 
 
-@builtin("mcp/close", returns="nil")
+@builtin("mcp/close", type="str -> nil")
 def mcp_close(handle: Any) -> None:
     """Ends a connection: a started server is ended, a server at a URL is notified. Calls that still wait fail.
 

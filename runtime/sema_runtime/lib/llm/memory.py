@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROLES = ("user", "assistant")
 
 
-@builtin("memory/open", returns="map", cap="fs-read")
+@builtin("memory/open", type="dict -> map keyword str fresh", cap="fs-read")
 def memory_open(options: Any) -> Map:
     """A handle on the memory under {:id :namespace}: turns of a conversation, and facts.
 
@@ -54,7 +54,7 @@ def _option(options: Map, name: str, default: str | None) -> str:
     return value
 
 
-@builtin("memory/append", returns="map", cap="fs-write")
+@builtin("memory/append", type="keep dict a b, dict|other -> dict a b", cap="fs-write")
 def memory_append(handle: Any, turn: Any) -> Any:
     """Adds a turn {:role :content} to a memory; the role is "user" (the default) or "assistant".
 
@@ -85,7 +85,7 @@ def _turn(value: Any) -> Message:
     return Message(name, content)
 
 
-@builtin("memory/messages")
+@builtin("memory/messages", type="dict -> other")
 def memory_messages(handle: Any) -> Conversation:
     """The turns of a memory, as a conversation.
 
@@ -99,7 +99,7 @@ def memory_messages(handle: Any) -> Conversation:
     return Conversation(tuple(thread_of("memory/messages", handle).messages))
 
 
-@builtin("memory/remember", returns="map", cap="fs-write")
+@builtin("memory/remember", type="keep dict a b, keyword|str, any -> dict a b", cap="fs-write")
 def memory_remember(handle: Any, key: Any, value: Any) -> Any:
     """Stores a fact under a keyword, replacing an earlier one. Facts are stored as JSON: keywords become strings.
 
@@ -113,7 +113,7 @@ def memory_remember(handle: Any, key: Any, value: Any) -> Any:
     return handle
 
 
-@builtin("memory/recall-fact")
+@builtin("memory/recall-fact", type="dict, keyword|str -> map keyword any|list any|str|int|float|bool|nil fresh")
 def memory_recall_fact(handle: Any, key: Any) -> Any:
     """The fact stored under a keyword; nil when there is none.
 

@@ -64,7 +64,7 @@ def _within(name: str, kind: str, thunk: Any, attributes: dict[str, Any], span_k
 # Turning it on
 
 
-@builtin("otel/configure", returns="bool")
+@builtin("otel/configure", type="dict -> bool")
 def otel_configure(settings: Any) -> bool:
     """Turns tracing on for the rest of the program and returns whether this call did. Tracing that is already on stays
     as it is.
@@ -154,7 +154,7 @@ def _headers(settings: Map) -> dict[str, str]:
 # Spans
 
 
-@builtin("otel/span")
+@builtin("otel/span", type="str, now (-> a), any? -> a")
 def otel_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
     """Calls thunk inside a span called name and returns its value; an error marks the span and is raised again.
 
@@ -166,7 +166,7 @@ def otel_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
     return _within(_text(name), "chain", thunk, _attributes(attributes))
 
 
-@builtin("otel/llm-span")
+@builtin("otel/llm-span", type="any, now (-> a) -> a")
 def otel_llm_span(settings: Any, thunk: Any) -> Any:
     """Like otel/span, for a call to a model that the program makes by itself.
 
@@ -204,7 +204,7 @@ def _compat() -> Any:
     return tracer.compat
 
 
-@builtin("otel/tool-span")
+@builtin("otel/tool-span", type="str, now (-> a), any? -> a")
 def otel_tool_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
     """Like otel/span, for a tool that the program runs by itself.
 
@@ -215,7 +215,7 @@ def otel_tool_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
     return _within(tool, "tool", thunk, fixed | _attributes(attributes))
 
 
-@builtin("otel/retrieval-span")
+@builtin("otel/retrieval-span", type="str, now (-> a), any? -> a")
 def otel_retrieval_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
     """Like otel/span, for a search that the program makes by itself.
 
@@ -224,7 +224,7 @@ def otel_retrieval_span(name: Any, thunk: Any, attributes: Any = None) -> Any:
     return _within(_text(name), "retriever", thunk, _attributes(attributes))
 
 
-@builtin("otel/with-session", arity=(2, 3))
+@builtin("otel/with-session", type=("str, now (-> a) -> a", "str, any, now (-> a) -> a"), arity=(2, 3))
 def otel_with_session(id: Any, *rest: Any) -> Any:
     """Calls thunk and returns its value; spans inside it belong to a session, and to a :user if given.
 
@@ -259,7 +259,7 @@ def _update(attributes: dict[str, Any]) -> None:
             span.update(attributes)
 
 
-@builtin("otel/set-attribute", returns="nil")
+@builtin("otel/set-attribute", type="keyword|str, any -> nil")
 def otel_set_attribute(name: Any, value: Any) -> None:
     """Sets an attribute of the innermost span.
 
@@ -268,7 +268,7 @@ def otel_set_attribute(name: Any, value: Any) -> None:
     _update({_named(name): _attribute(value)})
 
 
-@builtin("otel/set-attributes", returns="nil")
+@builtin("otel/set-attributes", type="any -> nil")
 def otel_set_attributes(attributes: Any) -> None:
     """Sets attributes of the innermost span.
 
@@ -277,7 +277,7 @@ def otel_set_attributes(attributes: Any) -> None:
     _update(_attributes(attributes))
 
 
-@builtin("otel/set-status", returns="nil")
+@builtin("otel/set-status", type="keyword|str, any? -> nil")
 def otel_set_status(status: Any, message: Any = None) -> None:
     """Sets the status of the innermost span: :ok, or :error with a message.
 
@@ -298,7 +298,7 @@ def otel_set_status(status: Any, message: Any = None) -> None:
         span.status = "ok"
 
 
-@builtin("otel/event", returns="nil")
+@builtin("otel/event", type="str, any? -> nil")
 def otel_event(name: Any, attributes: Any = None) -> None:
     """Adds an event to the innermost span.
 
@@ -313,7 +313,7 @@ def otel_event(name: Any, attributes: Any = None) -> None:
             span.event(text, _attributes(attributes))
 
 
-@builtin("otel/llm-usage", returns="nil")
+@builtin("otel/llm-usage", type="any -> nil")
 def otel_llm_usage(usage: Any) -> None:
     """Sets tokens and cost of the innermost span: {:input-tokens :output-tokens :cost-usd}.
 

@@ -89,7 +89,7 @@ def role_of(value: Any, function: str) -> str:
 # Messages
 
 
-@builtin("message?", returns="bool", pure=True)
+@builtin("message?", type="any -> bool", total=True, pure=True)
 def is_message(value: Any) -> bool:
     """Whether the value is a message.
 
@@ -99,7 +99,7 @@ def is_message(value: Any) -> bool:
     return isinstance(value, Message)
 
 
-@builtin("message/role", returns="keyword", pure=True)
+@builtin("message/role", type="other -> keyword", pure=True)
 def message_role(message: Any) -> Keyword:
     """The role of a message.
 
@@ -108,7 +108,7 @@ def message_role(message: Any) -> Keyword:
     return keyword(message_of(message).role)
 
 
-@builtin("message/content", returns="string", pure=True)
+@builtin("message/content", type="other -> str", pure=True)
 def message_content(message: Any) -> str:
     """The text of a message.
 
@@ -117,7 +117,7 @@ def message_content(message: Any) -> str:
     return message_of(message).content
 
 
-@builtin("message/with-image", returns="any", pure=True)
+@builtin("message/with-image", type="keyword, str, bytevector, any? -> other", pure=True)
 def message_with_image(role: Any, text: Any, image: Any, options: Any = None) -> Message:
     """A message with a picture. image: a bytevector; option :media-type names its format, which is detected otherwise.
 
@@ -134,7 +134,7 @@ def message_with_image(role: Any, text: Any, image: Any, options: Any = None) ->
 # Prompts
 
 
-@builtin("prompt?", returns="bool", pure=True)
+@builtin("prompt?", type="any -> bool", total=True, pure=True)
 def is_prompt(value: Any) -> bool:
     """Whether the value is a prompt.
 
@@ -143,7 +143,7 @@ def is_prompt(value: Any) -> bool:
     return isinstance(value, Prompt)
 
 
-@builtin("prompt/messages", returns="list", pure=True)
+@builtin("prompt/messages", type="keep other -> list other fresh", pure=True)
 def prompt_messages(prompt: Any) -> List:
     """The messages of a prompt.
 
@@ -152,7 +152,7 @@ def prompt_messages(prompt: Any) -> List:
     return List(prompt_of(prompt).messages)
 
 
-@builtin("prompt/append", "prompt/concat", pure=True)
+@builtin("prompt/append", "prompt/concat", type="keep other, keep other... -> other", pure=True)
 def prompt_append(prompt: Any, *more: Any) -> Prompt:
     """One prompt with the messages of all prompts.
 
@@ -161,7 +161,7 @@ def prompt_append(prompt: Any, *more: Any) -> Prompt:
     return Prompt(tuple(message for part in (prompt, *more) for message in prompt_of(part).messages))
 
 
-@builtin("prompt/set-system", pure=True)
+@builtin("prompt/set-system", type="keep other, any -> other", pure=True)
 def prompt_set_system(prompt: Any, text: Any) -> Prompt:
     """The prompt with one system message at its beginning in place of all others.
 
@@ -175,7 +175,7 @@ def with_system(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]
     return (Message("system", text), *(message for message in messages if message.role != "system"))
 
 
-@builtin("prompt/fill", pure=True)
+@builtin("prompt/fill", type="keep other, map -> other", pure=True)
 def prompt_fill(prompt: Any, values: Any) -> Prompt:
     """The prompt with each {{key}} replaced by the value of :key; unknown keys stay.
 
@@ -191,7 +191,7 @@ def prompt_fill(prompt: Any, values: Any) -> Prompt:
     )
 
 
-@builtin("prompt/slots", returns="list", pure=True)
+@builtin("prompt/slots", type="other -> list keyword fresh", pure=True)
 def prompt_slots(prompt: Any) -> List:
     """The keys of the {{slots}} of a prompt, in order of appearance.
 
@@ -203,7 +203,7 @@ def prompt_slots(prompt: Any) -> List:
     return List([keyword(name) for name in names])
 
 
-@builtin("prompt/template", returns="string", pure=True)
+@builtin("prompt/template", type="str -> str", total=True, pure=True)
 def prompt_template(text: Any) -> str:
     """Returns the string itself: a template is a string with {{slots}}.
 
@@ -212,7 +212,7 @@ def prompt_template(text: Any) -> str:
     return string_of(text)
 
 
-@builtin("prompt/render", returns="string", pure=True)
+@builtin("prompt/render", type="str, map -> str", pure=True)
 def prompt_render(template: Any, values: Any) -> str:
     """Fills in a template: each {{key}} is replaced by the value of :key; unknown keys stay.
 
@@ -269,7 +269,7 @@ def _only(messages: tuple[Message, ...], others: tuple[Message, ...], inside: bo
     return [message for message in messages if (_identity(message) in known) is inside]
 
 
-@builtin("prompt/union", pure=True)
+@builtin("prompt/union", type="keep other, keep other -> other", pure=True)
 def prompt_union(a: Any, b: Any) -> Prompt:
     """The messages of both prompts, each once.
 
@@ -278,7 +278,7 @@ def prompt_union(a: Any, b: Any) -> Prompt:
     return Prompt(_distinct([*prompt_of(a).messages, *prompt_of(b).messages]))
 
 
-@builtin("prompt/intersection", pure=True)
+@builtin("prompt/intersection", type="keep other, keep other -> other", pure=True)
 def prompt_intersection(a: Any, b: Any) -> Prompt:
     """The messages of a that b also has, each once.
 
@@ -287,7 +287,7 @@ def prompt_intersection(a: Any, b: Any) -> Prompt:
     return Prompt(_distinct(_only(prompt_of(a).messages, prompt_of(b).messages, inside=True)))
 
 
-@builtin("prompt/difference", pure=True)
+@builtin("prompt/difference", type="keep other, keep other -> other", pure=True)
 def prompt_difference(a: Any, b: Any) -> Prompt:
     """The messages of a that b doesn't have, each once.
 
@@ -296,7 +296,7 @@ def prompt_difference(a: Any, b: Any) -> Prompt:
     return Prompt(_distinct(_only(prompt_of(a).messages, prompt_of(b).messages, inside=False)))
 
 
-@builtin("prompt/diff", returns="map", pure=True)
+@builtin("prompt/diff", type="keep other, keep other -> map keyword (list other) fresh", pure=True)
 def prompt_diff(a: Any, b: Any) -> Map:
     """The messages that b has and a doesn't (:added), and those that a has and b doesn't (:removed), as a map.
 

@@ -20,7 +20,7 @@ def _name(value: Any) -> str:
     return value
 
 
-@builtin("llm/configure", returns="nil")
+@builtin("llm/configure", type="keyword, dict|nil -> nil")
 def llm_configure(name: Any, options: Any) -> None:
     """Registers a provider and makes it the default: (llm/configure :openai {:api-key key}).
 
@@ -68,7 +68,7 @@ def _check_host(base_url: str) -> None:
     require_public_address(base_url)
 
 
-@builtin("llm/configure-embeddings", returns="nil")
+@builtin("llm/configure-embeddings", type="keyword, dict -> nil")
 def llm_configure_embeddings(name: Any, options: Any) -> None:
     """Makes a provider the default of llm/embed, and of llm/rerank if it can rank.
 
@@ -99,7 +99,7 @@ def llm_configure_embeddings(name: Any, options: Any) -> None:
     configure_embeddings(registry(), name.name, opt.text(settings, "api-key") or "", base_url, model, path)
 
 
-@builtin("llm/define-provider", returns="keyword")
+@builtin("llm/define-provider", type="keyword, keep dict|nil -> keyword")
 def llm_define_provider(name: Any, options: Any) -> Keyword:
     """Registers a provider that is a function, and makes it the default. :complete gets the request as a map and
     returns a string or a map. It is for tests, and for servers with an API of their own.
@@ -137,7 +137,7 @@ def _function(options: Map, key: str) -> Any:
     return function
 
 
-@builtin("llm/auto-configure", returns="keyword|nil", arity=(0, -1))
+@builtin("llm/auto-configure", type="any... -> keyword|nil", arity=(0, -1))
 def llm_auto_configure(*_ignored: Any) -> Keyword | None:
     """Registers the providers whose keys are in the environment; returns the default one. The first call does this
     automatically.
@@ -153,7 +153,7 @@ def llm_auto_configure(*_ignored: Any) -> Keyword | None:
     return llm_default_provider()
 
 
-@builtin("llm/set-default", returns="keyword")
+@builtin("llm/set-default", type="keyword|str -> keyword")
 def llm_set_default(name: Any) -> Keyword:
     """Makes a registered provider the default.
 
@@ -168,7 +168,7 @@ def llm_set_default(name: Any) -> Keyword:
     return keyword(_name(name))
 
 
-@builtin("llm/list-providers", "llm/providers", returns="list[keyword]")
+@builtin("llm/list-providers", "llm/providers", type="-> list keyword fresh")
 def llm_list_providers() -> List:
     """The names of the registered providers, sorted.
 
@@ -180,7 +180,7 @@ def llm_list_providers() -> List:
     return List([keyword(name) for name in sorted(registry().providers)])
 
 
-@builtin("llm/current-provider", returns="map|nil")
+@builtin("llm/current-provider", type="-> map keyword (keyword|str)|nil fresh")
 def llm_current_provider() -> Map | None:
     """The default provider as {:name :model}, or nil.
 
@@ -195,7 +195,7 @@ def llm_current_provider() -> Map | None:
     return Map({keyword("name"): keyword(provider.name), keyword("model"): provider.default_model})
 
 
-@builtin("llm/default-provider", returns="keyword|nil")
+@builtin("llm/default-provider", type="-> keyword|nil")
 def llm_default_provider() -> Keyword | None:
     """The name of the default provider, or nil.
 

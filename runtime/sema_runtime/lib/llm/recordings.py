@@ -14,7 +14,7 @@ from sema_runtime.values.maps import Map
 # Cache
 
 
-@builtin("llm/with-cache", arity=(1, 2))
+@builtin("llm/with-cache", type=("now (-> a) -> a", "dict|nil, now (-> a) -> a"), arity=(1, 2))
 def llm_with_cache(*arguments: Any) -> Any:
     """Calls thunk and returns its value; a request that was answered in the last :ttl seconds (default 3600) is not
     sent again and costs nothing.
@@ -35,7 +35,7 @@ def llm_with_cache(*arguments: Any) -> Any:
     return within(cache.scope, settings, thunk)
 
 
-@builtin("llm/cache-key", returns="string", pure=True)
+@builtin("llm/cache-key", type="str, dict? -> str", pure=True)
 def llm_cache_key(text: Any, options: Any = None) -> str:
     """The key under which the cache keeps the answer to a text. Options: :model ("") :temperature :system.
 
@@ -52,7 +52,7 @@ def llm_cache_key(text: Any, options: Any = None) -> str:
     return cache.key(model, opt.number(settings, "temperature"), opt.text(settings, "system"), [Message("user", text)])
 
 
-@builtin("llm/cache-stats", returns="map")
+@builtin("llm/cache-stats", type="-> map keyword int fresh")
 def llm_cache_stats() -> Map:
     """{:hits :misses :size} of this process; size counts entries in memory.
 
@@ -63,7 +63,7 @@ def llm_cache_stats() -> Map:
     return Map({keyword("hits"): store.hits, keyword("misses"): store.misses, keyword("size"): len(store.entries)})
 
 
-@builtin("llm/cache-clear", returns="int")
+@builtin("llm/cache-clear", type="-> int")
 def llm_cache_clear() -> int:
     """Empties the cache, also on disk unless sandboxed, and returns the number of entries that were in memory.
 
@@ -92,7 +92,7 @@ def _cassette_arguments(function: str, path: Any, options: Any) -> tuple[str, st
     return checked(function, path), mode
 
 
-@builtin("llm/with-cassette", arity=(2, 3))
+@builtin("llm/with-cassette", type=("str, now (-> a) -> a", "str, dict|nil, now (-> a) -> a"), arity=(2, 3))
 def llm_with_cassette(path: Any, *rest: Any) -> Any:
     """Calls thunk and returns its value; calls to models are replayed from a file, and recorded in it when they are
     new.
@@ -115,7 +115,7 @@ def llm_with_cassette(path: Any, *rest: Any) -> Any:
     return within(cassette.scope, cassette.Cassette(file, mode), thunk)
 
 
-@builtin("llm/cassette-load", returns="nil")
+@builtin("llm/cassette-load", type="str, dict? -> nil")
 def llm_cassette_load(path: Any, options: Any = None) -> None:
     """Replays and records calls from now on, as llm/with-cassette does for a function; inside llm/with-cassette, until
     its end.
@@ -130,7 +130,7 @@ def llm_cassette_load(path: Any, options: Any = None) -> None:
     cassette.load(*_cassette_arguments("llm/cassette-load", path, options))
 
 
-@builtin("llm/cassette-save", returns="bool")
+@builtin("llm/cassette-save", type="-> bool")
 def llm_cassette_save() -> bool:
     """Returns whether a cassette is loaded. Calls are written to disk as they are recorded.
 
@@ -142,7 +142,7 @@ def llm_cassette_save() -> bool:
     return cassette.current() is not None
 
 
-@builtin("llm/cassette-eject", returns="bool")
+@builtin("llm/cassette-eject", type="-> bool")
 def llm_cassette_eject() -> bool:
     """Removes the current cassette and returns whether there was one.
 

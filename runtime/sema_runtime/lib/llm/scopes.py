@@ -25,7 +25,7 @@ def number_of(value: Any) -> float:
 # Budgets
 
 
-@builtin("llm/with-budget")
+@builtin("llm/with-budget", type="dict|nil, now (-> a) -> a")
 def llm_with_budget(options: Any, thunk: Any) -> Any:
     """Calls thunk and returns its value; calls to models inside it may spend {:max-cost-usd :max-tokens} in total. The
     call that exceeds a limit raises an error. With :on-stream :pre-gate no stream is opened once the limit is reached.
@@ -50,7 +50,7 @@ def llm_with_budget(options: Any, thunk: Any) -> Any:
     return within(budget.scope, frame, thunk)
 
 
-@builtin("llm/set-budget", returns="nil")
+@builtin("llm/set-budget", type="int|float -> nil")
 def llm_set_budget(usd: Any) -> None:
     """Limits the cost of calls from now on, in USD.
 
@@ -65,7 +65,7 @@ def llm_set_budget(usd: Any) -> None:
     budget.set_limit(limit)
 
 
-@builtin("llm/clear-budget", returns="nil")
+@builtin("llm/clear-budget", type="-> nil")
 def llm_clear_budget() -> None:
     """Removes the limit of llm/set-budget.
 
@@ -78,7 +78,7 @@ def llm_clear_budget() -> None:
     budget.clear()
 
 
-@builtin("llm/budget-remaining", returns="map|nil")
+@builtin("llm/budget-remaining", type="-> map keyword (int|float)|nil fresh")
 def llm_budget_remaining() -> Map | None:
     """The rest of the budget as a map: {:limit :spent :remaining} in USD and {:token-limit :tokens-spent
     :tokens-remaining}, where there is such a limit; nil without one. A :reserve budget adds :reserved and
@@ -109,7 +109,7 @@ def llm_budget_remaining() -> Map | None:
 # Chains of providers, limits of rate
 
 
-@builtin("llm/with-fallback")
+@builtin("llm/with-fallback", type="seq (keyword|str|seq|dict), now (-> a) -> a")
 def llm_with_fallback(providers: Any, thunk: Any) -> Any:
     """Calls thunk and returns its value; each call to a model inside it tries the providers in order until one answers.
 
@@ -126,7 +126,7 @@ def llm_with_fallback(providers: Any, thunk: Any) -> Any:
     return within(fallback.chain, tuple(map(fallback.entry_of, providers)), thunk)
 
 
-@builtin("llm/with-rate-limit")
+@builtin("llm/with-rate-limit", type="int|float, now (-> a) -> a")
 def llm_with_rate_limit(per_second: Any, thunk: Any) -> Any:
     """Calls thunk and returns its value; at most per-second calls to models start in a second, evenly spaced.
 

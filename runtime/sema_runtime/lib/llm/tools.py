@@ -89,7 +89,7 @@ def tool_of(value: Any) -> Tool:
     return value
 
 
-@builtin("py/tool", cap="python")
+@builtin("py/tool", type="later fn, dict? -> any", cap="python")
 def py_tool(function: Any, options: Any = None) -> Tool:
     """The tool for a Python function, plain or async. Its annotations and docstring describe it to the model.
 
@@ -108,7 +108,7 @@ def py_tool(function: Any, options: Any = None) -> Tool:
     return python_tool(function, name, description, opt.truthy(settings, "thread", False))
 
 
-@builtin("tool?", returns="bool", pure=True)
+@builtin("tool?", type="any -> bool", total=True, pure=True)
 def is_tool(value: Any) -> bool:
     """Whether the value is a tool.
 
@@ -118,7 +118,7 @@ def is_tool(value: Any) -> bool:
     return isinstance(value, Tool)
 
 
-@builtin("tool/name", returns="string", pure=True)
+@builtin("tool/name", type="other -> str", pure=True)
 def tool_name(tool: Any) -> str:
     """The name by which a model calls the tool.
 
@@ -128,7 +128,7 @@ def tool_name(tool: Any) -> str:
     return tool_of(tool).name
 
 
-@builtin("tool/description", returns="string", pure=True)
+@builtin("tool/description", type="other -> str", pure=True)
 def tool_description(tool: Any) -> str:
     """The description of the tool that models get.
 
@@ -138,7 +138,7 @@ def tool_description(tool: Any) -> str:
     return tool_of(tool).description
 
 
-@builtin("tool/parameters", pure=True)
+@builtin("tool/parameters", type="keep other -> any", pure=True)
 def tool_parameters(tool: Any) -> Any:
     """The parameters map the tool was defined with.
 
@@ -148,7 +148,7 @@ def tool_parameters(tool: Any) -> Any:
     return tool_of(tool).parameters
 
 
-@builtin("tool/policy-subjects", returns="vector", pure=True)
+@builtin("tool/policy-subjects", type="keep other -> vector", pure=True)
 def tool_policy_subjects(tool: Any) -> tuple[Any, ...]:
     """The resources that the tool declares for policies.
 
@@ -158,7 +158,7 @@ def tool_policy_subjects(tool: Any) -> tuple[Any, ...]:
     return tool_of(tool).policy_subjects
 
 
-@builtin("tool/invoke")
+@builtin("tool/invoke", type="keep other, keep dict -> any")
 def tool_invoke(tool: Any, arguments: Any) -> Any:
     """Runs a tool as an agent would: checks the arguments map and the policy in force, fills in defaults, calls the
     handler.

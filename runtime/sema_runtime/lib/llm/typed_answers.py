@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("llm/extract", cap="llm")
+@builtin("llm/extract", type="keep any, str, dict? -> map keyword any|list any|str|int|float|bool|nil fresh", cap="llm")
 def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
     """Extracts data from text as a map in the shape of a schema, such as {:amount {:type :number} :note :string}.
 
@@ -39,7 +39,11 @@ def llm_extract(schema: Any, text: Any, options: Any = None) -> Any:
     )
 
 
-@builtin("llm/extract-from-image", cap="llm")
+@builtin(
+    "llm/extract-from-image",
+    type="keep any, str|bytevector, dict? -> map keyword any|list any|str|int|float|bool|nil fresh",
+    cap="llm",
+)
 def llm_extract_from_image(schema: Any, source: Any, options: Any = None) -> Any:
     """Extracts data from a picture as a map in the shape of a schema. source: the path of a PNG, JPEG, GIF, WebP or PDF
     file, or its bytes. The result is not validated. Options: :model :max-tokens :temperature :timeout :mode, as in
@@ -61,7 +65,7 @@ def llm_extract_from_image(schema: Any, source: Any, options: Any = None) -> Any
     return extract_from_image(schema, image, request([], settings, TYPED_OPTIONS), native)
 
 
-@builtin("llm/classify", returns="keyword|string", cap="llm")
+@builtin("llm/classify", type="seq, str, dict? -> keyword|str", cap="llm")
 def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
     """Classifies text: returns the label that the model chooses, as a keyword if it is one of the labels, otherwise the
     text of the reply.
@@ -78,7 +82,7 @@ def llm_classify(labels: Any, text: Any, options: Any = None) -> Any:
     return classify(labels, string_of(text), request([], options_map(options), TYPED_OPTIONS))
 
 
-@builtin("llm/summarize", returns="string", cap="llm")
+@builtin("llm/summarize", type="str, dict? -> str", cap="llm")
 def llm_summarize(text: Any, options: Any = None) -> str:
     """A summary of text. Options: :max-length (words) :style ("bullet-points", "one-line", else a paragraph) :model
     :max-tokens :temperature :timeout.
@@ -99,7 +103,7 @@ def llm_summarize(text: Any, options: Any = None) -> str:
     )
 
 
-@builtin("llm/compare", returns="map", cap="llm")
+@builtin("llm/compare", type="str, str, dict? -> map keyword any|list any|str|int|float|bool|nil fresh", cap="llm")
 def llm_compare(first: Any, second: Any, options: Any = None) -> Any:
     """Compares two texts and returns {:similarity :differences :summary}. Options: :model :max-tokens :temperature
     :timeout.

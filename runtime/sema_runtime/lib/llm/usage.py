@@ -27,7 +27,7 @@ def _usage_map(usage: Any) -> dict[Any, Any]:
     }
 
 
-@builtin("llm/last-usage", returns="map|nil")
+@builtin("llm/last-usage", type="-> map keyword (int|float|str)|nil fresh")
 def llm_last_usage() -> Map | None:
     """Tokens, model and, where the price is known, :cost-usd of the last call, as a map, or nil.
 
@@ -47,7 +47,7 @@ def llm_last_usage() -> Map | None:
     return Map(fields)
 
 
-@builtin("llm/session-usage", returns="map")
+@builtin("llm/session-usage", type="-> map keyword (int|float) fresh")
 def llm_session_usage() -> Map:
     """Tokens and :cost-usd of all calls so far, as a map. Calls without a known price add nothing to :cost-usd.
 
@@ -62,7 +62,7 @@ def llm_session_usage() -> Map:
     return Map(fields)
 
 
-@builtin("llm/reset-usage", returns="nil")
+@builtin("llm/reset-usage", type="-> nil")
 def llm_reset_usage() -> None:
     """Resets the counts of usage to zero.
 
@@ -74,7 +74,7 @@ def llm_reset_usage() -> None:
     usage.reset()
 
 
-@builtin("llm/set-pricing", returns="nil")
+@builtin("llm/set-pricing", type="str, int|float, int|float -> nil")
 def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
     """Sets the price of every model whose name contains pattern, in USD per million input and output tokens.
 
@@ -95,7 +95,7 @@ def llm_set_pricing(pattern: Any, input_price: Any, output_price: Any) -> None:
     pricing.set_price(pattern, prices)
 
 
-@builtin("llm/pricing-status", returns="map")
+@builtin("llm/pricing-status", type="-> map keyword (symbol|str) fresh")
 def llm_pricing_status() -> Map:
     """The source of the prices and their age, as {:source :updated-at}.
 
@@ -106,7 +106,9 @@ def llm_pricing_status() -> Map:
     return Map({keyword("source"): symbol("embedded"), keyword("updated-at"): pricing.updated_at()})
 
 
-@builtin("llm/last-call", returns="map|nil")
+@builtin(
+    "llm/last-call", type="-> map keyword (keyword|str|int|float|bool|list (map keyword (keyword|str|int)))|nil fresh"
+)
 def llm_last_call() -> Map | None:
     """How the last call to a model went: {:operation :provider :model :ms :cached :replayed :attempts}, or nil; with
     :cost-usd where it is known, :error where it failed. :attempts has {:provider :model :ms :error :wait-ms} for each

@@ -40,7 +40,7 @@ def _bytes(value: Any) -> bytes:
     return bytes(value)
 
 
-@builtin("vector-store/create", returns="string")
+@builtin("vector-store/create", type="str -> str")
 def vector_store_create(name: Any) -> str:
     """Makes an empty vector store in memory, replacing one with the same name, and returns the name.
 
@@ -53,7 +53,7 @@ def vector_store_create(name: Any) -> str:
     return str(name)
 
 
-@builtin("vector-store/add", returns="string")
+@builtin("vector-store/add", type="str, str, bytevector, keep any -> str")
 def vector_store_add(name: Any, id: Any, embedding: Any, metadata: Any) -> str:
     """Adds a document to a vector store: its id, its embedding and any metadata. A document with the same id is
     replaced. Returns the id.
@@ -72,7 +72,7 @@ def vector_store_add(name: Any, id: Any, embedding: Any, metadata: Any) -> str:
     return str(id)
 
 
-@builtin("vector-store/search", returns="list[map]")
+@builtin("vector-store/search", type="str, bytevector, int -> list (map keyword any) fresh")
 def vector_store_search(name: Any, query: Any, k: Any) -> List:
     """The k documents of a vector store that are most similar to the query, an embedding, as a list of {:id :score
     :metadata}, best first. The score is the cosine similarity.
@@ -98,7 +98,7 @@ def vector_store_search(name: Any, query: Any, k: Any) -> List:
     )
 
 
-@builtin("vector-store/delete", returns="bool")
+@builtin("vector-store/delete", type="str, str -> bool")
 def vector_store_delete(name: Any, id: Any) -> bool:
     """Deletes a document from a vector store and returns whether it was there.
 
@@ -109,7 +109,7 @@ def vector_store_delete(name: Any, id: Any) -> bool:
     return _store(name).delete(text_of(id))
 
 
-@builtin("vector-store/count", returns="int")
+@builtin("vector-store/count", type="str -> int")
 def vector_store_count(name: Any) -> int:
     """The number of documents in a vector store.
 
@@ -120,7 +120,7 @@ def vector_store_count(name: Any) -> int:
     return len(_store(name).documents)
 
 
-@builtin("vector-store/save", returns="string", cap="fs-write")
+@builtin("vector-store/save", type="str, str? -> str", cap="fs-write")
 def vector_store_save(name: Any, path: Any = None) -> str:
     """Writes a vector store to a file, replacing it as a whole, and returns the path. The path defaults to that of
     vector-store/open.
@@ -160,7 +160,7 @@ def _write(path: str, entries: Any, work: Any) -> None:
             file.write(piece)
 
 
-@builtin("vector-store/open", returns="string", cap="fs-read")
+@builtin("vector-store/open", type="str, str -> str", cap="fs-read")
 def vector_store_open(name: Any, path: Any) -> str:
     """Reads a vector store from a file, or makes an empty one when there is no file, and returns the name.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WIDTH = 100  # at which a form is written before it is checked; lines and columns are those of that text
 
 
-@builtin("workflow/check", returns="list")
+@builtin("workflow/check", type="any -> list (map keyword (keyword|str|int|nil)) fresh")
 def workflow_check(source: Any) -> List:
     """Checks the workflows in a text, or in a form, without running anything: the list of what is wrong.
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("workflow/policy-without")
+@builtin("workflow/policy-without", type="str, now (-> a) -> a")
 def workflow_policy_without(reason: Any, thunk: Any) -> Any:
     """Calls thunk without the checks of the active policies; the reason stands in the journal. `policy/without` is how
     programs write it.
@@ -22,7 +22,7 @@ def workflow_policy_without(reason: Any, thunk: Any) -> Any:
     return policy.without(reason, thunk)
 
 
-@builtin("workflow/approval")
+@builtin("workflow/approval", type="keyword|str, dict|nil -> bool")
 def workflow_approval(key: Any, options: Any) -> bool:
     """#t once a person has approved; until then the run ends here, and goes on when it is resumed after that.
 

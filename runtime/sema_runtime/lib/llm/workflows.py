@@ -34,7 +34,7 @@ def function_of(value: Any) -> Any:
     return value
 
 
-@builtin("workflow/run")
+@builtin("workflow/run", type="str, keep any, keep any, later (-> any) -> any")
 def workflow_run(name: Any, doc: Any, meta: Any, body: Any) -> Any:
     """Runs a workflow, as `defworkflow` does: calls body, and writes down in a directory of its own what happens, so
     that a resumed run repeats nothing that was finished. Gives the run's envelope, a map with :status.
@@ -56,7 +56,7 @@ def _policies(rules: Any, step: bool) -> Attached:
     return policy.attached(rules, step)
 
 
-@builtin("workflow/phase", returns="nil")
+@builtin("workflow/phase", type="str -> nil")
 def workflow_phase(label: Any) -> None:
     """Begins a phase of the running workflow and ends the one before, as `phase` does.
 
@@ -68,7 +68,7 @@ def workflow_phase(label: Any) -> None:
     running("workflow/phase").open_phase(label)
 
 
-@builtin("workflow/step")
+@builtin("workflow/step", type="keep any, later (-> any) -> any")
 def workflow_step(options: Any, thunk: Any) -> Any:
     """Calls thunk as a step of the running workflow: its value is kept, so that a resumed run doesn't call it again.
 
@@ -99,7 +99,7 @@ def _text(options: Map, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-@builtin("workflow/checkpoint")
+@builtin("workflow/checkpoint", type="keyword|str, later (-> any)? -> any")
 def workflow_checkpoint(key: Any, thunk: Any = MISSING) -> Any:
     """Calls thunk once in the life of a run, resumed or not, and keeps its value under key; with the key alone, the
     kept value or nil. `checkpoint` is the macro for it.
@@ -119,7 +119,7 @@ def workflow_checkpoint(key: Any, thunk: Any = MISSING) -> Any:
     return run.checkpoint(name, function_of(thunk))
 
 
-@builtin("workflow/idempotency-key", returns="string")
+@builtin("workflow/idempotency-key", type="-> str")
 def workflow_idempotency_key() -> str:
     """The key of the step or checkpoint around it: the same each time that the run comes to it, resumed or not, and
     another one for every other place and run. A service that takes such a key does what it is asked once, although the
@@ -141,7 +141,7 @@ def workflow_idempotency_key() -> str:
     return f"{run.run_id}/{key}"
 
 
-@builtin("workflow/tool-call", returns="nil")
+@builtin("workflow/tool-call", type="keyword|str, any? -> nil")
 def workflow_tool_call(name: Any, args: Any = MISSING) -> None:
     """Notes in the journal that the present step calls a tool. Outside of a step it does nothing.
 
@@ -157,7 +157,7 @@ def workflow_tool_call(name: Any, args: Any = MISSING) -> None:
         run.tool_call(tool, shown)
 
 
-@builtin("workflow/tool-result", returns="nil")
+@builtin("workflow/tool-result", type="keyword|str -> nil")
 def workflow_tool_result(name: Any) -> None:
     """Notes in the journal that a tool of the present step has succeeded. The result itself is not stored.
 
@@ -180,7 +180,7 @@ def _tool_name(value: Any) -> str:
     return name
 
 
-@builtin("workflow/mcp-handle", returns="string")
+@builtin("workflow/mcp-handle", type="symbol|keyword -> str")
 def workflow_mcp_handle(alias: Any) -> str:
     """The handle of an MCP server that the running workflow declares under :mcp. `defworkflow` binds the names of the
     servers to their handles.

@@ -32,7 +32,7 @@ HINTS = {
 TIMEOUT_HINT = "the limit is :timeout in the options, in milliseconds"
 
 
-@builtin("http/get", returns="map", cap="network")
+@builtin("http/get", type="str, any? -> map keyword (int|str|bytevector|map keyword str) fresh", cap="network")
 def http_get(url: Any, options: Any = None) -> Map:
     """Fetches a URL: `{:status 200 :headers {:content-type "..."} :body "..."}`, whatever the status.
 
@@ -53,7 +53,7 @@ def http_get(url: Any, options: Any = None) -> Map:
     return _reply_to("GET", url, options)
 
 
-@builtin("http/delete", returns="map", cap="network")
+@builtin("http/delete", type="str, any? -> map keyword (int|str|bytevector|map keyword str) fresh", cap="network")
 def http_delete(url: Any, options: Any = None) -> Map:
     """Sends a DELETE request. Options and result are those of http/get.
 
@@ -62,7 +62,7 @@ def http_delete(url: Any, options: Any = None) -> Map:
     return _reply_to("DELETE", url, options)
 
 
-@builtin("http/post", returns="map", cap="network")
+@builtin("http/post", type="str, any, any? -> map keyword (int|str|bytevector|map keyword str) fresh", cap="network")
 def http_post(url: Any, body: Any, options: Any = None) -> Map:
     """Sends a POST request: a map as JSON, a string or bytevector as it is, nil for no body.
 
@@ -75,7 +75,7 @@ def http_post(url: Any, body: Any, options: Any = None) -> Map:
     return _reply_to("POST", url, options, body)
 
 
-@builtin("http/put", returns="map", cap="network")
+@builtin("http/put", type="str, any, any? -> map keyword (int|str|bytevector|map keyword str) fresh", cap="network")
 def http_put(url: Any, body: Any, options: Any = None) -> Map:
     """Sends a PUT request. Body, options and result are those of http/post.
 
@@ -84,7 +84,7 @@ def http_put(url: Any, body: Any, options: Any = None) -> Map:
     return _reply_to("PUT", url, options, body)
 
 
-@builtin("http/query", returns="map", cap="network")
+@builtin("http/query", type="str, any, any? -> map keyword (int|str|bytevector|map keyword str) fresh", cap="network")
 def http_query(url: Any, body: Any, options: Any = None) -> Map:
     """Sends a QUERY request, which changes nothing, like GET, and has a body, like POST.
 
@@ -95,7 +95,9 @@ def http_query(url: Any, body: Any, options: Any = None) -> Map:
     return _reply_to("QUERY", url, options, body)
 
 
-@builtin("http/request", returns="map", cap="network")
+@builtin(
+    "http/request", type="str, str, any?, any? -> map keyword (int|str|bytevector|map keyword str) fresh", cap="network"
+)
 def http_request(method: Any, url: Any, options: Any = None, body: Any = None) -> Map:
     """Sends a request with any method, in upper or lower case. Body, options and result are those of http/post.
 
@@ -105,7 +107,11 @@ def http_request(method: Any, url: Any, options: Any = None, body: Any = None) -
     return _reply_to(_method(method), url, options, body)
 
 
-@builtin("http/events", returns="string|nil", cap="network")
+@builtin(
+    "http/events",
+    type=("str, now (map keyword (str|nil) -> any) -> str|nil", "str, now any, now fn? -> str|nil"),
+    cap="network",
+)
 def http_events(url: Any, options: Any, handler: Any = None) -> str | None:
     """Reads a stream of server-sent events and calls handler with `{:event "message" :data "..." :id nil}` for each
     event.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("http/ok", returns="map")
+@builtin("http/ok", type="any -> map keyword (int|str|map str str) fresh")
 def http_ok(body: Any) -> Map:
     """The response 200 with the body as JSON.
 
@@ -37,7 +37,7 @@ def http_ok(body: Any) -> Map:
     return json_response(200, body)
 
 
-@builtin("http/created", returns="map")
+@builtin("http/created", type="any -> map keyword (int|str|map str str) fresh")
 def http_created(body: Any) -> Map:
     """The response 201 with the body as JSON.
 
@@ -46,7 +46,7 @@ def http_created(body: Any) -> Map:
     return json_response(201, body)
 
 
-@builtin("http/no-content", returns="map")
+@builtin("http/no-content", type="-> map keyword (int|str|map str str) fresh")
 def http_no_content() -> Map:
     """The response 204, without a body.
 
@@ -55,7 +55,7 @@ def http_no_content() -> Map:
     return response(204, Map(), "")
 
 
-@builtin("http/not-found", returns="map")
+@builtin("http/not-found", type="any -> map keyword (int|str|map str str) fresh")
 def http_not_found(body: Any) -> Map:
     """The response 404 with the body as JSON.
 
@@ -64,7 +64,7 @@ def http_not_found(body: Any) -> Map:
     return json_response(404, body)
 
 
-@builtin("http/error", returns="map")
+@builtin("http/error", type="int, any -> map keyword (int|str|map str str) fresh")
 def http_error(status: Any, body: Any) -> Map:
     """A response of any status with the body as JSON.
 
@@ -75,7 +75,7 @@ def http_error(status: Any, body: Any) -> Map:
     return json_response(status, body)
 
 
-@builtin("http/redirect", returns="map")
+@builtin("http/redirect", type="str -> map keyword (int|str|map str str) fresh")
 def http_redirect(url: Any) -> Map:
     """The response 302, which sends the client to another address.
 
@@ -84,7 +84,7 @@ def http_redirect(url: Any) -> Map:
     return response(302, Map({"location": text_of(url)}), "")
 
 
-@builtin("http/html", returns="map")
+@builtin("http/html", type="str -> map keyword (int|str|map str str) fresh")
 def http_html(text: Any) -> Map:
     """The response 200 with a page of HTML.
 
@@ -93,7 +93,7 @@ def http_html(text: Any) -> Map:
     return response(200, HTML_HEADERS, text_of(text))
 
 
-@builtin("http/text", returns="map")
+@builtin("http/text", type="str -> map keyword (int|str|map str str) fresh")
 def http_text(text: Any) -> Map:
     """The response 200 with plain text.
 
@@ -102,7 +102,7 @@ def http_text(text: Any) -> Map:
     return response(200, TEXT_HEADERS, text_of(text))
 
 
-@builtin("http/file", returns="map", cap="fs-read")
+@builtin("http/file", type="str, str? -> map keyword (bool|str) fresh", cap="fs-read")
 def http_file(path: Any, content_type: Any = None) -> Map:
     """The response 200 with a file, which is read when it is sent; its content type is guessed from its name.
 
@@ -119,7 +119,7 @@ def http_file(path: Any, content_type: Any = None) -> Map:
     return file_response(real, kind)
 
 
-@builtin("http/stream", returns="map")
+@builtin("http/stream", type="later (fn -> any) -> map keyword (bool|fn) fresh")
 def http_stream(handler: Any) -> Map:
     """A response of server-sent events: handler is called with a function that sends a text as one event. The stream
     ends when handler returns; it is cancelled when the client goes away.
@@ -129,7 +129,7 @@ def http_stream(handler: Any) -> Map:
     return Map({STREAM: True, STREAM_HANDLER: function_of(handler)})
 
 
-@builtin("http/websocket", returns="map")
+@builtin("http/websocket", type="later (map keyword any -> any) -> map keyword (bool|fn) fresh")
 def http_websocket(handler: Any) -> Map:
     """The answer to a WebSocket request: handler is called with a map of the functions `:send` (a string or a
     bytevector), `:recv` (waits for a message, nil when the connection is closed) and `:close`, and the `:request`.

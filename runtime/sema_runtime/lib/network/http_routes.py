@@ -83,7 +83,7 @@ def path_segments(path: str) -> list[str]:
     return [unquote(segment) for segment in segments_of(path)]
 
 
-@builtin("http/router", returns="function")
+@builtin("http/router", type="keep seq seq -> fn")
 def http_router(routes: Any) -> Callable[[Any], Any]:
     """A handler that passes a request to the first route that matches it, with the captures of the pattern in
     `:params`, and answers 404 when none does. A `:static` route whose file doesn't exist leaves the request to later
@@ -192,7 +192,7 @@ def _directory(path: str) -> str:
         raise SemaError(f"http/router: static directory '{path}': {reason(error)}") from None
 
 
-@builtin("route/prefix", returns="list")
+@builtin("route/prefix", type="str, keep seq vector -> list vector fresh")
 def route_prefix(prefix: Any, routes: Any) -> List:
     """Returns routes with prefix in front of their patterns.
 
@@ -211,7 +211,7 @@ def _prefixed(prefix: str, route: Any) -> tuple[Any, ...]:
     return (method, prefix + text_of(pattern), *rest)
 
 
-@builtin("tools->routes", "route/from-tools", returns="list")
+@builtin("tools->routes", "route/from-tools", type="keep seq other -> list vector fresh")
 def tools_to_routes(tools: Any) -> List:
     """Two routes for each tool: POST /tools/NAME calls its handler with the fields of the JSON body and answers with
     the result as JSON (400 when the arguments are wrong); GET /tools/NAME/schema describes it. A handler whose one

@@ -20,7 +20,11 @@ PORT, HOST, URL, STOP = keyword("port"), keyword("host"), keyword("url"), keywor
 PORT_FALLBACK, ON_LISTEN = keyword("port-fallback"), keyword("on-listen")
 
 
-@builtin("http/serve", returns="nil", cap="network")
+@builtin(
+    "http/serve",
+    type=("later (map keyword any -> any), keep dict? -> nil", "later (map keyword any -> any), keep any... -> nil"),
+    cap="network",
+)
 def http_serve(handler: Any, *options: Any) -> None:
     """Runs a web server that answers HTTP requests with a handler, a function from request map to response map.
 

@@ -101,7 +101,7 @@ def _websocket(function: str, value: Any) -> WebSocket:
 # Connecting
 
 
-@builtin("ws/connect", cap="network")
+@builtin("ws/connect", type="str, any? -> other", cap="network")
 def ws_connect(url: Any, options: Any = None) -> WebSocket:
     """Opens a WebSocket connection to a `ws://` or `wss://` URL. Use it in `with-open` to close it.
 
@@ -268,7 +268,7 @@ def _reason(error: BaseException) -> str:
 # Messages
 
 
-@builtin("ws/send", returns="nil", cap="network")
+@builtin("ws/send", type="other, str|bytevector|dict -> nil", cap="network")
 def ws_send(connection: Any, message: Any) -> None:
     """Sends a message: a string as text, a bytevector as binary, a map as JSON.
 
@@ -326,7 +326,7 @@ async def _sent(function: str, send: Callable[[Any], Any], data: str | bytes) ->
         pass  # a ping of that payload is under way already
 
 
-@builtin("ws/ping", returns="nil", cap="network")
+@builtin("ws/ping", type="other, str|bytevector? -> nil", cap="network")
 def ws_ping(connection: Any, payload: Any = b"") -> None:
     """Sends a ping, with an optional payload (string or bytevector of up to 125 bytes). The server's answer isn't
     shown.
@@ -347,7 +347,7 @@ def ws_ping(connection: Any, payload: Any = b"") -> None:
     suspend(_sent("ws/ping", websocket.socket.ping, data))
 
 
-@builtin("ws/recv", returns="map|nil", cap="network")
+@builtin("ws/recv", type="other -> map keyword (str|bytevector|map keyword (int|str))|nil fresh", cap="network")
 def ws_recv(connection: Any) -> Map | None:
     """Waits for the next message: `{:text "..."}` or `{:binary #u8(...)}`.
 
@@ -363,7 +363,11 @@ def ws_recv(connection: Any) -> Map | None:
     return received
 
 
-@builtin("ws/recv-timeout", cap="network")
+@builtin(
+    "ws/recv-timeout",
+    type="other, int -> map keyword (str|bytevector|map keyword (int|str))|keyword|nil fresh",
+    cap="network",
+)
 def ws_recv_timeout(connection: Any, milliseconds: Any) -> Map | Keyword | None:
     """Like ws/recv, but returns `:timeout` when nothing arrives within a number of milliseconds.
 
@@ -417,7 +421,7 @@ def _end(connection: WebSocket, function: str, closed: Any) -> Map | None:
     raise IoError(f"{function} {connection.url}: connection lost without a closing handshake")
 
 
-@builtin("ws/close", returns="nil", cap="network")
+@builtin("ws/close", type="other -> nil", cap="network")
 def ws_close(connection: Any) -> None:
     """Closes a connection; closing it again does nothing.
 
@@ -427,7 +431,7 @@ def ws_close(connection: Any) -> None:
     stream_close(_websocket("ws/close", connection))
 
 
-@builtin("ws/connected?", returns="bool", cap="network")
+@builtin("ws/connected?", type="other -> bool", cap="network")
 def ws_is_connected(connection: Any) -> bool:
     """Whether the connection is open on both sides.
 

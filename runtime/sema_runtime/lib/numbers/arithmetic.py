@@ -21,9 +21,9 @@ from sema_runtime.values.numbers import (
     NUMBERS,
     REALS,
     divide,
+    exact_quotient,
     is_int64,
     parts,
-    ratio,
     rational,
     to_float,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-PLAIN = frozenset((int, float))
+INT_OR_FLOAT = frozenset((int, float))
 ATOMS = frozenset((Keyword, Symbol, Char, bool, type(None)))  # two of them are equal when they are the same object
 STRINGS_HINT = "+: cannot mix strings with other types; use (str a b ...) to build a string"
 ORDER_HINT = "complex numbers have no ordering; use = or zero? instead"
@@ -48,7 +48,7 @@ def add(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return a + b
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         try:
             return a + b
         except OverflowError:  # the int is too large for a float
@@ -66,7 +66,7 @@ def sub(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float):
         return a - b
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         try:
             return a - b
         except OverflowError:  # the int is too large for a float
@@ -79,7 +79,7 @@ def mul(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float):
         return a * b
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         try:
             return a * b
         except OverflowError:  # the int is too large for a float
@@ -93,9 +93,14 @@ def div(a: Any, b: Any) -> Any:
     if kind is int and type(b) is int:
         if not b:
             raise DivisionByZero("division by zero")
-        return ratio(a, b) if a % b else a // b
+        return exact_quotient(a, b) if a % b else a // b
     if kind is float and type(b) is float and b:
         return a / b
+    if b and kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
+        try:
+            return a / b
+        except OverflowError:  # an int is too large for a float
+            pass
     return _arithmetic(divide, a, b)
 
 
@@ -123,7 +128,7 @@ def lt(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return a < b
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return a < b
     return _before(a, b)
 
@@ -133,7 +138,7 @@ def gt(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return a > b
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return a > b
     return _before(b, a)
 
@@ -143,7 +148,7 @@ def le(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return not a > b
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return not a > b
     return not _before(b, a)
 
@@ -153,7 +158,7 @@ def ge(a: Any, b: Any) -> Any:
     kind = type(a)
     if kind is type(b) and (kind is int or kind is float or kind is str):
         return not a < b
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return not a < b
     return not _before(a, b)
 
@@ -169,7 +174,7 @@ def num_eq(a: Any, b: Any) -> bool:
         return _same_number(a, b) if kind in COMPLEX else equal(a, b)
     if kind in ATOMS or type(b) in ATOMS:
         return False
-    if kind in PLAIN and type(b) in PLAIN:
+    if kind in INT_OR_FLOAT and type(b) in INT_OR_FLOAT:
         return a == b  # type: ignore[no-any-return]
     if NUMBERS[kind] and NUMBERS[type(b)]:
         return _same_number(a, b)
@@ -235,7 +240,7 @@ def _float_mod(a: Any, b: Any) -> float:
 # Operators as values, and with other than two operands
 
 
-@builtin("+", returns="number", pure=True)
+@builtin("+", type="number|str|other... -> number|str|other", pure=True)
 def plus(first: Any = 0, second: Any = MISSING, *rest: Any) -> Any:
     """The sum of numbers. Written out with two arguments, also joins two strings and adds ratios and complex numbers.
 
@@ -246,10 +251,21 @@ def plus(first: Any = 0, second: Any = MISSING, *rest: Any) -> Any:
     """
     if type(first) is int and type(second) is int and not rest:
         return first + second
-    return _folded(operator.add, first, second, rest)
+    if type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
+        try:
+            total = first + second
+            for number in rest:
+                if type(number) not in INT_OR_FLOAT:
+                    break
+                total += number
+            else:
+                return total
+        except OverflowError:
+            pass
+    return _folded(operator.add, (first,) if second is MISSING else (first, second, *rest))
 
 
-@builtin("*", returns="number", pure=True)
+@builtin("*", type="number|other... -> number|other", pure=True)
 def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
     """The product of numbers.
 
@@ -258,41 +274,48 @@ def times(first: Any = 1, second: Any = MISSING, *rest: Any) -> Any:
     """
     if type(first) is int and type(second) is int and not rest:
         return first * second
-    return _folded(operator.mul, first, second, rest)
+    if type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
+        try:
+            total = first * second
+            for number in rest:
+                if type(number) not in INT_OR_FLOAT:
+                    break
+                total *= number
+            else:
+                return total
+        except OverflowError:
+            pass
+    return _folded(operator.mul, (first,) if second is MISSING else (first, second, *rest))
 
 
-@builtin("-", returns="number", pure=True)
+@builtin("-", type="number|other, number|other... -> number|other", pure=True)
 def minus(first: Any, second: Any = MISSING, *rest: Any) -> Any:
     """Subtracts all other numbers from the first; a single number is negated.
 
     (- 10 3 2) => 5
     (- 5) => -5
     """
+    if type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
+        try:
+            total = first - second
+            for number in rest:
+                if type(number) not in INT_OR_FLOAT:
+                    break
+                total -= number
+            else:
+                return total
+        except OverflowError:
+            pass
     if second is not MISSING:
-        return _folded(operator.sub, first, second, rest)
+        return _folded(operator.sub, (first, second, *rest))
     if type(first) is int or type(first) is float:
         return -first
     type_error("number", first)
 
 
-def _folded(operation: Callable[[Any, Any], Any], first: Any, second: Any, rest: tuple[Any, ...]) -> Any:
-    """The numbers combined from left to right; second is MISSING when there is only one."""
-    if type(first) in PLAIN and type(second) in PLAIN:
-        try:
-            total = operation(first, second)
-            for number in rest:
-                if type(number) not in PLAIN:
-                    break
-                total = operation(total, number)
-            else:
-                return total
-        except OverflowError:
-            pass
-    return _folded_carefully(operation, (first,) if second is MISSING else (first, second, *rest))
-
-
-def _folded_carefully(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> Any:
-    """As `_folded`. Ratios and complex numbers are refused until an int of more than 64 bits turns up."""
+def _folded(operation: Callable[[Any, Any], Any], numbers: tuple[Any, ...]) -> Any:
+    """The numbers combined from left to right. Ratios and complex numbers are refused until an int of more than 64 bits
+    turns up."""
     total = None
     wide = False
     for number in numbers:
@@ -305,7 +328,7 @@ def _folded_carefully(operation: Callable[[Any, Any], Any], numbers: tuple[Any, 
     return total
 
 
-@builtin("/", returns="number", pure=True)
+@builtin("/", type="number|other, number|other, number|other... -> number|other", pure=True)
 def over(first: Any, second: Any, *rest: Any) -> Any:
     """Divides the first number by all others. Exact numbers give an int or a ratio. Raises an error for an exact zero
     divisor.
@@ -314,6 +337,11 @@ def over(first: Any, second: Any, *rest: Any) -> Any:
     (/ 6.0 4) => 1.5
     (/ 1 0) ! division by zero
     """
+    if second and not rest and type(first) in INT_OR_FLOAT and type(second) in INT_OR_FLOAT:
+        try:
+            return first / second if type(first) is float or type(second) is float else exact_quotient(first, second)
+        except OverflowError:  # an int is too large for a float
+            pass
     total = first
     if not NUMBERS[type(total)]:
         type_error("number", total)
@@ -345,7 +373,7 @@ def _check_order(left: Any, right: Any) -> NoReturn:
     _refuse_order()
 
 
-@builtin("<", returns="bool", pure=True)
+@builtin("<", type="number|str|other, number|str|other, any... -> bool", pure=True)
 def less(first: Any, second: Any, *rest: Any) -> bool:
     """Whether each number is less than the next one. Written out with two arguments, also orders strings.
 
@@ -357,7 +385,7 @@ def less(first: Any, second: Any, *rest: Any) -> bool:
     return _chain(operator.lt, (first, second, *rest))
 
 
-@builtin(">", returns="bool", pure=True)
+@builtin(">", type="number|str|other, number|str|other, any... -> bool", pure=True)
 def greater(first: Any, second: Any, *rest: Any) -> bool:
     """Whether each number is greater than the next one. Written out with two arguments, also orders strings.
 
@@ -368,25 +396,29 @@ def greater(first: Any, second: Any, *rest: Any) -> bool:
     return _chain(operator.gt, (first, second, *rest))
 
 
-@builtin("<=", returns="bool", pure=True)
+@builtin("<=", type="number|str|other, number|str|other, any... -> bool", pure=True)
 def less_or_equal(first: Any, second: Any, *rest: Any) -> bool:
     """Whether no number is greater than the next one. Written out with two arguments, also orders strings.
 
     (<= 1 1 2) => #t
     """
+    if type(first) is int and type(second) is int and not rest:
+        return first <= second
     return _chain(operator.le, (first, second, *rest))
 
 
-@builtin(">=", returns="bool", pure=True)
+@builtin(">=", type="number|str|other, number|str|other, any... -> bool", pure=True)
 def greater_or_equal(first: Any, second: Any, *rest: Any) -> bool:
     """Whether no number is less than the next one. Written out with two arguments, also orders strings.
 
     (>= 2 2 1) => #t
     """
+    if type(first) is int and type(second) is int and not rest:
+        return first >= second
     return _chain(operator.ge, (first, second, *rest))
 
 
-@builtin("=", returns="bool", pure=True)
+@builtin("=", type="any, any, any... -> bool", pure=True)
 def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
     """Whether all numbers are equal by value. Written out with two arguments, also compares other values, as `equal?`.
 
@@ -407,7 +439,7 @@ def numbers_equal(first: Any, second: Any, *rest: Any) -> bool:
     return True
 
 
-@builtin("mod", "modulo", returns="number", pure=True)
+@builtin("mod", "modulo", type="int|float, int|float -> int|float", pure=True)
 def modulo(a: Any, b: Any) -> Any:
     """The remainder of a division: with the sign of b for ints, with the sign of a for floats.
 
@@ -415,12 +447,14 @@ def modulo(a: Any, b: Any) -> Any:
     (mod -7 2) => 1
     (mod -7.5 2) => -1.5
     """
-    if type(a) is int and type(b) is int and not b:
+    if type(a) is int and type(b) is int:
+        if b:
+            return a % b
         raise SemaError("mod: modulo by zero", "mod: ensure the divisor is non-zero")
     return mod(a, b)
 
 
-@builtin("quotient", "math/quotient", returns="int", pure=True)
+@builtin("quotient", "math/quotient", type="int, int -> int", pure=True)
 def quotient(a: Any, b: Any) -> int:
     """The integer quotient of two ints: a division that rounds towards zero.
 
@@ -428,17 +462,19 @@ def quotient(a: Any, b: Any) -> int:
     (quotient -7 2) => -3
     """
     if type(a) is int and type(b) is int and b:
-        return a // b if (a < 0) is (b < 0) else -(-a // b)
+        return a // b if a >= 0 < b or a < 0 > b else -(-a // b)
     _refuse_integers("quotient", a, b)
 
 
-@builtin("remainder", "math/remainder", returns="int", pure=True)
+@builtin("remainder", "math/remainder", type="int, int -> int", pure=True)
 def remainder(a: Any, b: Any) -> int:
     """The remainder of an integer division that rounds towards zero: it has the sign of a.
 
     (remainder -7 2) => -1
     """
     if type(a) is int and type(b) is int and b:
+        if a >= 0 < b:
+            return a % b
         rest = a % b
         return rest - b if rest and (a < 0) is not (b < 0) else rest
     _refuse_integers("remainder", a, b)

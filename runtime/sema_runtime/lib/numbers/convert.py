@@ -18,7 +18,7 @@ _recent: dict[str, Any] = {}
 DIGITS = {2: "b", 8: "o", 16: "x"}
 
 
-@builtin("string->number", "string/to-number", returns="number|bool", pure=True)
+@builtin("string->number", "string/to-number", type="str, int? -> number|bool", pure=True)
 def string_to_number(text: Any, radix: Any = 10) -> Any:
     """Parses (converts) a string that denotes a number in the language; #f for other strings. Blanks around the number
     are ignored. radix: 2, 8, 10 or 16. Raises an error for more than 20000 decimal digits, whose conversion would take
@@ -58,7 +58,7 @@ def _decimal(text: str) -> int | float | None:
     return float(text) if fraction.isdecimal() else None
 
 
-@builtin("string/number?", returns="bool", pure=True)
+@builtin("string/number?", type="str -> bool", pure=True, total=True)
 def string_is_number(text: Any) -> bool:
     """Whether `string->number` can parse a string.
 
@@ -75,13 +75,15 @@ def string_is_number(text: Any) -> bool:
         return False
 
 
-@builtin("number->string", "number/to-string", returns="string", pure=True)
+@builtin("number->string", "number/to-string", type="number, int? -> str", pure=True)
 def number_to_string(number: Any, radix: Any = 10) -> str:
     """Converts a number to a string of its digits. radix: 2, 8, 10 or 16; a radix other than 10 takes ints only.
 
     (number->string 255 16) => "ff"
     (number->string 1.0) => "1.0"
     """
+    if type(number) is int and radix == 10 and type(radix) is int:
+        return to_text(number)
     if _radix("number->string", radix) == 10:
         if not NUMBERS[type(number)]:
             type_error("number", number)
@@ -99,7 +101,7 @@ def _radix(function: str, radix: Any) -> int:
     return int(radix)
 
 
-@builtin("int", returns="int", pure=True)
+@builtin("int", type="int|float|rational|str -> int", pure=True)
 def int_(value: Any) -> int:
     """Converts a number, or the int written in a string, to an int; the fraction of a number is cut off.
 
@@ -124,7 +126,7 @@ def int_(value: Any) -> int:
     type_error("number or string", value)
 
 
-@builtin("float", returns="float", pure=True)
+@builtin("float", type="int|float|rational|str -> float", pure=True)
 def float_(value: Any) -> float:
     """Converts a real number, or the number written in a string, to a float.
 
@@ -143,7 +145,7 @@ def float_(value: Any) -> float:
     return to_float(value)
 
 
-@builtin("string->float", "string/to-float", returns="float", pure=True)
+@builtin("string->float", "string/to-float", type="str|int|float -> float", pure=True)
 def string_to_float(value: Any) -> float:
     """Parses the float written in a string; an int or float as a float.
 

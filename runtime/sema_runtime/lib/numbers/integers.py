@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("gcd", "math/gcd", returns="int", pure=True)
+@builtin("gcd", "math/gcd", type="int... -> int", pure=True, total=True)
 def gcd(*numbers: Any) -> int:
     """The greatest common divisor; 0 of no numbers.
 
@@ -23,7 +23,7 @@ def gcd(*numbers: Any) -> int:
     return math.gcd(*numbers)
 
 
-@builtin("lcm", "math/lcm", returns="int", pure=True)
+@builtin("lcm", "math/lcm", type="int... -> int", pure=True, total=True)
 def lcm(*numbers: Any) -> int:
     """The least common multiple; 1 of no numbers.
 
@@ -39,7 +39,7 @@ def _check_ints(expected: str, numbers: tuple[Any, ...], hint: str | None = None
             type_error(expected, number, hint)
 
 
-@builtin("bit/and", returns="int", pure=True)
+@builtin("bit/and", type="int, int -> int", pure=True, total=True)
 def bit_and(a: Any, b: Any) -> int:
     """Bitwise and of two ints of any size.
 
@@ -49,7 +49,7 @@ def bit_and(a: Any, b: Any) -> int:
     return int(a & b)
 
 
-@builtin("bit/or", returns="int", pure=True)
+@builtin("bit/or", type="int, int -> int", pure=True, total=True)
 def bit_or(a: Any, b: Any) -> int:
     """Bitwise or of two ints of any size.
 
@@ -59,7 +59,7 @@ def bit_or(a: Any, b: Any) -> int:
     return int(a | b)
 
 
-@builtin("bit/xor", returns="int", pure=True)
+@builtin("bit/xor", type="int, int -> int", pure=True, total=True)
 def bit_xor(a: Any, b: Any) -> int:
     """Bitwise exclusive or of two ints of any size.
 
@@ -69,7 +69,7 @@ def bit_xor(a: Any, b: Any) -> int:
     return int(a ^ b)
 
 
-@builtin("bit/not", returns="int", pure=True)
+@builtin("bit/not", type="int -> int", pure=True, total=True)
 def bit_not(number: Any) -> int:
     """All bits flipped: -n - 1.
 
@@ -79,7 +79,7 @@ def bit_not(number: Any) -> int:
     return int(~number)
 
 
-@builtin("bit/shift-left", returns="int", pure=True)
+@builtin("bit/shift-left", type="int, int -> int", pure=True)
 def bit_shift_left(number: Any, places: Any) -> int:
     """number times 2 to the power of places; nothing is cut off.
 
@@ -89,7 +89,7 @@ def bit_shift_left(number: Any, places: Any) -> int:
     return int(number << count("bit/shift-left", places))
 
 
-@builtin("bit/shift-right", returns="int", pure=True)
+@builtin("bit/shift-right", type="int, int -> int", pure=True)
 def bit_shift_right(number: Any, places: Any) -> int:
     """number divided by 2 to the power of places, rounded down.
 

@@ -37,7 +37,7 @@ LARGEST_EXPONENT = 1 << 40  # beyond, a power of an exact number has more digits
 # Size and order
 
 
-@builtin("abs", returns="number", pure=True)
+@builtin("abs", type="number -> int|float|rational", pure=True)
 def abs_(number: Any) -> Any:
     """The absolute value of a number; of a complex number, its distance from 0.
 
@@ -49,7 +49,7 @@ def abs_(number: Any) -> Any:
     type_error("number", number)
 
 
-@builtin("magnitude", returns="number", pure=True)
+@builtin("magnitude", type="number -> int|float|rational", pure=True)
 def magnitude(number: Any) -> Any:
     """The distance of a number from 0.
 
@@ -60,7 +60,11 @@ def magnitude(number: Any) -> Any:
     type_error("number", number)
 
 
-@builtin("max", returns="number", pure=True)
+@builtin(
+    "max",
+    type=("number -> number", "int|float|rational, int|float|rational, int|float|rational... -> int|float|rational"),
+    pure=True,
+)
 def max_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
     """The greatest of some numbers, as a float when any argument is one.
 
@@ -73,10 +77,23 @@ def max_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
             return first
         if second > first:  # neither holds for NaN
             return second
+    if kind is int and type(second) is int:
+        best = first if first >= second else second
+        for number in rest:
+            if type(number) is not int:
+                break
+            if number > best:
+                best = number
+        else:
+            return best
     return _extreme("max", first, rest if second is MISSING else (second, *rest))
 
 
-@builtin("min", returns="number", pure=True)
+@builtin(
+    "min",
+    type=("number -> number", "int|float|rational, int|float|rational, int|float|rational... -> int|float|rational"),
+    pure=True,
+)
 def min_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
     """The least of some numbers, as a float when any argument is one.
 
@@ -88,6 +105,15 @@ def min_(first: Any, second: Any = MISSING, *rest: Any) -> Any:
             return first
         if second < first:  # neither holds for NaN
             return second
+    if kind is int and type(second) is int:
+        best = first if first <= second else second
+        for number in rest:
+            if type(number) is not int:
+                break
+            if number < best:
+                best = number
+        else:
+            return best
     return _extreme("min", first, rest if second is MISSING else (second, *rest))
 
 
@@ -106,7 +132,7 @@ def _extreme(function: str, first: Any, rest: tuple[Any, ...]) -> Any:
     return to_float(best) if inexact else best
 
 
-@builtin("math/sign", returns="int", pure=True)
+@builtin("math/sign", type="number -> int", pure=True, total=True)
 def math_sign(number: Any) -> int:
     """The sign of a number: -1, 0 or 1; 0 also for NaN and complex numbers.
 
@@ -131,37 +157,41 @@ def _check_real(number: Any) -> None:
 
 
 def _rounded(number: Any, operation: Callable[[Any], int]) -> Any:
-    """The number rounded by an operation of Python; a float stays a float, zeros keep their sign."""
-    kind = type(number)
-    if kind is int:
+    """A ratio rounded by an operation of Python; infinities and NaN stay as they are.
+
+    The callers round finite floats, which stay floats and keep the sign of a zero, and ints.
+    """
+    if type(number) is float:
         return number
-    if kind is float:
-        return math.copysign(float(operation(number)), number) if number - number == 0 else number
     _check_real(number)
     return operation(number)
 
 
-@builtin("floor", returns="number", pure=True)
+@builtin("floor", type="int|float|rational -> int|float", pure=True, total=True)
 def floor(number: Any) -> Any:
     """Rounds down: the greatest integer not above number; a float stays a float.
 
     (floor -2.5) => -3.0
     (floor 5/2) => 2
     """
-    return _rounded(number, math.floor)
+    if type(number) is float and number - number == 0:
+        return math.copysign(math.floor(number), number)
+    return number if type(number) is int else _rounded(number, math.floor)
 
 
-@builtin("ceil", "ceiling", returns="number", pure=True)
+@builtin("ceil", "ceiling", type="int|float|rational -> int|float", pure=True, total=True)
 def ceil(number: Any) -> Any:
     """Rounds up: the least integer not below number; a float stays a float.
 
     (ceil 2.1) => 3.0
     (ceil 5/2) => 3
     """
-    return _rounded(number, math.ceil)
+    if type(number) is float and number - number == 0:
+        return math.copysign(math.ceil(number), number)
+    return number if type(number) is int else _rounded(number, math.ceil)
 
 
-@builtin("round", returns="number", pure=True)
+@builtin("round", type="int|float|rational -> int|float", pure=True, total=True)
 def round_(number: Any) -> Any:
     """Rounds to the nearest integer, and to the even one when two are equally near; a float stays a float.
 
@@ -169,22 +199,26 @@ def round_(number: Any) -> Any:
     (round 2.5) => 2.0
     (round 7/2) => 4
     """
-    return _rounded(number, round)
+    if type(number) is float and number - number == 0:
+        return math.copysign(round(number), number)
+    return number if type(number) is int else _rounded(number, round)
 
 
-@builtin("truncate", returns="number", pure=True)
+@builtin("truncate", type="int|float|rational -> int|float", pure=True, total=True)
 def truncate(number: Any) -> Any:
     """Cuts off the fraction of a number; a float stays a float.
 
     (truncate -2.7) => -2.0
     """
-    return _rounded(number, math.trunc)
+    if type(number) is float and number - number == 0:
+        return math.copysign(math.trunc(number), number)
+    return number if type(number) is int else _rounded(number, math.trunc)
 
 
 # Roots and powers
 
 
-@builtin("sqrt", returns="number", pure=True)
+@builtin("sqrt", type="number -> number", pure=True, total=True)
 def sqrt(number: Any) -> Any:
     """The square root: exact when it can be, imaginary below zero.
 
@@ -193,6 +227,8 @@ def sqrt(number: Any) -> Any:
     (sqrt -4) => 0+2i
     """
     kind = type(number)
+    if kind is float and number >= 0:
+        return math.sqrt(number)
     if not NUMBERS[kind]:
         type_error("number", number)
     if kind in COMPLEX:
@@ -204,6 +240,9 @@ def sqrt(number: Any) -> Any:
 
 def _exact_root(number: Any) -> Any:
     """The root of an int or ratio that isn't negative."""
+    if type(number) is int:
+        root = math.isqrt(number)
+        return root if root * root == number else math.sqrt(to_float(number))
     over, under = math.isqrt(number.numerator), math.isqrt(number.denominator)
     if over * over == number.numerator and under * under == number.denominator:
         return rational(ratio(over, under))
@@ -216,7 +255,7 @@ def _complex_root(number: Any) -> Any:
     return rectangular(size * math.cos(angle), size * math.sin(angle))
 
 
-@builtin("exact-integer-sqrt", returns="list[int]", pure=True)
+@builtin("exact-integer-sqrt", type="int -> list int fresh", pure=True)
 def exact_integer_sqrt(number: Any) -> List:
     """The integer square root of an int, and the remainder of the int beyond its square.
 
@@ -233,7 +272,7 @@ def exact_integer_sqrt(number: Any) -> List:
     return List([root, number - root * root])
 
 
-@builtin("pow", "expt", "math/pow", returns="number", pure=True)
+@builtin("pow", "expt", "math/pow", type="number, number -> number", pure=True)
 def pow_(base: Any, exponent: Any) -> Any:
     """Raises base to the power of exponent: exact for an exact base and an int exponent, else a float.
 
@@ -280,7 +319,7 @@ def _float_power(base: float, exponent: float) -> float:
 # Exactness
 
 
-@builtin("exact", "inexact->exact", returns="number", pure=True)
+@builtin("exact", "inexact->exact", type="number -> number", pure=True, total=True)
 def exact(number: Any) -> Any:
     """The exact value of a number; NaN and infinities stay as they are.
 
@@ -299,7 +338,7 @@ def exact(number: Any) -> Any:
     return number
 
 
-@builtin("inexact", "exact->inexact", returns="number", pure=True)
+@builtin("inexact", "exact->inexact", type="number -> number", pure=True, total=True)
 def inexact(number: Any) -> Any:
     """The nearest float; of a complex number, of each part.
 
@@ -312,7 +351,7 @@ def inexact(number: Any) -> Any:
     return to_float(number)
 
 
-@builtin("numerator", returns="int", pure=True)
+@builtin("numerator", type="int|rational -> int", pure=True, total=True)
 def numerator(number: Any) -> int:
     """The numerator of a ratio in lowest terms; of an int, the int itself.
 
@@ -323,7 +362,7 @@ def numerator(number: Any) -> int:
     type_error("rational", number)
 
 
-@builtin("denominator", returns="int", pure=True)
+@builtin("denominator", type="int|rational -> int", pure=True, total=True)
 def denominator(number: Any) -> int:
     """The denominator of a ratio in lowest terms; 1 for an int.
 
@@ -334,7 +373,7 @@ def denominator(number: Any) -> int:
     type_error("rational", number)
 
 
-@builtin("rationalize", returns="number", pure=True)
+@builtin("rationalize", type="int|float|rational, int|float|rational -> int|float|rational", pure=True, total=True)
 def rationalize(number: Any, tolerance: Any) -> Any:
     """The simplest ratio within tolerance of number; a float when either argument is one.
 
@@ -377,7 +416,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 # Complex numbers
 
 
-@builtin("make-rectangular", returns="number", pure=True)
+@builtin("make-rectangular", type="int|float|rational, int|float|rational -> number", pure=True, total=True)
 def make_rectangular(real: Any, imaginary: Any) -> Any:
     """The complex number of two parts; a real number when the imaginary part is an exact 0.
 
@@ -389,7 +428,7 @@ def make_rectangular(real: Any, imaginary: Any) -> Any:
     return rectangular(real, imaginary)
 
 
-@builtin("make-polar", returns="number", pure=True)
+@builtin("make-polar", type="int|float|rational, int|float|rational -> number", pure=True, total=True)
 def make_polar(size: Any, angle: Any) -> Any:
     """The complex number of a magnitude and an angle in radians.
 
@@ -404,7 +443,7 @@ def make_polar(size: Any, angle: Any) -> Any:
     return rectangular(size * math.cos(angle), size * math.sin(angle))
 
 
-@builtin("real-part", returns="number", pure=True)
+@builtin("real-part", type="number -> int|float|rational", pure=True, total=True)
 def real_part(number: Any) -> Any:
     """The real part of a number.
 
@@ -415,7 +454,7 @@ def real_part(number: Any) -> Any:
     type_error("number", number)
 
 
-@builtin("imag-part", returns="number", pure=True)
+@builtin("imag-part", type="number -> int|float|rational", pure=True, total=True)
 def imag_part(number: Any) -> Any:
     """The imaginary part of a number: 0 for a real one.
 
@@ -426,7 +465,7 @@ def imag_part(number: Any) -> Any:
     type_error("number", number)
 
 
-@builtin("angle", returns="float", pure=True)
+@builtin("angle", type="number -> float", pure=True, total=True)
 def angle(number: Any) -> float:
     """The angle of a number in the complex plane, in radians.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def _real(function: str, number: Any) -> float:
     """The float nearest to a real number. Raises a type error for other values."""
     if type(number) is float:
-        return float(number)
+        return number
     if not NUMBERS[type(number)]:
         type_error("number", number)
     if type(number) in COMPLEX:
@@ -27,7 +27,8 @@ def _real(function: str, number: Any) -> float:
 
 def _applied(function: str, operation: Callable[[float], float], number: Any) -> float:
     """operation on a number; NaN outside its domain, infinity beyond the largest float."""
-    number = _real(function, number)
+    if type(number) is not float:
+        number = _real(function, number)
     try:
         return operation(number)
     except ValueError:
@@ -36,7 +37,7 @@ def _applied(function: str, operation: Callable[[float], float], number: Any) ->
         return INFINITY
 
 
-@builtin("sin", returns="float", pure=True)
+@builtin("sin", type="int|float|rational -> float", pure=True, total=True)
 def sin(angle: Any) -> float:
     """The sine of an angle in radians.
 
@@ -45,7 +46,7 @@ def sin(angle: Any) -> float:
     return _applied("sin", math.sin, angle)
 
 
-@builtin("cos", returns="float", pure=True)
+@builtin("cos", type="int|float|rational -> float", pure=True, total=True)
 def cos(angle: Any) -> float:
     """The cosine of an angle in radians.
 
@@ -54,7 +55,7 @@ def cos(angle: Any) -> float:
     return _applied("cos", math.cos, angle)
 
 
-@builtin("math/tan", returns="float", pure=True)
+@builtin("math/tan", type="int|float|rational -> float", pure=True, total=True)
 def math_tan(angle: Any) -> float:
     """The tangent of an angle in radians.
 
@@ -63,7 +64,7 @@ def math_tan(angle: Any) -> float:
     return _applied("math/tan", math.tan, angle)
 
 
-@builtin("math/asin", returns="float", pure=True)
+@builtin("math/asin", type="int|float|rational -> float", pure=True, total=True)
 def math_asin(number: Any) -> float:
     """The angle in radians whose sine is number; NaN outside -1 to 1.
 
@@ -72,7 +73,7 @@ def math_asin(number: Any) -> float:
     return _applied("math/asin", math.asin, number)
 
 
-@builtin("math/acos", returns="float", pure=True)
+@builtin("math/acos", type="int|float|rational -> float", pure=True, total=True)
 def math_acos(number: Any) -> float:
     """The angle in radians whose cosine is number; NaN outside -1 to 1.
 
@@ -82,7 +83,7 @@ def math_acos(number: Any) -> float:
     return _applied("math/acos", math.acos, number)
 
 
-@builtin("math/atan", returns="float", pure=True)
+@builtin("math/atan", type="int|float|rational -> float", pure=True, total=True)
 def math_atan(number: Any) -> float:
     """The angle in radians whose tangent is number.
 
@@ -91,7 +92,7 @@ def math_atan(number: Any) -> float:
     return _applied("math/atan", math.atan, number)
 
 
-@builtin("math/atan2", returns="float", pure=True)
+@builtin("math/atan2", type="int|float|rational, int|float|rational -> float", pure=True, total=True)
 def math_atan2(y: Any, x: Any) -> float:
     """The angle of the point (x, y), in radians, from -π to π.
 
@@ -101,7 +102,7 @@ def math_atan2(y: Any, x: Any) -> float:
     return math.atan2(y, _real("math/atan2", x))
 
 
-@builtin("math/sinh", returns="float", pure=True)
+@builtin("math/sinh", type="int|float|rational -> float", pure=True, total=True)
 def math_sinh(number: Any) -> float:
     """The hyperbolic sine.
 
@@ -114,7 +115,7 @@ def math_sinh(number: Any) -> float:
         return math.copysign(INFINITY, number)
 
 
-@builtin("math/cosh", returns="float", pure=True)
+@builtin("math/cosh", type="int|float|rational -> float", pure=True, total=True)
 def math_cosh(number: Any) -> float:
     """The hyperbolic cosine.
 
@@ -123,7 +124,7 @@ def math_cosh(number: Any) -> float:
     return _applied("math/cosh", math.cosh, number)
 
 
-@builtin("math/tanh", returns="float", pure=True)
+@builtin("math/tanh", type="int|float|rational -> float", pure=True, total=True)
 def math_tanh(number: Any) -> float:
     """The hyperbolic tangent.
 
@@ -132,7 +133,7 @@ def math_tanh(number: Any) -> float:
     return math.tanh(_real("math/tanh", number))
 
 
-@builtin("math/exp", returns="float", pure=True)
+@builtin("math/exp", type="int|float|rational -> float", pure=True, total=True)
 def math_exp(number: Any) -> float:
     """e to the power of number.
 
@@ -148,7 +149,7 @@ def _logarithm(function: str, operation: Callable[[float], float], number: Any) 
     return -INFINITY if number == 0 else NAN
 
 
-@builtin("log", returns="float", pure=True)
+@builtin("log", type="int|float|rational -> float", pure=True, total=True)
 def log(number: Any) -> float:
     """The natural logarithm of a number: -inf of 0, NaN below. Other bases: math/log2, math/log10.
 
@@ -158,7 +159,7 @@ def log(number: Any) -> float:
     return _logarithm("log", math.log, number)
 
 
-@builtin("math/log2", returns="float", pure=True)
+@builtin("math/log2", type="int|float|rational -> float", pure=True, total=True)
 def math_log2(number: Any) -> float:
     """The logarithm to base 2.
 
@@ -167,7 +168,7 @@ def math_log2(number: Any) -> float:
     return _logarithm("math/log2", math.log2, number)
 
 
-@builtin("math/log10", returns="float", pure=True)
+@builtin("math/log10", type="int|float|rational -> float", pure=True, total=True)
 def math_log10(number: Any) -> float:
     """The logarithm to base 10.
 
@@ -176,7 +177,7 @@ def math_log10(number: Any) -> float:
     return _logarithm("math/log10", math.log10, number)
 
 
-@builtin("math/nan?", returns="bool", pure=True)
+@builtin("math/nan?", type="any -> bool", pure=True, total=True)
 def math_is_nan(value: Any) -> bool:
     """Whether value is NaN, the float that is not a number; #f for anything that isn't a float.
 
@@ -185,7 +186,7 @@ def math_is_nan(value: Any) -> bool:
     return type(value) is float and value != value
 
 
-@builtin("math/infinite?", returns="bool", pure=True)
+@builtin("math/infinite?", type="any -> bool", pure=True, total=True)
 def math_is_infinite(value: Any) -> bool:
     """Whether value is inf or -inf; #f for anything that isn't a float.
 
@@ -204,7 +205,7 @@ def _floats(*numbers: Any) -> list[float]:
     return [float(number) for number in numbers]
 
 
-@builtin("math/degrees->radians", returns="float", pure=True)
+@builtin("math/degrees->radians", type="int|float -> float", pure=True)
 def math_degrees_to_radians(degrees: Any) -> float:
     """Converts an angle from degrees to radians.
 
@@ -213,7 +214,7 @@ def math_degrees_to_radians(degrees: Any) -> float:
     return math.radians(_floats(degrees)[0])
 
 
-@builtin("math/radians->degrees", returns="float", pure=True)
+@builtin("math/radians->degrees", type="int|float -> float", pure=True)
 def math_radians_to_degrees(radians: Any) -> float:
     """Converts an angle from radians to degrees.
 
@@ -222,7 +223,7 @@ def math_radians_to_degrees(radians: Any) -> float:
     return math.degrees(_floats(radians)[0])
 
 
-@builtin("math/clamp", returns="number", pure=True)
+@builtin("math/clamp", type="int|float, int|float, int|float -> int|float", pure=True)
 def math_clamp(number: Any, low: Any, high: Any) -> Any:
     """Limits number to the range from low to high; a float when any argument is one.
 
@@ -237,7 +238,7 @@ def math_clamp(number: Any, low: Any, high: Any) -> Any:
     return high if number > high else number
 
 
-@builtin("math/lerp", returns="float", pure=True)
+@builtin("math/lerp", type="int|float, int|float, int|float -> float", pure=True)
 def math_lerp(start: Any, end: Any, part: Any) -> float:
     """The value at part (0 to 1) of the way from start to end.
 
@@ -247,7 +248,7 @@ def math_lerp(start: Any, end: Any, part: Any) -> float:
     return float(start + (end - start) * part)
 
 
-@builtin("math/map-range", returns="float", pure=True)
+@builtin("math/map-range", type="int|float, int|float, int|float, int|float, int|float -> float", pure=True)
 def math_map_range(number: Any, from_low: Any, from_high: Any, to_low: Any, to_high: Any) -> float:
     """Maps a number from one range to another.
 
@@ -263,7 +264,7 @@ def _digits(value: Any) -> int:
     type_error("integer", value)
 
 
-@builtin("math/round-to", returns="float", pure=True)
+@builtin("math/round-to", type="int|float, int -> float", pure=True)
 def math_round_to(number: Any, digits: Any) -> float:
     """Rounds number to a count of decimals, halves away from zero; a negative count rounds before the point.
 
@@ -288,7 +289,7 @@ def math_round_to(number: Any, digits: Any) -> float:
     return whole / unit if places >= 0 else whole * unit
 
 
-@builtin("math/format-fixed", returns="string", pure=True)
+@builtin("math/format-fixed", type="int|float, int -> str", pure=True)
 def math_format_fixed(number: Any, digits: Any) -> str:
     """Formats number with exactly that many decimals.
 
@@ -296,6 +297,8 @@ def math_format_fixed(number: Any, digits: Any) -> str:
     (math/format-fixed 2 2) => "2.00"
     (math/format-fixed 2.5 0) => "2"
     """
+    if type(number) is float and type(digits) is int and 0 <= digits < 100 and number == number:
+        return "%.*f" % (digits, number)  # noqa: UP031  (half the time of a nested format)
     (value,) = _floats(number)
     places = max(0, _digits(digits))
     return "NaN" if value != value else f"{value:.{places}f}"
@@ -304,7 +307,7 @@ def math_format_fixed(number: Any, digits: Any) -> str:
 # Random numbers
 
 
-@builtin("math/random", returns="float")
+@builtin("math/random", type="-> float", total=True)
 def math_random() -> float:
     """A random number: a float from 0 up to, not including, 1.
 
@@ -315,7 +318,7 @@ def math_random() -> float:
     return random()
 
 
-@builtin("math/random-int", returns="int")
+@builtin("math/random-int", type="int, int -> int")
 def math_random_int(low: Any, high: Any) -> int:
     """A random number: an int from low to high, both included.
 

@@ -101,7 +101,7 @@ def _folded(function: Callable[[Any, Any], Any], initial: Any, array: TypedArray
 # f64-array
 
 
-@builtin("f64-array", pure=True)
+@builtin("f64-array", type="int|float... -> other fresh", pure=True)
 def f64_array(*numbers: Any) -> FloatArray:
     """A packed array of floats, for arithmetic on many numbers.
 
@@ -110,7 +110,7 @@ def f64_array(*numbers: Any) -> FloatArray:
     return FloatArray(map(_float, numbers))
 
 
-@builtin("f64-array/make", pure=True)
+@builtin("f64-array/make", type="int, int|float? -> other fresh", pure=True)
 def f64_array_make(length: Any, fill: Any = 0.0) -> FloatArray:
     """An array of length floats, all of them fill.
 
@@ -120,7 +120,7 @@ def f64_array_make(length: Any, fill: Any = 0.0) -> FloatArray:
     return FloatArray([_float(fill)] * length)
 
 
-@builtin("f64-array/from-list", pure=True)
+@builtin("f64-array/from-list", type="list (int|float) -> other fresh", pure=True)
 def f64_array_from_list(numbers: Any) -> FloatArray:
     """An array of the numbers of a list.
 
@@ -129,7 +129,7 @@ def f64_array_from_list(numbers: Any) -> FloatArray:
     return FloatArray(map(_float, _items(numbers)))
 
 
-@builtin("f64-array/range", pure=True)
+@builtin("f64-array/range", type="int|float, int|float, int|float? -> other fresh", pure=True)
 def f64_array_range(start: Any, end: Any, step: Any = 1.0) -> FloatArray:
     """The floats from start up to, not including, end, each step more than the one before.
 
@@ -147,7 +147,7 @@ def f64_array_range(start: Any, end: Any, step: Any = 1.0) -> FloatArray:
     return FloatArray(items)
 
 
-@builtin("f64-array/length", returns="int", pure=True)
+@builtin("f64-array/length", type="other -> int", pure=True)
 def f64_array_length(array: Any) -> int:
     """The number of items of an array of floats.
 
@@ -156,7 +156,7 @@ def f64_array_length(array: Any) -> int:
     return len(_floats(array))
 
 
-@builtin("f64-array/ref", returns="float", pure=True)
+@builtin("f64-array/ref", type="other, int -> float", pure=True)
 def f64_array_ref(array: Any, index: Any) -> float:
     """The item at index, counted from 0.
 
@@ -166,7 +166,7 @@ def f64_array_ref(array: Any, index: Any) -> float:
     return float(array.items[_index(array, index)])
 
 
-@builtin("f64-array/set!", pure=True)
+@builtin("f64-array/set!", type="other, int, int|float -> other fresh", pure=True)
 def f64_array_set_mut(array: Any, index: Any, number: Any) -> FloatArray:
     """A copy of an array with another number at index; the array itself stays as it is.
 
@@ -175,7 +175,7 @@ def f64_array_set_mut(array: Any, index: Any, number: Any) -> FloatArray:
     return _changed(_floats(array), index, number, _float)
 
 
-@builtin("f64-array/map")
+@builtin("f64-array/map", type="now (float -> int|float), other -> other fresh")
 def f64_array_map(function: Any, array: Any) -> FloatArray:
     """An array of the results of calling a function with each item.
 
@@ -184,7 +184,7 @@ def f64_array_map(function: Any, array: Any) -> FloatArray:
     return _mapped(function, _floats(array), _float, "number (f64-array/map callback must return number)")
 
 
-@builtin("f64-array/fold")
+@builtin("f64-array/fold", type="now (a, float -> a), keep a, other -> a")
 def f64_array_fold(function: Any, initial: Any, array: Any) -> Any:
     """Folds an array: calls a function with the result so far (at first initial) and each item, and returns the last
     result.
@@ -194,7 +194,7 @@ def f64_array_fold(function: Any, initial: Any, array: Any) -> Any:
     return _folded(function, initial, _floats(array))
 
 
-@builtin("f64-array/sum", returns="float", pure=True)
+@builtin("f64-array/sum", type="other -> float", pure=True)
 def f64_array_sum(array: Any) -> float:
     """The sum of the items of an array of floats.
 
@@ -203,7 +203,7 @@ def f64_array_sum(array: Any) -> float:
     return _total(_floats(array).items)
 
 
-@builtin("f64-array/dot", returns="float", pure=True)
+@builtin("f64-array/dot", type="other, other -> float", pure=True)
 def f64_array_dot(a: Any, b: Any) -> float:
     """The dot product of two arrays: the sum of the products of items at the same index.
 
@@ -223,7 +223,7 @@ def _total(numbers: Iterable[float]) -> float:
     return total
 
 
-@builtin("f64-array?", returns="bool", pure=True)
+@builtin("f64-array?", type="any -> bool", pure=True, total=True)
 def is_f64_array(value: Any) -> bool:
     """Whether value is an array of floats.
 
@@ -236,7 +236,7 @@ def is_f64_array(value: Any) -> bool:
 # i64-array
 
 
-@builtin("i64-array", pure=True)
+@builtin("i64-array", type="int... -> other fresh", pure=True)
 def i64_array(*numbers: Any) -> IntArray:
     """A packed array of 64-bit ints, for arithmetic on many numbers.
 
@@ -245,7 +245,7 @@ def i64_array(*numbers: Any) -> IntArray:
     return IntArray(map(_int, numbers))
 
 
-@builtin("i64-array/make", pure=True)
+@builtin("i64-array/make", type="int, int? -> other fresh", pure=True)
 def i64_array_make(length: Any, fill: Any = 0) -> IntArray:
     """An array of length ints, all of them fill.
 
@@ -255,7 +255,7 @@ def i64_array_make(length: Any, fill: Any = 0) -> IntArray:
     return IntArray([_int(fill)] * length)
 
 
-@builtin("i64-array/from-list", pure=True)
+@builtin("i64-array/from-list", type="list int -> other fresh", pure=True)
 def i64_array_from_list(numbers: Any) -> IntArray:
     """An array of the ints of a list.
 
@@ -264,7 +264,7 @@ def i64_array_from_list(numbers: Any) -> IntArray:
     return IntArray(map(_int, _items(numbers)))
 
 
-@builtin("i64-array/range", pure=True)
+@builtin("i64-array/range", type="int, int, int? -> other fresh", pure=True)
 def i64_array_range(start: Any, end: Any, step: Any = 1) -> IntArray:
     """The ints from start up to, not including, end, each step more than the one before.
 
@@ -277,7 +277,7 @@ def i64_array_range(start: Any, end: Any, step: Any = 1) -> IntArray:
     return IntArray(range(start, end, step))
 
 
-@builtin("i64-array/length", returns="int", pure=True)
+@builtin("i64-array/length", type="other -> int", pure=True)
 def i64_array_length(array: Any) -> int:
     """The number of items of an array of ints.
 
@@ -286,7 +286,7 @@ def i64_array_length(array: Any) -> int:
     return len(_ints(array))
 
 
-@builtin("i64-array/ref", returns="int", pure=True)
+@builtin("i64-array/ref", type="other, int -> int", pure=True)
 def i64_array_ref(array: Any, index: Any) -> int:
     """The item at index, counted from 0.
 
@@ -296,7 +296,7 @@ def i64_array_ref(array: Any, index: Any) -> int:
     return int(array.items[_index(array, index)])
 
 
-@builtin("i64-array/set!", pure=True)
+@builtin("i64-array/set!", type="other, int, int -> other fresh", pure=True)
 def i64_array_set_mut(array: Any, index: Any, number: Any) -> IntArray:
     """A copy of an array with another int at index; the array itself stays as it is.
 
@@ -305,7 +305,7 @@ def i64_array_set_mut(array: Any, index: Any, number: Any) -> IntArray:
     return _changed(_ints(array), index, number, _int)
 
 
-@builtin("i64-array/map")
+@builtin("i64-array/map", type="now (int -> int), other -> other fresh")
 def i64_array_map(function: Any, array: Any) -> IntArray:
     """An array of the results of calling a function with each item.
 
@@ -314,7 +314,7 @@ def i64_array_map(function: Any, array: Any) -> IntArray:
     return _mapped(function, _ints(array), _int, "integer (i64-array/map callback must return integer)")
 
 
-@builtin("i64-array/fold")
+@builtin("i64-array/fold", type="now (a, int -> a), keep a, other -> a")
 def i64_array_fold(function: Any, initial: Any, array: Any) -> Any:
     """Folds an array: calls a function with the result so far (at first initial) and each item, and returns the last
     result.
@@ -324,7 +324,7 @@ def i64_array_fold(function: Any, initial: Any, array: Any) -> Any:
     return _folded(function, initial, _ints(array))
 
 
-@builtin("i64-array/sum", returns="int", pure=True)
+@builtin("i64-array/sum", type="other -> int", pure=True)
 def i64_array_sum(array: Any) -> int:
     """The sum of the items of an array of ints; beyond 64 bits it wraps around.
 
@@ -335,7 +335,7 @@ def i64_array_sum(array: Any) -> int:
     return (total + INT_LIMIT) % (2 * INT_LIMIT) - INT_LIMIT
 
 
-@builtin("i64-array?", returns="bool", pure=True)
+@builtin("i64-array?", type="any -> bool", pure=True, total=True)
 def is_i64_array(value: Any) -> bool:
     """Whether value is an array of 64-bit ints.
 

@@ -26,7 +26,7 @@ NOTHING = MISSING  # an optional argument that isn't there
 # Modules and calls
 
 
-@builtin("py/module", cap="python")
+@builtin("py/module", type="str -> any", cap="python")
 def py_module(name: Any) -> ModuleType:
     """Imports a Python module and returns it; for names that are known only at run time.
 
@@ -39,7 +39,7 @@ def py_module(name: Any) -> ModuleType:
     return import_module(name)
 
 
-@builtin("py/apply", cap="python")
+@builtin("py/apply", type="later fn, keep any, keep any? -> any", cap="python")
 def py_apply(function: Any, arguments: Any, keywords: Any = None) -> Any:
     """Calls function with a list of arguments and a map of keyword arguments.
 
@@ -63,7 +63,7 @@ def _parameter(key: Any) -> str:
 # Items
 
 
-@builtin("py/get", cap="python")
+@builtin("py/get", type="keep any, keep any, keep any? -> any", cap="python")
 def py_get(object: Any, key: Any, default: Any = NOTHING) -> Any:
     """Returns object[key] of a Python object; default, if given, when there is no such key or index.
 
@@ -78,7 +78,7 @@ def py_get(object: Any, key: Any, default: Any = NOTHING) -> Any:
         return default
 
 
-@builtin("py/set!", cap="python")
+@builtin("py/set!", type="keep any, keep any, keep a -> a", cap="python")
 def py_set_mut(object: Any, key: Any, value: Any) -> Any:
     """Sets object[key] to value, in the object itself, and returns value.
 
@@ -88,7 +88,7 @@ def py_set_mut(object: Any, key: Any, value: Any) -> Any:
     return value
 
 
-@builtin("py/del!", returns="nil", cap="python")
+@builtin("py/del!", type="keep any, keep any -> nil", cap="python")
 def py_del_mut(object: Any, key: Any) -> None:
     """Removes object[key] from the object itself.
 
@@ -97,7 +97,7 @@ def py_del_mut(object: Any, key: Any) -> None:
     del object[key]
 
 
-@builtin("py/slice", cap="python")
+@builtin("py/slice", type="keep any, keep any?, keep any?, keep any? -> any", cap="python")
 def py_slice(object: Any, start: Any = None, end: Any = None, step: Any = None) -> Any:
     """Returns object[start:end:step]; nil leaves a part out.
 
@@ -107,7 +107,7 @@ def py_slice(object: Any, start: Any = None, end: Any = None, step: Any = None) 
     return object[start:end:step]
 
 
-@builtin("py/len", returns="int", cap="python")
+@builtin("py/len", type="any -> int", cap="python")
 def py_len(object: Any) -> int:
     """The length of a Python object, as Python's `len` gives it.
 
@@ -116,7 +116,7 @@ def py_len(object: Any) -> int:
     return len(object)
 
 
-@builtin("py/in?", returns="bool", cap="python")
+@builtin("py/in?", type="keep any, keep any -> bool", cap="python")
 def is_py_in(value: Any, container: Any) -> bool:
     """Whether Python finds value in container.
 
@@ -128,7 +128,7 @@ def is_py_in(value: Any, container: Any) -> bool:
 # Attributes
 
 
-@builtin("py/getattr", cap="python")
+@builtin("py/getattr", type="keep any, str, keep any? -> any", cap="python")
 def py_getattr(object: Any, name: Any, default: Any = NOTHING) -> Any:
     """The attribute name (a string, spelled as in Python) of a Python object; default, if given, when there is none.
 
@@ -138,7 +138,7 @@ def py_getattr(object: Any, name: Any, default: Any = NOTHING) -> Any:
     return getattr(object, name) if default is NOTHING else getattr(object, name, default)
 
 
-@builtin("py/setattr!", cap="python")
+@builtin("py/setattr!", type="keep any, str, keep a -> a", cap="python")
 def py_setattr_mut(object: Any, name: Any, value: Any) -> Any:
     """Sets the attribute name of a Python object and returns value.
 
@@ -151,7 +151,7 @@ def py_setattr_mut(object: Any, name: Any, value: Any) -> Any:
     return value
 
 
-@builtin("py/hasattr?", returns="bool", cap="python")
+@builtin("py/hasattr?", type="any, str -> bool", cap="python")
 def is_py_hasattr(object: Any, name: Any) -> bool:
     """Whether a Python object has the attribute name.
 
@@ -169,7 +169,7 @@ def _check_name(name: Any) -> None:
 # Types and texts
 
 
-@builtin("py/type", cap="python")
+@builtin("py/type", type="any -> fn", cap="python")
 def py_type(object: Any) -> type:
     """The Python class of a value.
 
@@ -178,7 +178,7 @@ def py_type(object: Any) -> type:
     return type(object)
 
 
-@builtin("py/isinstance?", returns="bool", cap="python")
+@builtin("py/isinstance?", type="keep any, keep any -> bool", cap="python")
 def is_py_isinstance(object: Any, kind: Any) -> bool:
     """Whether object is an instance of a Python class, or of one in a vector of classes.
 
@@ -187,7 +187,7 @@ def is_py_isinstance(object: Any, kind: Any) -> bool:
     return isinstance(object, kind)
 
 
-@builtin("py/str", returns="string", cap="python")
+@builtin("py/str", type="any -> str", cap="python")
 def py_str(object: Any) -> str:
     """Python's `str` of a value.
 
@@ -196,7 +196,7 @@ def py_str(object: Any) -> str:
     return str(object)
 
 
-@builtin("py/repr", returns="string", cap="python")
+@builtin("py/repr", type="any -> str", cap="python")
 def py_repr(object: Any) -> str:
     """Python's `repr` of a value.
 
@@ -208,7 +208,7 @@ def py_repr(object: Any) -> str:
 # Containers and conversion
 
 
-@builtin("py/list", cap="python")
+@builtin("py/list", type="keep any? -> any fresh", cap="python")
 def py_list(items: Any = ()) -> list[Any]:
     """A Python list of the items of anything iterable. It is mutable, and a list to Sema.
 
@@ -217,7 +217,7 @@ def py_list(items: Any = ()) -> list[Any]:
     return list(items)
 
 
-@builtin("py/tuple", returns="vector", cap="python")
+@builtin("py/tuple", type="keep any? -> vector", cap="python")
 def py_tuple(items: Any = ()) -> tuple[Any, ...]:
     """A Python tuple, which is a vector, of the items of anything iterable.
 
@@ -226,7 +226,7 @@ def py_tuple(items: Any = ()) -> tuple[Any, ...]:
     return tuple(items)
 
 
-@builtin("py/set", cap="python")
+@builtin("py/set", type="keep any? -> other fresh", cap="python")
 def py_set(items: Any = ()) -> set[Any]:
     """A Python set of the items of anything iterable.
 
@@ -235,7 +235,7 @@ def py_set(items: Any = ()) -> set[Any]:
     return set(items)
 
 
-@builtin("py/dict", cap="python")
+@builtin("py/dict", type="keep dict? -> any fresh", cap="python")
 def py_dict(entries: Any = NOTHING) -> dict[Any, Any]:
     """A Python dict of the entries of a map. It is mutable, and a map to Sema. Keyword keys become strings; values stay
     as they are (`py/->py` converts them too).
@@ -247,7 +247,7 @@ def py_dict(entries: Any = NOTHING) -> dict[Any, Any]:
     return {} if entries is NOTHING else {python_key(key): value for key, value in mapping(entries).items()}
 
 
-@builtin("py/iter->list", returns="list", cap="python")
+@builtin("py/iter->list", type="keep any -> list fresh", cap="python")
 def py_iter_to_list(iterable: Any) -> List:
     """A list of the items of anything iterable: generators (which it uses up), sets, files, views.
 
@@ -256,7 +256,7 @@ def py_iter_to_list(iterable: Any) -> List:
     return List(list(iterable))
 
 
-@builtin("py/->py", cap="python")
+@builtin("py/->py", type="keep any -> any", cap="python")
 def py_to_py(value: Any) -> Any:
     """Converts Sema data to plain Python data at all levels: lists and dicts, with strings for keywords, symbols and
     characters.
@@ -268,7 +268,7 @@ def py_to_py(value: Any) -> Any:
     return to_python(value)
 
 
-@builtin("py/->sema", cap="python")
+@builtin("py/->sema", type="keep any, any? -> any", cap="python")
 def py_to_sema(value: Any, keywords: Any = True) -> Any:
     """Converts Python data to Sema data at all levels: lists, sets and iterators become lists, tuples vectors, dicts
     maps. String keys become keywords; with #f as second argument they stay strings.
@@ -284,7 +284,7 @@ def py_to_sema(value: Any, keywords: Any = True) -> Any:
 # Exceptions
 
 
-@builtin("py/exception", cap="python")
+@builtin("py/exception", type="keep dict -> any", cap="python")
 def py_exception(condition: Any) -> Any:
     """The Python exception in the map that `catch` binds; nil for errors of Sema.
 
@@ -293,7 +293,7 @@ def py_exception(condition: Any) -> Any:
     return mapping(condition).lookup(PYTHON_EXCEPTION)
 
 
-@builtin("py/raise", cap="python")
+@builtin("py/raise", type="keep any -> never", cap="python")
 def py_raise(exception: Any) -> NoReturn:
     """Raises a Python exception: an instance, a class, or the map that `catch` has bound for one.
 

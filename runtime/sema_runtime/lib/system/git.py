@@ -155,7 +155,7 @@ def _entries() -> Iterator[tuple[str, str]]:
         yield code, field[3:]
 
 
-@builtin("git/root", returns="string", cap="process")
+@builtin("git/root", type="-> str", cap="process")
 def git_root() -> str:
     """The root directory of the repository around the current directory.
 
@@ -165,7 +165,7 @@ def git_root() -> str:
     return os.fsdecode(out.removesuffix(b"\n"))
 
 
-@builtin("git/current-branch", returns="string", cap="process")
+@builtin("git/current-branch", type="-> str", cap="process")
 def git_current_branch() -> str:
     """The name of the current branch, "HEAD" when none is checked out. Raises an error before the first commit.
 
@@ -175,7 +175,7 @@ def git_current_branch() -> str:
     return os.fsdecode(out.strip())
 
 
-@builtin("git/status", returns="list[map]", cap="process")
+@builtin("git/status", type="-> list (map keyword (str|bool)) fresh", cap="process")
 def git_status() -> List:
     """The changed files: a list of `{:path p :status code :staged bool :untracked bool}`.
 
@@ -200,7 +200,7 @@ def _status(code: str, path: str) -> Map:
     )
 
 
-@builtin("git/changed-files", returns="list[string]", cap="process")
+@builtin("git/changed-files", type="-> list str fresh", cap="process")
 def git_changed_files() -> List:
     """The paths of all changed files, staged, unstaged and untracked.
 
@@ -209,7 +209,7 @@ def git_changed_files() -> List:
     return List([path for _, path in _entries()])
 
 
-@builtin("git/diff", returns="string", cap="process")
+@builtin("git/diff", type="str? -> str", cap="process")
 def git_diff(path: Any = MISSING) -> str:
     """The unstaged changes as a unified diff, of the files at path or of all files.
 
@@ -222,7 +222,7 @@ def git_diff(path: Any = MISSING) -> str:
     return _answer(f"diff -- {target}", *words, "--", target, converts=True).decode(errors="replace")
 
 
-@builtin("git/diff-files", returns="list[string]", cap="process")
+@builtin("git/diff-files", type="-> list str fresh", cap="process")
 def git_diff_files() -> List:
     """The paths of the files with unstaged changes.
 
@@ -231,7 +231,7 @@ def git_diff_files() -> List:
     return List(list(_fields(_answer("diff --name-only", "diff", "--name-only", "-z", *DIFF, converts=True))))
 
 
-@builtin("git/recent-files", returns="list[string]", cap="process")
+@builtin("git/recent-files", type="int? -> list str fresh", cap="process")
 def git_recent_files(n: Any = 20) -> List:
     """The paths of the files changed by the last n commits, each once, the latest first.
 
@@ -254,7 +254,7 @@ def git_recent_files(n: Any = 20) -> List:
     return List(list(dict.fromkeys(_fields(_answer(shown, *words)))))
 
 
-@builtin("git/ignore-matches?", returns="bool", cap="process")
+@builtin("git/ignore-matches?", type="str -> bool", cap="process")
 def git_is_ignore_matches(path: Any) -> bool:
     """Whether git ignores a path, which needn't exist.
 

@@ -20,7 +20,7 @@ def _write(level: str, values: tuple[Any, ...]) -> None:
     print(f"{line} {to_text(context)}" if len(context) else line, file=sys.stderr)
 
 
-@builtin("log/debug", returns="nil")
+@builtin("log/debug", type="any, any... -> nil")
 def log_debug(value: Any, *more: Any) -> None:
     """Writes a debug line to stderr.
 
@@ -29,7 +29,7 @@ def log_debug(value: Any, *more: Any) -> None:
     _write("DEBUG", (value, *more))
 
 
-@builtin("log/info", returns="nil")
+@builtin("log/info", type="any, any... -> nil")
 def log_info(value: Any, *more: Any) -> None:
     """Writes an information line to stderr.
 
@@ -38,7 +38,7 @@ def log_info(value: Any, *more: Any) -> None:
     _write("INFO", (value, *more))
 
 
-@builtin("log/warn", returns="nil")
+@builtin("log/warn", type="any, any... -> nil")
 def log_warn(value: Any, *more: Any) -> None:
     """Writes a warning line to stderr.
 
@@ -47,7 +47,7 @@ def log_warn(value: Any, *more: Any) -> None:
     _write("WARN", (value, *more))
 
 
-@builtin("log/error", returns="nil")
+@builtin("log/error", type="any, any... -> nil")
 def log_error(value: Any, *more: Any) -> None:
     """Writes an error line to stderr.
 

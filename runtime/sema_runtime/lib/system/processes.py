@@ -34,7 +34,7 @@ def proc_child(function: str, handle: Any) -> Child:
     return process.child
 
 
-@builtin("proc/spawn", returns="int", cap="process")
+@builtin("proc/spawn", type="seq str, dict? -> int", cap="process")
 def proc_spawn(argv: Any, options: Any = None) -> int:
     """Starts a program, given with its arguments as a list or vector, and returns a handle.
 
@@ -60,7 +60,7 @@ def proc_spawn(argv: Any, options: Any = None) -> int:
     return processes.add(Process(child, Lock()))
 
 
-@builtin("proc/write-stdin", returns="nil", cap="process")
+@builtin("proc/write-stdin", type="int, str -> nil", cap="process")
 def proc_write_stdin(proc: Any, text: Any) -> None:
     """Writes text to the stdin of a process, and waits until the process or its pipe has taken everything.
 
@@ -89,7 +89,7 @@ def proc_write_stdin(proc: Any, text: Any) -> None:
         raise IoError(f"proc/write-stdin: {error.strerror}") from None
 
 
-@builtin("proc/close-stdin", returns="nil", cap="process")
+@builtin("proc/close-stdin", type="int -> nil", cap="process")
 def proc_close_stdin(proc: Any) -> None:
     """Closes the stdin of a process.
 
@@ -112,7 +112,7 @@ def _close_stdin(process: Process) -> None:
     stdin.close()
 
 
-@builtin("proc/read-stdout", returns="string", cap="process")
+@builtin("proc/read-stdout", type="int -> str", cap="process")
 def proc_read_stdout(proc: Any) -> str:
     """The text that a process has written to stdout since the last call, without waiting. Bytes that aren't UTF-8
     become `�`.
@@ -125,7 +125,7 @@ def proc_read_stdout(proc: Any) -> str:
     return _taken("proc/read-stdout", proc, 0)
 
 
-@builtin("proc/read-stderr", returns="string", cap="process")
+@builtin("proc/read-stderr", type="int -> str", cap="process")
 def proc_read_stderr(proc: Any) -> str:
     """The text that a process has written to stderr since the last call, without waiting.
 
@@ -143,7 +143,7 @@ def _taken(function: str, handle: Any, stream: int) -> str:
     return child.text(stream)
 
 
-@builtin("proc/running?", returns="bool", cap="process")
+@builtin("proc/running?", type="int -> bool", cap="process")
 def proc_is_running(proc: Any) -> bool:
     """Whether a process is still running.
 
@@ -154,7 +154,7 @@ def proc_is_running(proc: Any) -> bool:
     return proc_child("proc/running?", proc).status() is None
 
 
-@builtin("proc/exit-code", returns="int|nil", cap="process")
+@builtin("proc/exit-code", type="int -> int|nil", cap="process")
 def proc_exit_code(proc: Any) -> int | None:
     """The exit status of a process: -1 when a signal ended it, nil while it runs.
 
@@ -165,7 +165,7 @@ def proc_exit_code(proc: Any) -> int | None:
     return proc_child("proc/exit-code", proc).status()
 
 
-@builtin("proc/wait", returns="int", cap="process")
+@builtin("proc/wait", type="int -> int", cap="process")
 def proc_wait(proc: Any) -> int:
     """Waits until a process ends and returns its exit status, -1 when a signal ended it; other tasks run meanwhile.
 
@@ -180,7 +180,7 @@ def proc_wait(proc: Any) -> int:
     return code
 
 
-@builtin("proc/kill", returns="nil", cap="process")
+@builtin("proc/kill", type="int -> nil", cap="process")
 def proc_kill(proc: Any) -> None:
     """Kills a process and the processes it has started.
 
@@ -191,7 +191,7 @@ def proc_kill(proc: Any) -> None:
     proc_child("proc/kill", proc).kill()
 
 
-@builtin("proc/close", returns="nil", cap="process")
+@builtin("proc/close", type="int -> nil", cap="process")
 def proc_close(proc: Any) -> None:
     """Ends a process if it still runs, closes its streams and forgets the handle. Unknown handles are ignored.
 

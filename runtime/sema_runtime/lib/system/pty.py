@@ -79,7 +79,7 @@ def pty_of(function: str, handle: Any) -> Pty:
     return terminal
 
 
-@builtin("pty/spawn", returns="int", cap="process")
+@builtin("pty/spawn", type="seq str, dict? -> int", cap="process")
 def pty_spawn(argv: Any, options: Any = None) -> int:
     """Starts a program, given with its arguments as a list or vector, in a new terminal and returns a handle.
 
@@ -135,7 +135,7 @@ def _cells(value: Any) -> int:
     return max(1, min(value, LARGEST))
 
 
-@builtin("pty/read", returns="string", cap="process")
+@builtin("pty/read", type="int -> str", cap="process")
 def pty_read(pty: Any) -> str:
     """The text that the program has written to its terminal since the last call, control sequences included, without
     waiting.
@@ -150,7 +150,7 @@ def pty_read(pty: Any) -> str:
     return child.text(0)
 
 
-@builtin("pty/write", returns="nil", cap="process")
+@builtin("pty/write", type="int, str -> nil", cap="process")
 def pty_write(pty: Any, text: Any) -> None:
     """Types text into the terminal: `\\n` is Enter, `\\x03;` is Ctrl-C. Waits until the terminal has taken it.
 
@@ -173,7 +173,7 @@ def pty_write(pty: Any, text: Any) -> None:
         raise IoError(f"pty/write: {error.strerror}") from None
 
 
-@builtin("pty/resize", returns="nil", cap="process")
+@builtin("pty/resize", type="int, int, int -> nil", cap="process")
 def pty_resize(pty: Any, rows: Any, cols: Any) -> None:
     """Changes the size of the terminal and notifies the program (SIGWINCH).
 
@@ -188,7 +188,7 @@ def pty_resize(pty: Any, rows: Any, cols: Any) -> None:
         raise SemaError(f"pty/resize: {error.strerror}") from None
 
 
-@builtin("pty/wait", returns="int", cap="process")
+@builtin("pty/wait", type="int -> int", cap="process")
 def pty_wait(pty: Any) -> int:
     """Waits until the program ends and returns its exit status, 1 when a signal ended it; other tasks run meanwhile.
 
@@ -205,7 +205,7 @@ def _code(status: int) -> int:
     return 1 if status == -1 else status
 
 
-@builtin("pty/running?", returns="bool", cap="process")
+@builtin("pty/running?", type="int -> bool", cap="process")
 def pty_is_running(pty: Any) -> bool:
     """Whether the program is still running.
 
@@ -216,7 +216,7 @@ def pty_is_running(pty: Any) -> bool:
     return pty_of("pty/running?", pty).child.status() is None
 
 
-@builtin("pty/exit-code", returns="int|nil", cap="process")
+@builtin("pty/exit-code", type="int -> int|nil", cap="process")
 def pty_exit_code(pty: Any) -> int | None:
     """The exit status of the program: 1 when a signal ended it, nil while it runs.
 
@@ -228,7 +228,7 @@ def pty_exit_code(pty: Any) -> int | None:
     return None if status is None else _code(status)
 
 
-@builtin("pty/kill", returns="nil", cap="process")
+@builtin("pty/kill", type="int -> nil", cap="process")
 def pty_kill(pty: Any) -> None:
     """Ends the program and the programs it has started: first as closing the terminal does, then by force.
 
@@ -240,7 +240,7 @@ def pty_kill(pty: Any) -> None:
     in_background(terminal.hang_up, stop=terminal.child.kill)
 
 
-@builtin("pty/close", returns="nil", cap="process")
+@builtin("pty/close", type="int -> nil", cap="process")
 def pty_close(pty: Any) -> None:
     """Ends the program if it still runs, closes the terminal and forgets the handle. Unknown handles are ignored.
 

@@ -120,7 +120,7 @@ def _talk(function: str, handle: Any, work: Callable[[Port, _Talk], Any]) -> Any
     return in_background(lambda: talk.run(work), stop=talk.stop)
 
 
-@builtin("serial/list", returns="list[string]", cap="serial")
+@builtin("serial/list", type="-> list str fresh", cap="serial")
 def serial_list() -> List:
     """The names of the serial ports of this machine.
 
@@ -133,7 +133,7 @@ def serial_list() -> List:
     return List(sorted(port.device for port in comports()))
 
 
-@builtin("serial/open", returns="int", cap="serial")
+@builtin("serial/open", type="str, int, int? -> int", cap="serial")
 def serial_open(path: Any, baud: Any, timeout_ms: Any = TIMEOUT) -> int:
     """Opens a serial port and returns a handle. timeout-ms, at most a minute, limits each operation on it.
 
@@ -170,7 +170,7 @@ def _bounded(milliseconds: int) -> float:
     return milliseconds / 1000
 
 
-@builtin("serial/close", returns="nil", cap="serial")
+@builtin("serial/close", type="int -> nil", cap="serial")
 def serial_close(handle: Any) -> None:
     """Closes a serial port. Raises an error while another task uses it.
 
@@ -189,7 +189,7 @@ def serial_close(handle: Any) -> None:
         port.lock.release()
 
 
-@builtin("serial/write", returns="nil", cap="serial")
+@builtin("serial/write", type="int, str -> nil", cap="serial")
 def serial_write(handle: Any, text: Any) -> None:
     """Sends text without a line end, and waits until it is on the wire.
 
@@ -204,7 +204,7 @@ def serial_write(handle: Any, text: Any) -> None:
     _talk("serial/write", handle, work)
 
 
-@builtin("serial/read-line", returns="string", cap="serial")
+@builtin("serial/read-line", type="int -> str", cap="serial")
 def serial_read_line(handle: Any) -> str:
     """Reads the next line from a serial port, without its end. Raises an error when none arrives within the port's
     timeout.
@@ -215,7 +215,7 @@ def serial_read_line(handle: Any) -> str:
     return line
 
 
-@builtin("serial/send", cap="serial")
+@builtin("serial/send", type="int, str -> map keyword any|list any|str|int|float|bool|nil fresh", cap="serial")
 def serial_send(handle: Any, command: Any) -> Any:
     """Sends a command as a line and returns the line that comes back, parsed as JSON; nil for an empty one.
 

@@ -28,7 +28,7 @@ STARTED = time.monotonic_ns()
 # Environment
 
 
-@builtin("env", returns="string|nil", cap="env-read")
+@builtin("env", type="str -> str|nil", cap="env-read")
 def env(name: Any) -> str | None:
     """The value of an environment variable, nil when it isn't set.
 
@@ -45,7 +45,7 @@ def env(name: Any) -> str | None:
     return value
 
 
-@builtin("sys/env-all", returns="map", cap="env-read")
+@builtin("sys/env-all", type="-> map keyword str fresh", cap="env-read")
 def sys_env_all() -> Map:
     """All environment variables as a map with keyword keys.
 
@@ -55,7 +55,7 @@ def sys_env_all() -> Map:
     return Map({keyword(readable_name(name)): readable_name(value) for name, value in os.environ.items()})
 
 
-@builtin("sys/set-env", returns="nil", cap="env-write")
+@builtin("sys/set-env", type="str, str -> nil", cap="env-write")
 def sys_set_env(name: Any, value: Any) -> None:
     """Sets an environment variable of this process and the processes it starts.
 
@@ -72,7 +72,7 @@ def sys_set_env(name: Any, value: Any) -> None:
 # Directories
 
 
-@builtin("sys/cwd", returns="string", cap="env-read")
+@builtin("sys/cwd", type="-> str", cap="env-read")
 def sys_cwd() -> str:
     """The current directory.
 
@@ -84,7 +84,7 @@ def sys_cwd() -> str:
         raise IoError(f"sys/cwd: {reason(error)}") from None
 
 
-@builtin("sys/home-dir", returns="string", cap="env-read")
+@builtin("sys/home-dir", type="-> str", cap="env-read")
 def sys_home_dir() -> str:
     """The user's home directory.
 
@@ -93,7 +93,7 @@ def sys_home_dir() -> str:
     return os.path.expanduser("~")
 
 
-@builtin("sys/temp-dir", returns="string", cap="env-read")
+@builtin("sys/temp-dir", type="-> str", cap="env-read")
 def sys_temp_dir() -> str:
     """The directory for temporary files.
 
@@ -106,7 +106,7 @@ def sys_temp_dir() -> str:
     return gettempdir()
 
 
-@builtin("sys/sema-home", returns="string")
+@builtin("sys/sema-home", type="-> str")
 def sys_sema_home() -> str:
     """The directory of Sema's packages and settings.
 
@@ -115,7 +115,7 @@ def sys_sema_home() -> str:
     return sema_home()
 
 
-@builtin("sys/config-dir", returns="string")
+@builtin("sys/config-dir", type="-> str")
 def sys_config_dir() -> str:
     """The user's directory for configuration.
 
@@ -127,7 +127,7 @@ def sys_config_dir() -> str:
 # Machine and user
 
 
-@builtin("sys/os", returns="string")
+@builtin("sys/os", type="-> str")
 def sys_os() -> str:
     """The operating system: linux, macos, windows, freebsd, android and others.
 
@@ -137,7 +137,7 @@ def sys_os() -> str:
     return {"darwin": "macos", "win": "windows"}.get(name, name)
 
 
-@builtin("sys/platform", returns="string")
+@builtin("sys/platform", type="-> str")
 def sys_platform() -> str:
     """The operating system: linux, macos, windows or unknown.
 
@@ -146,7 +146,7 @@ def sys_platform() -> str:
     return sys_os() if sys_os() in ("linux", "macos", "windows") else "unknown"
 
 
-@builtin("sys/arch", returns="string")
+@builtin("sys/arch", type="-> str")
 def sys_arch() -> str:
     """The kind of processor: x86_64, aarch64.
 
@@ -161,7 +161,7 @@ def sys_arch() -> str:
     return {"arm64": "aarch64", "AMD64": "x86_64", "i686": "x86", "i386": "x86"}.get(machine, machine)
 
 
-@builtin("sys/hostname", returns="string")
+@builtin("sys/hostname", type="-> str")
 def sys_hostname() -> str:
     """The name of this machine.
 
@@ -174,7 +174,7 @@ def sys_hostname() -> str:
     return gethostname()
 
 
-@builtin("sys/user", returns="string|nil", cap="env-read")
+@builtin("sys/user", type="-> str|nil", cap="env-read")
 def sys_user() -> str | None:
     """The name of the user; nil when the environment doesn't name one.
 
@@ -186,7 +186,7 @@ def sys_user() -> str | None:
 # This process
 
 
-@builtin("sys/args", returns="list[string]", cap="process")
+@builtin("sys/args", type="-> list str fresh", cap="process")
 def sys_args() -> List:
     """The command line arguments: the program, then `--` and the arguments after it.
 
@@ -199,7 +199,7 @@ def sys_args() -> List:
     return List([readable_name(arg) for arg in (*sys.argv[:1], *dashes, *sys.argv[1:])])
 
 
-@builtin("sys/pid", returns="int", cap="process")
+@builtin("sys/pid", type="-> int", cap="process")
 def sys_pid() -> int:
     """The process id of this process.
 
@@ -208,7 +208,7 @@ def sys_pid() -> int:
     return os.getpid()
 
 
-@builtin("sys/elapsed", returns="int")
+@builtin("sys/elapsed", type="-> int")
 def sys_elapsed() -> int:
     """The nanoseconds since the program started.
 
@@ -217,7 +217,7 @@ def sys_elapsed() -> int:
     return time.monotonic_ns() - STARTED
 
 
-@builtin("sys/tty", returns="string|nil")
+@builtin("sys/tty", type="-> str|nil")
 def sys_tty() -> str | None:
     """The terminal's device, nil when there is none.
 
@@ -229,7 +229,7 @@ def sys_tty() -> str | None:
         return None
 
 
-@builtin("sys/interactive?", returns="bool")
+@builtin("sys/interactive?", type="-> bool")
 def sys_is_interactive() -> bool:
     """Whether the input is a terminal.
 
@@ -238,7 +238,7 @@ def sys_is_interactive() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-@builtin("sys/term-size", returns="map|nil")
+@builtin("sys/term-size", type="-> map keyword int|nil fresh")
 def sys_term_size() -> Map | None:
     """The size of the terminal as `{:rows r :cols c}`; nil when there is none.
 
@@ -254,7 +254,7 @@ def sys_term_size() -> Map | None:
     return None
 
 
-@builtin("gc/collect", returns="map")
+@builtin("gc/collect", type="-> map keyword int fresh")
 def gc_collect() -> Map:
     """Frees unreachable values and returns `{:collected n}`.
 
@@ -265,7 +265,7 @@ def gc_collect() -> Map:
     return Map({keyword("collected"): gc.collect()})
 
 
-@builtin("gc/stats", returns="map")
+@builtin("gc/stats", type="-> map keyword int fresh")
 def gc_stats() -> Map:
     """The number of unreachable values freed since the program started, as `{:collected n}`.
 
@@ -276,7 +276,7 @@ def gc_stats() -> Map:
     return Map({keyword("collected"): sum(generation["collected"] for generation in gc.get_stats())})
 
 
-@builtin("sys/interner-stats", returns="map")
+@builtin("sys/interner-stats", type="-> map keyword int fresh")
 def sys_interner_stats() -> Map:
     """The number of interned names of symbols and keywords and their size, as `{:bytes b :count n}`.
 
@@ -288,7 +288,7 @@ def sys_interner_stats() -> Map:
     return Map({keyword("count"): len(names), keyword("bytes"): sum(map(len, map(str.encode, names)))})
 
 
-@builtin("exit", cap="process")
+@builtin("exit", type="any?, any... -> never", cap="process")
 def exit_(code: Any = 0, *_: Any) -> NoReturn:
     """Ends the program with an exit status (default 0); a float is truncated.
 
@@ -302,7 +302,7 @@ def exit_(code: Any = 0, *_: Any) -> NoReturn:
 # Other programs
 
 
-@builtin("sys/which", returns="string|nil", cap="process")
+@builtin("sys/which", type="str -> str|nil", cap="process")
 def sys_which(name: Any) -> str | None:
     """Finds a program on the PATH and returns its path; nil when there is none.
 
@@ -323,7 +323,7 @@ def sys_which(name: Any) -> str | None:
     return None
 
 
-@builtin("shell/quote", returns="string", pure=True)
+@builtin("shell/quote", type="str -> str", total=True, pure=True)
 def shell_quote(text: Any) -> str:
     """Quotes a text as one word for the shell, whatever it contains.
 
@@ -333,7 +333,7 @@ def shell_quote(text: Any) -> str:
     return "'" + text_of(text).replace("'", "'\\''") + "'"
 
 
-@builtin("shell", returns="map", cap="shell")
+@builtin("shell", type="str, any... -> map keyword (str|int) fresh", cap="shell")
 def shell(command: Any, *rest: Any) -> Map:
     """Runs a command and returns `{:stdout text :stderr text :exit-code n}`; other tasks run meanwhile.
 
@@ -399,7 +399,7 @@ _handlers: dict[str, list[Callable[[], Any]]] = {}
 _pending: set[str] = set()
 
 
-@builtin("sys/on-signal", returns="nil", cap="process")
+@builtin("sys/on-signal", type="keyword, later (-> any) -> nil", cap="process")
 def sys_on_signal(name: Any, handler: Any) -> None:
     """Registers handler for a signal (:int, :term, :winch); the next sys/check-signals after the signal calls it.
 
@@ -423,7 +423,7 @@ def sys_on_signal(name: Any, handler: Any) -> None:
     _handlers.setdefault(name.name, []).append(handler)
 
 
-@builtin("sys/check-signals", returns="nil", cap="process")
+@builtin("sys/check-signals", type="-> nil", cap="process")
 def sys_check_signals() -> None:
     """Calls the handlers of the signals that have arrived since the last call.
 

@@ -9,7 +9,8 @@ from sema_runtime.catalogue import builtin
 from sema_runtime.lib.tasks.concurrency import cancel_all, items_of, wait_for_all
 from sema_runtime.tasks.channels import Channel
 from sema_runtime.tasks.promises import wrong_value
-from sema_runtime.tasks.scheduler import scheduler
+from sema_runtime.tasks.scheduler import scheduler, wait_in
+from sema_runtime.tasks.waiting import CALLING
 from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError, type_error
 from sema_runtime.values.lists import List
@@ -27,7 +28,7 @@ def channel_of(value: Any) -> Channel:
     return value
 
 
-@builtin("channel/new")
+@builtin("channel/new", type="int? -> other")
 def channel_new(capacity: Any = 1) -> Channel:
     """A channel (queue) between tasks that holds up to capacity (default 1) values.
 
@@ -41,7 +42,7 @@ def channel_new(capacity: Any = 1) -> Channel:
     return Channel(capacity)
 
 
-@builtin("channel/send", returns="nil")
+@builtin("channel/send", type="other, keep any -> nil")
 def channel_send(channel: Any, value: Any) -> None:
     """Sends a value to a channel, waiting while it is full. Raises an error when it is closed.
 
@@ -49,10 +50,27 @@ def channel_send(channel: Any, value: Any) -> None:
     (channel/send c :hello)
     (channel/recv c) => :hello
     """
-    channel_of(channel).send(scheduler(), value)
+    if type(channel) is not Channel:
+        wrong_value("channel", channel)
+    if CALLING or channel.closed:
+        channel.send(scheduler(), value)
+        return
+    receivers = channel.receivers  # as in Channel.send, without its frames
+    while receivers:
+        waiter = receivers.popleft()
+        if waiter.live:
+            waiter.live = False
+            waiter.value = value
+            waiter.queue.append(waiter.fiber)
+            return
+    buffer = channel.buffer
+    if len(buffer) < channel.capacity:
+        buffer.append(value)
+        return
+    wait_in(channel.senders, value)
 
 
-@builtin("channel/recv")
+@builtin("channel/recv", type="keep other -> any")
 def channel_recv(channel: Any) -> Any:
     """Receives the next value of a channel, waiting while it is empty. Returns nil when it is closed and empty.
 
@@ -60,10 +78,17 @@ def channel_recv(channel: Any) -> Any:
     (async (channel/send c :hello))
     (channel/recv c) => :hello
     """
-    return channel_of(channel).receive(scheduler())
+    if type(channel) is not Channel:
+        wrong_value("channel", channel)
+    if CALLING:
+        return channel.receive(scheduler())
+    buffer = channel.buffer  # as in Channel.receive, without its frames
+    if buffer:
+        return channel.take() if channel.senders else buffer.popleft()
+    return None if channel.closed else wait_in(channel.receivers)
 
 
-@builtin("channel/try-recv")
+@builtin("channel/try-recv", type="keep other -> any")
 def channel_try_recv(channel: Any) -> Any:
     """Receives the next value of a channel without waiting; nil when there is none.
 
@@ -72,7 +97,7 @@ def channel_try_recv(channel: Any) -> Any:
     return scheduler().turn(channel_of(channel).take)
 
 
-@builtin("channel/close", returns="nil")
+@builtin("channel/close", type="other -> nil")
 def channel_close(channel: Any) -> None:
     """Closes a channel: receivers get the remaining values and then nil; sending raises an error.
 
@@ -85,7 +110,7 @@ def channel_close(channel: Any) -> None:
     scheduler().turn(channel_of(channel).close)
 
 
-@builtin("channel/closed?", returns="bool")
+@builtin("channel/closed?", type="other -> bool")
 def channel_is_closed(channel: Any) -> bool:
     """Whether a channel is closed.
 
@@ -98,7 +123,7 @@ def channel_is_closed(channel: Any) -> bool:
     return closed
 
 
-@builtin("channel/count", returns="int")
+@builtin("channel/count", type="other -> int")
 def channel_count(channel: Any) -> int:
     """The number of values in a channel.
 
@@ -111,7 +136,7 @@ def channel_count(channel: Any) -> int:
     return count
 
 
-@builtin("channel/empty?", returns="bool")
+@builtin("channel/empty?", type="other -> bool")
 def channel_is_empty(channel: Any) -> bool:
     """Whether a channel is empty.
 
@@ -120,7 +145,7 @@ def channel_is_empty(channel: Any) -> bool:
     return channel_count(channel) == 0
 
 
-@builtin("channel/full?", returns="bool")
+@builtin("channel/full?", type="other -> bool")
 def channel_is_full(channel: Any) -> bool:
     """Whether a channel is full.
 
@@ -131,7 +156,7 @@ def channel_is_full(channel: Any) -> bool:
     return channel_count(channel) >= channel_of(channel).capacity
 
 
-@builtin("channel?", returns="bool", pure=True)
+@builtin("channel?", type="any -> bool", total=True, pure=True)
 def is_channel(value: Any) -> bool:
     """Whether the value is a channel.
 
@@ -140,13 +165,13 @@ def is_channel(value: Any) -> bool:
     return type(value) is Channel
 
 
-@builtin("__prefill-sem", returns="nil")
+@builtin("__prefill-sem", type="other, any -> nil")
 def prefill_sem(channel: Any, count: Any) -> None:
     """Puts count permits into a channel that serves as a semaphore."""
     channel_of(channel).buffer.extend([True] * count)
 
 
-@builtin("__fanout-tagged")
+@builtin("__fanout-tagged", type="later (a -> any), keep seq a|nil, int -> list (map keyword any) fresh")
 def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
     """Calls function with each item in tasks, at most limit at a time, and returns a list of `{:ok value}` or `{:err
     condition}`."""
@@ -163,7 +188,7 @@ def fanout_tagged(function: Any, items: Any, limit: Any) -> List:
     return List([promise.value for promise in promises])
 
 
-@builtin("__stages")
+@builtin("__stages", type="keep any -> fn")
 def stages(functions: Any) -> Callable[[Any], Any]:
     """Composes the functions of a list: each gets the result of the one before it, and is called back as by a
     builtin."""

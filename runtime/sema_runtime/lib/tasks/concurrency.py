@@ -69,7 +69,7 @@ def milliseconds(value: Any, function: str) -> float:
     return float(value)
 
 
-@builtin("async/spawn")
+@builtin("async/spawn", type="later (-> any) -> other")
 def async_spawn(function: Any) -> AsyncPromise:
     """Starts a concurrent task that calls a function without arguments, and returns the promise of its result.
 
@@ -86,7 +86,7 @@ def async_spawn(function: Any) -> AsyncPromise:
     return tasks.spawn(function)
 
 
-@builtin("async/await")
+@builtin("async/await", type="keep any -> any")
 def async_await(promise: Any) -> Any:
     """Waits for a promise and returns its value or raises its error. Any other value is returned as it is.
 
@@ -96,7 +96,7 @@ def async_await(promise: Any) -> Any:
     return await_(promise)
 
 
-@builtin("async/run")
+@builtin("async/run", type="-> nil")
 def async_run() -> None:
     """Runs all tasks until none of them can continue.
 
@@ -106,7 +106,7 @@ def async_run() -> None:
     scheduler().run_others()
 
 
-@builtin("async/sleep")
+@builtin("async/sleep", type="int|float -> nil")
 def async_sleep(ms: Any) -> None:
     """Sleeps (waits) a number of milliseconds in the current task; other tasks run meanwhile.
 
@@ -115,7 +115,7 @@ def async_sleep(ms: Any) -> None:
     scheduler().sleep(milliseconds(ms, "async/sleep"))
 
 
-@builtin("async/resolved")
+@builtin("async/resolved", type="keep any -> other")
 def async_resolved(value: Any) -> AsyncPromise:
     """A promise that is already resolved with a value.
 
@@ -127,7 +127,7 @@ def async_resolved(value: Any) -> AsyncPromise:
     return promise
 
 
-@builtin("async/rejected")
+@builtin("async/rejected", type="str -> other")
 def async_rejected(message: Any) -> AsyncPromise:
     """A promise that has already failed, with a message.
 
@@ -141,7 +141,7 @@ def async_rejected(message: Any) -> AsyncPromise:
     return promise
 
 
-@builtin("async/all")
+@builtin("async/all", type="keep seq other -> list fresh")
 def async_all(promises: Any) -> List:
     """Waits for all promises and returns the list of their values, in order. Raises the first error that occurs; the
     other tasks continue.
@@ -185,7 +185,7 @@ def _number(promise: AsyncPromise) -> int:
     return promise.number
 
 
-@builtin("async/race")
+@builtin("async/race", type="keep seq other -> any")
 def async_race(promises: Any) -> Any:
     """Waits for the promise that is settled first and returns its value or raises its error; the other tasks continue.
 
@@ -210,7 +210,7 @@ def first_of(promises: Sequence[AsyncPromise]) -> Any:
     return tasks.wait(waiter)
 
 
-@builtin("async/race-owned")
+@builtin("async/race-owned", type="keep seq fn -> any")
 def async_race_owned(thunks: Any) -> Any:
     """Runs functions as concurrent tasks and returns the value, or raises the error, of the first to end; the others
     are cancelled.
@@ -244,7 +244,7 @@ def rethrown(error: Exception) -> Exception:
     return raised
 
 
-@builtin("async/timeout")
+@builtin("async/timeout", type="int|float, keep other -> any")
 def async_timeout(ms: Any, promise: Any) -> Any:
     """Waits for a promise for at most ms milliseconds, and then raises a :timeout condition. The task continues.
 
@@ -272,7 +272,7 @@ def outcome_within(ms: float, promise: AsyncPromise, error: TimedOut) -> Any:
     return promise.result()
 
 
-@builtin("async/with-timeout")
+@builtin("async/with-timeout", type="keep any, later (-> any) -> any")
 def async_with_timeout(ms: Any, thunk: Any) -> Any:
     """Calls a function as a task with a time limit in milliseconds, and cancels the task when it takes longer.
 
@@ -288,7 +288,7 @@ def async_with_timeout(ms: Any, thunk: Any) -> Any:
     return async_race_owned((thunk, alarm))
 
 
-@builtin("async/cancel", returns="bool")
+@builtin("async/cancel", type="other -> bool")
 def async_cancel(promise: Any) -> bool:
     """Cancels the task of a promise, which raises a :cancelled condition where it waits. Returns #f when the task had
     ended.
@@ -308,7 +308,7 @@ def _state(promise: Any, state: str) -> bool:
     return result
 
 
-@builtin("async/pending?", returns="bool")
+@builtin("async/pending?", type="other -> bool")
 def async_is_pending(promise: Any) -> bool:
     """Whether a promise is still pending.
 
@@ -318,7 +318,7 @@ def async_is_pending(promise: Any) -> bool:
     return _state(promise, PENDING)
 
 
-@builtin("async/resolved?", returns="bool")
+@builtin("async/resolved?", type="other -> bool")
 def async_is_resolved(promise: Any) -> bool:
     """Whether a promise has its value.
 
@@ -330,7 +330,7 @@ def async_is_resolved(promise: Any) -> bool:
     return _state(promise, RESOLVED)
 
 
-@builtin("async/rejected?", returns="bool")
+@builtin("async/rejected?", type="other -> bool")
 def async_is_rejected(promise: Any) -> bool:
     """Whether a promise has failed.
 
@@ -339,7 +339,7 @@ def async_is_rejected(promise: Any) -> bool:
     return _state(promise, REJECTED)
 
 
-@builtin("async/cancelled?", returns="bool")
+@builtin("async/cancelled?", type="other -> bool")
 def async_is_cancelled(promise: Any) -> bool:
     """Whether the task of a promise was cancelled.
 
@@ -350,7 +350,7 @@ def async_is_cancelled(promise: Any) -> bool:
     return _state(promise, CANCELLED)
 
 
-@builtin("async/promise?", returns="bool", pure=True)
+@builtin("async/promise?", type="any -> bool", total=True, pure=True)
 def async_is_promise(value: Any) -> bool:
     """Whether a value is the promise of a task.
 
@@ -360,7 +360,7 @@ def async_is_promise(value: Any) -> bool:
     return type(value) is AsyncPromise
 
 
-@builtin("promise?", returns="bool", pure=True)
+@builtin("promise?", type="any -> bool", total=True, pure=True)
 def is_promise(value: Any) -> bool:
     """Whether a value was made by `delay`.
 
@@ -370,7 +370,7 @@ def is_promise(value: Any) -> bool:
     return type(value) is Promise
 
 
-@builtin("promise-forced?", "async/forced?", returns="bool")
+@builtin("promise-forced?", "async/forced?", type="other -> bool")
 def is_promise_forced(promise: Any) -> bool:
     """Whether a `delay` has been forced.
 
@@ -384,14 +384,14 @@ def is_promise_forced(promise: Any) -> bool:
     return promise.thunk is None
 
 
-@builtin("__spawn-apply")
+@builtin("__spawn-apply", type="later (a -> any), keep seq a|nil -> list other fresh")
 def spawn_apply(function: Any, items: Any) -> List:
     """Starts one task for each item, which calls the function with it, and returns the list of promises."""
     tasks = scheduler()
     return List([tasks.spawn(_applied(function, item)) for item in items_of(items)])
 
 
-@builtin("__spawn-thunks")
+@builtin("__spawn-thunks", type="keep seq fn|nil -> list other fresh")
 def spawn_thunks(thunks: Any) -> List:
     """Starts one task for each function of a list and returns the list of promises."""
     return List([async_spawn(thunk) for thunk in items_of(thunks)])
@@ -401,7 +401,7 @@ def _applied(function: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
     return lambda: function(item)
 
 
-@builtin("__owned-all")
+@builtin("__owned-all", type="keep seq -> list fresh")
 def owned_all(promises: Any) -> List:
     """Like async/all, but on an error the tasks that are still running are cancelled. Without promises no other task
     runs."""

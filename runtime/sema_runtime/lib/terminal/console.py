@@ -15,7 +15,7 @@ def note_end() -> None:
     _ended = True
 
 
-@builtin("read-line", "io/read-line", returns="string|nil")
+@builtin("read-line", "io/read-line", type="-> str|nil")
 def read_line() -> str | None:
     """Reads a line of stdin without its end; nil at the end of the input.
 
@@ -32,7 +32,7 @@ def read_line() -> str | None:
     return text_from("read-line", line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
 
 
-@builtin("read-stdin", "io/read-stdin", returns="string")
+@builtin("read-stdin", "io/read-stdin", type="-> str")
 def read_stdin() -> str:
     """Reads the rest of stdin.
 
@@ -47,7 +47,7 @@ def read_stdin() -> str:
     return text_from("read-stdin", data)
 
 
-@builtin("io/eof?", returns="bool")
+@builtin("io/eof?", type="-> bool")
 def io_is_eof() -> bool:
     """Whether a read has reached the end of stdin.
 

@@ -21,7 +21,7 @@ LOOK_AGAIN = 5  # milliseconds between two checks of programs, which send no eve
 TYPE, KEY, PROC, TIMER = map(keyword, ("type", "key", "proc", "timer"))
 
 
-@builtin("time/tick", returns="map")
+@builtin("time/tick", type="int -> map keyword (int|keyword) fresh")
 def time_tick(ms: Any) -> Map:
     """A source for event/select that is ready after ms milliseconds.
 
@@ -32,7 +32,7 @@ def time_tick(ms: Any) -> Map:
     return Map({TYPE: TIMER, keyword("ms"): max(0, ms)})
 
 
-@builtin("event/select", returns="map|nil")
+@builtin("event/select", type="keep seq, any? -> map keyword any|nil fresh")
 def event_select(sources: Any, timeout: Any = None) -> Map | None:
     """Waits until one of the sources is ready and returns `{:type t :source s}` for the first; other tasks run
     meanwhile.

@@ -127,7 +127,7 @@ def wait_for_input(seconds: float) -> None:
     keyboard.wait(seconds)
 
 
-@builtin("io/read-key", returns="map|nil")
+@builtin("io/read-key", type="-> map keyword (keyword|str|int|bool|list (keyword|int))|nil fresh")
 def io_read_key() -> Map | None:
     """Waits for a key and returns its event; nil at the end of the input. Other tasks run meanwhile.
 
@@ -137,7 +137,7 @@ def io_read_key() -> Map | None:
     return keyboard.decoded(keyboard.event("io/read-key"))
 
 
-@builtin("io/read-key-timeout", returns="map|nil")
+@builtin("io/read-key-timeout", type="int -> map keyword (keyword|str|int|bool|list (keyword|int))|nil fresh")
 def io_read_key_timeout(ms: Any) -> Map | None:
     """Like io/read-key, but also returns nil when no key is pressed for a number of milliseconds.
 
@@ -152,7 +152,7 @@ def io_read_key_timeout(ms: Any) -> Map | None:
 # Queries that are answered at once
 
 
-@builtin("term/query-cursor-position", returns="nil")
+@builtin("term/query-cursor-position", type="-> nil")
 def term_query_cursor_position() -> None:
     """Asks where the cursor is; the answer is an event `{:kind :cpr :row r :col c}`.
 
@@ -162,7 +162,7 @@ def term_query_cursor_position() -> None:
     emit("\x1b[6n")
 
 
-@builtin("term/cursor-position", returns="map|nil")
+@builtin("term/cursor-position", type="-> map keyword int|nil fresh")
 def term_cursor_position() -> Map | None:
     """The position of the cursor as `{:row r :col c}`; nil without a terminal or when it doesn't answer.
 
@@ -179,7 +179,7 @@ def term_cursor_position() -> Map | None:
     return Map({key: event.lookup(key) for key in (keyword("row"), keyword("col"))})
 
 
-@builtin("term/supports-kitty-keys?", returns="bool")
+@builtin("term/supports-kitty-keys?", type="-> bool")
 def term_is_supports_kitty_keys() -> bool:
     """Whether the terminal reports that it supports kitty's keyboard protocol; #f when it doesn't answer.
 

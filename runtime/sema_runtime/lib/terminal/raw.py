@@ -84,7 +84,7 @@ def running_task() -> Any:
     return fiber if type(fiber) is Task else None
 
 
-@builtin("io/tty-raw!", returns="int|nil")
+@builtin("io/tty-raw!", type="-> int|nil")
 def io_tty_raw_mut() -> int | None:
     """Puts the terminal into raw mode, in which keys, Ctrl-C included, arrive one by one and aren't echoed, and returns
     a token for io/tty-restore!.
@@ -104,7 +104,7 @@ def io_tty_raw_mut() -> int | None:
     return token
 
 
-@builtin("io/tty-restore!", returns="nil")
+@builtin("io/tty-restore!", type="int -> nil")
 def io_tty_restore_mut(token: Any) -> None:
     """Ends the raw mode of a token; does nothing when it has already ended.
 
@@ -117,7 +117,7 @@ def io_tty_restore_mut(token: Any) -> None:
         request.end()
 
 
-@builtin("__with-raw-mode")
+@builtin("__with-raw-mode", type="now (-> a) -> a")
 def sema_with_raw_mode(body: Any) -> Any:
     """What `io/with-raw-mode` expands to: the value of body, called in raw mode if the input is a terminal."""
     function = called(body)

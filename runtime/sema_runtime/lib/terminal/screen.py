@@ -42,7 +42,7 @@ def _coordinate(value: Any) -> int:
     return value if value > 1 else 1
 
 
-@builtin("__with-terminal")
+@builtin("__with-terminal", type="str, now (-> a) -> a")
 def sema_with_terminal(scope: Any, body: Any) -> Any:
     """What `term/with-mouse` and its like expand to: the value of body, called with a mode of SCOPES in force."""
     enter, leave = SCOPES[scope]
@@ -58,7 +58,7 @@ def sema_with_terminal(scope: Any, body: Any) -> Any:
 # Screen
 
 
-@builtin("term/clear", returns="nil")
+@builtin("term/clear", type="-> nil")
 def term_clear() -> None:
     """Clears the screen and moves the cursor to its top left corner.
 
@@ -67,7 +67,7 @@ def term_clear() -> None:
     emit("\x1b[2J\x1b[H")
 
 
-@builtin("term/clear-line", returns="nil")
+@builtin("term/clear-line", type="-> nil")
 def term_clear_line() -> None:
     """Clears the line of the cursor, which stays where it is.
 
@@ -76,7 +76,7 @@ def term_clear_line() -> None:
     emit("\x1b[2K")
 
 
-@builtin("term/clear-below", returns="nil")
+@builtin("term/clear-below", type="-> nil")
 def term_clear_below() -> None:
     """Clears the screen from the cursor to its end.
 
@@ -85,7 +85,7 @@ def term_clear_below() -> None:
     emit("\x1b[0J")
 
 
-@builtin("term/enter-alt-screen", returns="nil")
+@builtin("term/enter-alt-screen", type="-> nil")
 def term_enter_alt_screen() -> None:
     """Switches to the terminal's alternate, empty screen. `term/with-alt-screen` also switches back.
 
@@ -95,7 +95,7 @@ def term_enter_alt_screen() -> None:
     emit(ENTER_ALT_SCREEN)
 
 
-@builtin("term/leave-alt-screen", returns="nil")
+@builtin("term/leave-alt-screen", type="-> nil")
 def term_leave_alt_screen() -> None:
     """Switches back to the main screen, as it was.
 
@@ -104,7 +104,7 @@ def term_leave_alt_screen() -> None:
     emit(LEAVE_ALT_SCREEN)
 
 
-@builtin("term/set-title", returns="nil")
+@builtin("term/set-title", type="str -> nil")
 def term_set_title(title: Any) -> None:
     """Sets the title of the terminal's window; control characters are left out.
 
@@ -117,7 +117,7 @@ def term_set_title(title: Any) -> None:
     )
 
 
-@builtin("term/bell", returns="nil")
+@builtin("term/bell", type="-> nil")
 def term_bell() -> None:
     """Rings the terminal's bell.
 
@@ -126,7 +126,7 @@ def term_bell() -> None:
     emit("\x07")
 
 
-@builtin("term/flush", returns="nil")
+@builtin("term/flush", type="-> nil")
 def term_flush() -> None:
     """Flushes stdout, for programs that print a picture in pieces.
 
@@ -138,7 +138,7 @@ def term_flush() -> None:
 # Cursor
 
 
-@builtin("term/move-to", returns="nil")
+@builtin("term/move-to", type="int, int -> nil")
 def term_move_to(row: Any, column: Any) -> None:
     """Moves the cursor; numbers below 1 count as 1.
 
@@ -147,7 +147,7 @@ def term_move_to(row: Any, column: Any) -> None:
     emit(f"\x1b[{_coordinate(row)};{_coordinate(column)}H")
 
 
-@builtin("term/write-at", returns="nil")
+@builtin("term/write-at", type="int, int, str -> nil")
 def term_write_at(row: Any, column: Any, text: Any) -> None:
     """Writes a text at a row and column.
 
@@ -156,7 +156,7 @@ def term_write_at(row: Any, column: Any, text: Any) -> None:
     emit(f"\x1b[{_coordinate(row)};{_coordinate(column)}H{text_of(text)}")
 
 
-@builtin("term/cursor-home", returns="nil")
+@builtin("term/cursor-home", type="-> nil")
 def term_cursor_home() -> None:
     """Moves the cursor to the top left corner.
 
@@ -165,7 +165,7 @@ def term_cursor_home() -> None:
     emit("\x1b[H")
 
 
-@builtin("term/hide-cursor", returns="nil")
+@builtin("term/hide-cursor", type="-> nil")
 def term_hide_cursor() -> None:
     """Hides the cursor until `term/show-cursor`.
 
@@ -175,7 +175,7 @@ def term_hide_cursor() -> None:
     emit(HIDE_CURSOR)
 
 
-@builtin("term/show-cursor", returns="nil")
+@builtin("term/show-cursor", type="-> nil")
 def term_show_cursor() -> None:
     """Shows the cursor.
 
@@ -184,7 +184,7 @@ def term_show_cursor() -> None:
     emit(SHOW_CURSOR)
 
 
-@builtin("term/save-cursor", returns="nil")
+@builtin("term/save-cursor", type="-> nil")
 def term_save_cursor() -> None:
     """Saves the position of the cursor in the terminal.
 
@@ -193,7 +193,7 @@ def term_save_cursor() -> None:
     emit("\x1b7")
 
 
-@builtin("term/restore-cursor", returns="nil")
+@builtin("term/restore-cursor", type="-> nil")
 def term_restore_cursor() -> None:
     """Moves the cursor to where `term/save-cursor` was called.
 
@@ -205,7 +205,7 @@ def term_restore_cursor() -> None:
 # Reports
 
 
-@builtin("term/enable-mouse", returns="nil")
+@builtin("term/enable-mouse", type="-> nil")
 def term_enable_mouse() -> None:
     """Makes the terminal report clicks, drags and the wheel, which `io/read-key` returns as `:mouse` events.
 
@@ -215,7 +215,7 @@ def term_enable_mouse() -> None:
     emit(ENABLE_MOUSE)
 
 
-@builtin("term/disable-mouse", returns="nil")
+@builtin("term/disable-mouse", type="-> nil")
 def term_disable_mouse() -> None:
     """Undoes `term/enable-mouse`.
 
@@ -224,7 +224,7 @@ def term_disable_mouse() -> None:
     emit(DISABLE_MOUSE)
 
 
-@builtin("term/enable-bracketed-paste", returns="nil")
+@builtin("term/enable-bracketed-paste", type="-> nil")
 def term_enable_bracketed_paste() -> None:
     """Makes the terminal mark pasted text, which `io/read-key` returns as one `:paste` event.
 
@@ -234,7 +234,7 @@ def term_enable_bracketed_paste() -> None:
     emit(ENABLE_PASTE)
 
 
-@builtin("term/disable-bracketed-paste", returns="nil")
+@builtin("term/disable-bracketed-paste", type="-> nil")
 def term_disable_bracketed_paste() -> None:
     """Undoes `term/enable-bracketed-paste`.
 
@@ -243,7 +243,7 @@ def term_disable_bracketed_paste() -> None:
     emit(DISABLE_PASTE)
 
 
-@builtin("term/enable-focus-events", returns="nil")
+@builtin("term/enable-focus-events", type="-> nil")
 def term_enable_focus_events() -> None:
     """Makes the terminal report when it gains or loses the focus, which `io/read-key` returns as `:focus` events.
 
@@ -253,7 +253,7 @@ def term_enable_focus_events() -> None:
     emit(ENABLE_FOCUS)
 
 
-@builtin("term/disable-focus-events", returns="nil")
+@builtin("term/disable-focus-events", type="-> nil")
 def term_disable_focus_events() -> None:
     """Undoes `term/enable-focus-events`.
 
@@ -262,7 +262,7 @@ def term_disable_focus_events() -> None:
     emit(DISABLE_FOCUS)
 
 
-@builtin("term/enable-kitty-keys!", returns="nil")
+@builtin("term/enable-kitty-keys!", type="int? -> nil")
 def term_enable_kitty_keys_mut(flags: Any = KITTY_FLAGS) -> None:
     """Makes a terminal with the kitty protocol report keys precisely, with all modifiers; other terminals ignore it.
 
@@ -277,7 +277,7 @@ def term_enable_kitty_keys_mut(flags: Any = KITTY_FLAGS) -> None:
     emit(f"\x1b[>{flags}u")
 
 
-@builtin("term/disable-kitty-keys!", returns="nil")
+@builtin("term/disable-kitty-keys!", type="-> nil")
 def term_disable_kitty_keys_mut() -> None:
     """Undoes the latest `term/enable-kitty-keys!`.
 
@@ -289,7 +289,7 @@ def term_disable_kitty_keys_mut() -> None:
 # Questions to the terminal; its answers come as events of `io/read-key`
 
 
-@builtin("term/query-kitty-keys", returns="nil")
+@builtin("term/query-kitty-keys", type="-> nil")
 def term_query_kitty_keys() -> None:
     """Asks which kitty flags are in force; the answer, if any, is an event `{:kind :kitty-flags :flags n}`.
 
@@ -298,7 +298,7 @@ def term_query_kitty_keys() -> None:
     emit("\x1b[?u")
 
 
-@builtin("term/query-primary-da", returns="nil")
+@builtin("term/query-primary-da", type="-> nil")
 def term_query_primary_da() -> None:
     """Asks for the terminal's features; the answer is an event `{:kind :device-attributes :device :primary :params (n
     ...)}`.
@@ -308,7 +308,7 @@ def term_query_primary_da() -> None:
     emit("\x1b[c")
 
 
-@builtin("term/query-secondary-da", returns="nil")
+@builtin("term/query-secondary-da", type="-> nil")
 def term_query_secondary_da() -> None:
     """Asks for the terminal's type and version; the answer is an event `{:kind :device-attributes :device :secondary
     :params (n ...)}`.

@@ -154,7 +154,7 @@ def _spins() -> bool:
     return not collected and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
 
 
-@builtin("term/spinner-start", returns="int")
+@builtin("term/spinner-start", type="str -> int")
 def term_spinner_start(message: Any) -> int:
     """Shows a spinner with a message on stderr while the program continues, and returns its number.
 
@@ -177,7 +177,7 @@ def term_spinner_start(message: Any) -> int:
     return number
 
 
-@builtin("term/spinner-update", returns="nil")
+@builtin("term/spinner-update", type="int, str -> nil")
 def term_spinner_update(spinner: Any, message: Any) -> None:
     """Changes the message of a spinner. Does nothing for a stopped one, and when stderr isn't a terminal.
 
@@ -190,7 +190,7 @@ def term_spinner_update(spinner: Any, message: Any) -> None:
         _line.set(number, text)
 
 
-@builtin("term/spinner-stop", returns="nil")
+@builtin("term/spinner-stop", type="int, dict? -> nil")
 def term_spinner_stop(spinner: Any, options: Any = None) -> None:
     """Ends a spinner. options: `{:symbol "✔" :text "Done"}`, two optional strings: the line to leave in its place.
 

@@ -47,7 +47,7 @@ def _styled(text: Any, codes: str) -> str:
     return f"\x1b[{codes}m{text}\x1b[0m" if codes and _on_terminal() else text
 
 
-@builtin("term/strip", returns="string", pure=True)
+@builtin("term/strip", type="str -> str", total=True, pure=True)
 def term_strip(text: Any) -> str:
     """The text without escape sequences: styles, cursor movements, titles.
 
@@ -56,7 +56,7 @@ def term_strip(text: Any) -> str:
     return without_escapes(text_of(text))
 
 
-@builtin("term/style", returns="string")
+@builtin("term/style", type="str, any... -> str")
 def term_style(text: Any, *styles: Any) -> str:
     """The text in several styles at once. Styles are keywords with the names of the functions: :bold, :red and so on.
 
@@ -81,7 +81,7 @@ def _names() -> str:
     return " ".join(f":{name}" for name in CODES)
 
 
-@builtin("term/rgb", returns="string")
+@builtin("term/rgb", type="str, any, any, any -> str")
 def term_rgb(text: Any, red: Any, green: Any, blue: Any) -> str:
     """The text in a colour given by three numbers from 0 to 255; other numbers are clamped.
 
@@ -99,7 +99,7 @@ def _part(value: Any) -> str:
     return str(max(0, min(value, 255)))
 
 
-@builtin("term/bold", returns="string")
+@builtin("term/bold", type="str -> str")
 def term_bold(text: Any) -> str:
     """The text in bold, where the output is a terminal.
 
@@ -108,7 +108,7 @@ def term_bold(text: Any) -> str:
     return _styled(text, CODES["bold"])
 
 
-@builtin("term/dim", returns="string")
+@builtin("term/dim", type="str -> str")
 def term_dim(text: Any) -> str:
     """The text in a fainter colour, where the output is a terminal.
 
@@ -117,7 +117,7 @@ def term_dim(text: Any) -> str:
     return _styled(text, CODES["dim"])
 
 
-@builtin("term/italic", returns="string")
+@builtin("term/italic", type="str -> str")
 def term_italic(text: Any) -> str:
     """The text in italics, where the output is a terminal.
 
@@ -126,7 +126,7 @@ def term_italic(text: Any) -> str:
     return _styled(text, CODES["italic"])
 
 
-@builtin("term/underline", returns="string")
+@builtin("term/underline", type="str -> str")
 def term_underline(text: Any) -> str:
     """The text underlined, where the output is a terminal.
 
@@ -135,7 +135,7 @@ def term_underline(text: Any) -> str:
     return _styled(text, CODES["underline"])
 
 
-@builtin("term/inverse", returns="string")
+@builtin("term/inverse", type="str -> str")
 def term_inverse(text: Any) -> str:
     """The text with the colours of text and background exchanged, where the output is a terminal.
 
@@ -144,7 +144,7 @@ def term_inverse(text: Any) -> str:
     return _styled(text, CODES["inverse"])
 
 
-@builtin("term/strikethrough", returns="string")
+@builtin("term/strikethrough", type="str -> str")
 def term_strikethrough(text: Any) -> str:
     """The text struck through, where the output is a terminal.
 
@@ -153,7 +153,7 @@ def term_strikethrough(text: Any) -> str:
     return _styled(text, CODES["strikethrough"])
 
 
-@builtin("term/black", returns="string")
+@builtin("term/black", type="str -> str")
 def term_black(text: Any) -> str:
     """The text in black, where the output is a terminal.
 
@@ -162,7 +162,7 @@ def term_black(text: Any) -> str:
     return _styled(text, CODES["black"])
 
 
-@builtin("term/red", returns="string")
+@builtin("term/red", type="str -> str")
 def term_red(text: Any) -> str:
     """The text in red, where the output is a terminal.
 
@@ -171,7 +171,7 @@ def term_red(text: Any) -> str:
     return _styled(text, CODES["red"])
 
 
-@builtin("term/green", returns="string")
+@builtin("term/green", type="str -> str")
 def term_green(text: Any) -> str:
     """The text in green, where the output is a terminal.
 
@@ -180,7 +180,7 @@ def term_green(text: Any) -> str:
     return _styled(text, CODES["green"])
 
 
-@builtin("term/yellow", returns="string")
+@builtin("term/yellow", type="str -> str")
 def term_yellow(text: Any) -> str:
     """The text in yellow, where the output is a terminal.
 
@@ -189,7 +189,7 @@ def term_yellow(text: Any) -> str:
     return _styled(text, CODES["yellow"])
 
 
-@builtin("term/blue", returns="string")
+@builtin("term/blue", type="str -> str")
 def term_blue(text: Any) -> str:
     """The text in blue, where the output is a terminal.
 
@@ -198,7 +198,7 @@ def term_blue(text: Any) -> str:
     return _styled(text, CODES["blue"])
 
 
-@builtin("term/magenta", returns="string")
+@builtin("term/magenta", type="str -> str")
 def term_magenta(text: Any) -> str:
     """The text in magenta, where the output is a terminal.
 
@@ -207,7 +207,7 @@ def term_magenta(text: Any) -> str:
     return _styled(text, CODES["magenta"])
 
 
-@builtin("term/cyan", returns="string")
+@builtin("term/cyan", type="str -> str")
 def term_cyan(text: Any) -> str:
     """The text in cyan, where the output is a terminal.
 
@@ -216,7 +216,7 @@ def term_cyan(text: Any) -> str:
     return _styled(text, CODES["cyan"])
 
 
-@builtin("term/white", returns="string")
+@builtin("term/white", type="str -> str")
 def term_white(text: Any) -> str:
     """The text in white, where the output is a terminal.
 
@@ -225,7 +225,7 @@ def term_white(text: Any) -> str:
     return _styled(text, CODES["white"])
 
 
-@builtin("term/gray", returns="string")
+@builtin("term/gray", type="str -> str")
 def term_gray(text: Any) -> str:
     """The text in gray, where the output is a terminal.
 

@@ -36,7 +36,7 @@ def _int(value: Any) -> int:
 # Making
 
 
-@builtin("bytevector", returns="bytevector", pure=True)
+@builtin("bytevector", type="int... -> bytevector", pure=True)
 def bytevector(*values: Any) -> bytes:
     """A bytevector of ints from 0 to 255.
 
@@ -49,7 +49,7 @@ def bytevector(*values: Any) -> bytes:
     return bytes(values)
 
 
-@builtin("make-bytevector", "bytevector/new", "bytevector/make", returns="bytevector", pure=True)
+@builtin("make-bytevector", "bytevector/new", "bytevector/make", type="int, int? -> bytevector", pure=True)
 def make_bytevector(size: Any, fill: Any = 0) -> bytes:
     """A bytevector of size bytes, all of them fill (0).
 
@@ -62,7 +62,7 @@ def make_bytevector(size: Any, fill: Any = 0) -> bytes:
     return bytes([fill]) * int(size)
 
 
-@builtin("list->bytevector", "list/to-bytevector", "bytevector/from-list", returns="bytevector", pure=True)
+@builtin("list->bytevector", "list/to-bytevector", "bytevector/from-list", type="list int -> bytevector", pure=True)
 def list_to_bytevector(values: Any) -> bytes:
     """Converts a list of ints from 0 to 255 to a bytevector.
 
@@ -76,7 +76,7 @@ def list_to_bytevector(values: Any) -> bytes:
     return bytes(values)
 
 
-@builtin("bytevector->list", "bytevector/to-list", returns="list[int]", pure=True)
+@builtin("bytevector->list", "bytevector/to-list", type="bytevector -> list int fresh", total=True, pure=True)
 def bytevector_to_list(data: Any) -> List:
     """Converts a bytevector to a list of ints.
 
@@ -88,7 +88,7 @@ def bytevector_to_list(data: Any) -> List:
 # Reading and copying
 
 
-@builtin("bytevector-length", "bytevector/length", returns="int", pure=True)
+@builtin("bytevector-length", "bytevector/length", type="bytevector -> int", total=True, pure=True)
 def bytevector_length(data: Any) -> int:
     """The number of bytes in a bytevector.
 
@@ -97,7 +97,7 @@ def bytevector_length(data: Any) -> int:
     return len(_bytes(data))
 
 
-@builtin("bytevector-u8-ref", "bytevector/ref", "bytevector/u8-ref", returns="int", pure=True)
+@builtin("bytevector-u8-ref", "bytevector/ref", "bytevector/u8-ref", type="bytevector, int -> int", pure=True)
 def bytevector_u8_ref(data: Any, index: Any) -> int:
     """The byte at index, counted from 0.
 
@@ -108,7 +108,9 @@ def bytevector_u8_ref(data: Any, index: Any) -> int:
     return int(data[index])
 
 
-@builtin("bytevector-u8-set!", "bytevector/set!", "bytevector/u8-set!", returns="bytevector", pure=True)
+@builtin(
+    "bytevector-u8-set!", "bytevector/set!", "bytevector/u8-set!", type="bytevector, int, int -> bytevector", pure=True
+)
 def bytevector_u8_set_mut(data: Any, index: Any, value: Any) -> bytes:
     """A copy of a bytevector with another byte at index; the bytevector itself stays as it is.
 
@@ -127,7 +129,7 @@ def _check_index(function: str, data: Bytes, index: int) -> None:
         raise SemaError(f"{function}: index {index} out of range for bytevector of length {len(data)}")
 
 
-@builtin("bytevector-copy", "bytevector/copy", returns="bytevector", pure=True)
+@builtin("bytevector-copy", "bytevector/copy", type="bytevector, int?, int? -> bytevector", pure=True)
 def bytevector_copy(data: Any, start: Any = 0, end: Any = MISSING) -> bytes:
     """A copy of a bytevector, or of its bytes from start (0) up to end (all).
 
@@ -140,7 +142,7 @@ def bytevector_copy(data: Any, start: Any = 0, end: Any = MISSING) -> bytes:
     return bytes(data[start:end])
 
 
-@builtin("bytevector-append", "bytevector/append", returns="bytevector", pure=True)
+@builtin("bytevector-append", "bytevector/append", type="bytevector... -> bytevector", total=True, pure=True)
 def bytevector_append(*parts: Any) -> bytes:
     """Concatenates bytevectors.
 
@@ -152,7 +154,7 @@ def bytevector_append(*parts: Any) -> bytes:
 # Text
 
 
-@builtin("string->utf8", "string/to-utf8", "string->bytevector", returns="bytevector", pure=True)
+@builtin("string->utf8", "string/to-utf8", "string->bytevector", type="str -> bytevector", pure=True)
 def string_to_utf8(text: Any) -> bytes:
     """Encodes a string as UTF-8: the bytevector of its bytes.
 
@@ -163,7 +165,7 @@ def string_to_utf8(text: Any) -> bytes:
     type_error("string", text)
 
 
-@builtin("utf8->string", "utf8/to-string", "bytevector->string", returns="string", pure=True)
+@builtin("utf8->string", "utf8/to-string", "bytevector->string", type="bytevector -> str", pure=True)
 def utf8_to_string(data: Any) -> str:
     """Decodes UTF-8 bytes to a string.
 
@@ -202,7 +204,7 @@ def _slice(function: str, data: Bytes, start: Any, end: Any) -> Bytes:
     return data[start:end]
 
 
-@builtin("bytes/length", returns="int", pure=True)
+@builtin("bytes/length", type="bytevector -> int", total=True, pure=True)
 def bytes_length(data: Any) -> int:
     """The number of bytes in a bytevector.
 
@@ -211,7 +213,7 @@ def bytes_length(data: Any) -> int:
     return len(_source("bytes/length", data))
 
 
-@builtin("bytes/ref", returns="int", pure=True)
+@builtin("bytes/ref", type="bytevector, int -> int", pure=True)
 def bytes_ref(data: Any, index: Any) -> int:
     """The byte at index, counted from 0.
 
@@ -225,7 +227,7 @@ def bytes_ref(data: Any, index: Any) -> int:
     return int(data[index])
 
 
-@builtin("bytes/slice", returns="bytevector", pure=True)
+@builtin("bytes/slice", type="bytevector, int, int? -> bytevector", pure=True)
 def bytes_slice(data: Any, start: Any, end: Any = MISSING) -> bytes:
     """The bytes from start up to end (all).
 
@@ -235,7 +237,7 @@ def bytes_slice(data: Any, start: Any, end: Any = MISSING) -> bytes:
     return bytes(_slice("bytes/slice", _source("bytes/slice", data), start, end))
 
 
-@builtin("bytes/->string", returns="string", pure=True)
+@builtin("bytes/->string", type="bytevector, int?, int? -> str", pure=True)
 def bytes_to_string(data: Any, start: Any = 0, end: Any = MISSING) -> str:
     """Decodes the UTF-8 bytes from start (0) up to end (all) to a string.
 
@@ -245,7 +247,7 @@ def bytes_to_string(data: Any, start: Any = 0, end: Any = MISSING) -> str:
     return _decoded("bytes/->string", _slice("bytes/->string", _source("bytes/->string", data), start, end))
 
 
-@builtin("bytes/find", returns="int|nil", pure=True)
+@builtin("bytes/find", type="bytevector, any, int? -> int|nil", pure=True)
 def bytes_find(data: Any, needle: Any, start: Any = 0) -> int | None:
     """Finds a byte, a bytevector or the UTF-8 bytes of a string, from start (0) on: its index; nil when there is none.
 
@@ -271,7 +273,7 @@ def _needle(value: Any) -> bytes:
     return bytes([value])
 
 
-@builtin("bytes/parse-int10", returns="int", pure=True)
+@builtin("bytes/parse-int10", type="bytevector, int?, int? -> int", pure=True)
 def bytes_parse_int10(data: Any, start: Any = 0, end: Any = MISSING) -> int:
     """Parses a number with at most one decimal in the bytes from start (0) up to end (all), and returns ten times that
     number.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("string/upper", "string-upcase", "upper", "upper-case", returns="string", pure=True)
+@builtin("string/upper", "string-upcase", "upper", "upper-case", type="str -> str", pure=True, total=True)
 def string_upper(text: Any) -> str:
     """Converts a string to upper case (uppercase). The result may be longer.
 
@@ -25,7 +25,7 @@ def string_upper(text: Any) -> str:
     named_strings("string/upper", text)
 
 
-@builtin("string/lower", "string-downcase", "lower", "lower-case", returns="string", pure=True)
+@builtin("string/lower", "string-downcase", "lower", "lower-case", type="str -> str", pure=True, total=True)
 def string_lower(text: Any) -> str:
     """Converts a string to lower case (lowercase).
 
@@ -36,7 +36,7 @@ def string_lower(text: Any) -> str:
     named_strings("string/lower", text)
 
 
-@builtin("string/capitalize", "capitalize", returns="string", pure=True)
+@builtin("string/capitalize", "capitalize", type="str -> str", pure=True, total=True)
 def string_capitalize(text: Any) -> str:
     """Converts the first character of a string to upper case and the others to lower case.
 
@@ -52,7 +52,7 @@ def _capitalized(text: str) -> str:
     return text[:1].upper() + rest
 
 
-@builtin("string/title-case", returns="string", pure=True)
+@builtin("string/title-case", type="str -> str", pure=True, total=True)
 def string_title_case(text: Any) -> str:
     """Capitalizes the words of a string, which white space separates, and joins them with single spaces.
 
@@ -62,7 +62,7 @@ def string_title_case(text: Any) -> str:
     return " ".join(map(_capitalized, split_words(text)))
 
 
-@builtin("string/foldcase", returns="string", pure=True)
+@builtin("string/foldcase", type="str -> str", pure=True, total=True)
 def string_foldcase(text: Any) -> str:
     """The case-folded form of a string, for comparison ignoring case.
 
@@ -73,7 +73,7 @@ def string_foldcase(text: Any) -> str:
     return folded
 
 
-@builtin("string-ci=?", returns="bool", pure=True)
+@builtin("string-ci=?", type="str, str -> bool", pure=True, total=True)
 def is_string_ci_eq(first: Any, second: Any) -> bool:
     """Whether two strings are equal ignoring case.
 
@@ -83,7 +83,7 @@ def is_string_ci_eq(first: Any, second: Any) -> bool:
     return bool(first.casefold() == second.casefold())
 
 
-@builtin("string/normalize", returns="string", pure=True)
+@builtin("string/normalize", type="str, str|keyword -> str", pure=True)
 def string_normalize(text: Any, form: Any) -> str:
     """Converts a string to a Unicode normal form: :nfc, :nfd, :nfkc or :nfkd.
 
@@ -127,7 +127,7 @@ def _initial_upper(word: str) -> str:
     return word[:1].upper() + word[1:].lower()  # other than in `_capitalized`, a sigma at the end becomes a final one
 
 
-@builtin("string/words", returns="list[string]", pure=True)
+@builtin("string/words", type="str -> list str fresh", pure=True, total=True)
 def string_words(text: Any) -> List:
     """Splits an identifier or phrase into words: at white space, `_`, `-`, `.` and where lower case turns to upper
     case.
@@ -138,7 +138,7 @@ def string_words(text: Any) -> List:
     return List(words_of(text))
 
 
-@builtin("string/snake-case", returns="string", pure=True)
+@builtin("string/snake-case", type="str -> str", pure=True, total=True)
 def string_snake_case(text: Any) -> str:
     """The words of an identifier or phrase in lower case, joined by `_`: snake_case.
 
@@ -147,7 +147,7 @@ def string_snake_case(text: Any) -> str:
     return "_".join(_lower_words(text))
 
 
-@builtin("string/kebab-case", returns="string", pure=True)
+@builtin("string/kebab-case", type="str -> str", pure=True, total=True)
 def string_kebab_case(text: Any) -> str:
     """The words of an identifier or phrase in lower case, joined by `-`: kebab-case.
 
@@ -156,7 +156,7 @@ def string_kebab_case(text: Any) -> str:
     return "-".join(_lower_words(text))
 
 
-@builtin("string/pascal-case", returns="string", pure=True)
+@builtin("string/pascal-case", type="str -> str", pure=True, total=True)
 def string_pascal_case(text: Any) -> str:
     """The words of an identifier or phrase capitalized and joined: PascalCase.
 
@@ -166,7 +166,7 @@ def string_pascal_case(text: Any) -> str:
     return "".join(map(_initial_upper, words_of(text)))
 
 
-@builtin("string/camel-case", returns="string", pure=True)
+@builtin("string/camel-case", type="str -> str", pure=True, total=True)
 def string_camel_case(text: Any) -> str:
     """The words of an identifier or phrase joined, all but the first one capitalized: camelCase.
 
@@ -177,7 +177,7 @@ def string_camel_case(text: Any) -> str:
     return "".join([*(word.lower() for word in words[:1]), *map(_initial_upper, words[1:])])
 
 
-@builtin("string/headline", returns="string", pure=True)
+@builtin("string/headline", type="str -> str", pure=True, total=True)
 def string_headline(text: Any) -> str:
     """The words of an identifier or phrase capitalized and joined by spaces.
 

@@ -24,7 +24,7 @@ def _folded(value: Any) -> str:
     return _text(value).lower()[0]
 
 
-@builtin("char->integer", "char/to-integer", returns="int", pure=True)
+@builtin("char->integer", "char/to-integer", type="char -> int", pure=True, total=True)
 def char_to_integer(value: Any) -> int:
     """The Unicode code point of a character.
 
@@ -33,7 +33,7 @@ def char_to_integer(value: Any) -> int:
     return ord(_text(value))
 
 
-@builtin("integer->char", "integer/to-char", returns="char", pure=True)
+@builtin("integer->char", "integer/to-char", type="int -> char", pure=True)
 def integer_to_char(codepoint: Any) -> Char:
     """The character of a Unicode code point.
 
@@ -47,7 +47,7 @@ def integer_to_char(codepoint: Any) -> Char:
     return char(chr(codepoint))
 
 
-@builtin("char->string", "char/to-string", returns="string", pure=True)
+@builtin("char->string", "char/to-string", type="char -> str", pure=True, total=True)
 def char_to_string(value: Any) -> str:
     """The string of one character. (`str` shows characters with their `#\\` prefix.)
 
@@ -57,7 +57,7 @@ def char_to_string(value: Any) -> str:
     return _text(value)
 
 
-@builtin("string->char", "string/to-char", returns="char", pure=True)
+@builtin("string->char", "string/to-char", type="str -> char", pure=True)
 def string_to_char(text: Any) -> Char:
     """The character of a string of length 1.
 
@@ -72,7 +72,7 @@ def string_to_char(text: Any) -> Char:
     return char(text)
 
 
-@builtin("char-alphabetic?", "char/alphabetic?", returns="bool", pure=True)
+@builtin("char-alphabetic?", "char/alphabetic?", type="char -> bool", pure=True, total=True)
 def is_char_alphabetic(value: Any) -> bool:
     """Whether a character is a letter.
 
@@ -87,7 +87,7 @@ def is_char_alphabetic(value: Any) -> bool:
     return category(text) in ("Nl", "Mc") or "\u24b6" <= text <= "\u24e9" or text == "\u0345"
 
 
-@builtin("char-numeric?", "char/numeric?", returns="bool", pure=True)
+@builtin("char-numeric?", "char/numeric?", type="char -> bool", pure=True, total=True)
 def is_char_numeric(value: Any) -> bool:
     """Whether a character is a digit or another number (Unicode Nd, Nl, No).
 
@@ -102,7 +102,7 @@ def is_char_numeric(value: Any) -> bool:
     return category(text)[0] == "N"
 
 
-@builtin("char-whitespace?", "char/whitespace?", returns="bool", pure=True)
+@builtin("char-whitespace?", "char/whitespace?", type="char -> bool", pure=True, total=True)
 def is_char_whitespace(value: Any) -> bool:
     """Whether a character is white space.
 
@@ -111,7 +111,7 @@ def is_char_whitespace(value: Any) -> bool:
     return _text(value) in WHITESPACE
 
 
-@builtin("char-upper-case?", "char/upper-case?", returns="bool", pure=True)
+@builtin("char-upper-case?", "char/upper-case?", type="char -> bool", pure=True, total=True)
 def is_char_upper_case(value: Any) -> bool:
     """Whether a character is an upper case letter.
 
@@ -120,7 +120,7 @@ def is_char_upper_case(value: Any) -> bool:
     return _text(value).isupper()
 
 
-@builtin("char-lower-case?", "char/lower-case?", returns="bool", pure=True)
+@builtin("char-lower-case?", "char/lower-case?", type="char -> bool", pure=True, total=True)
 def is_char_lower_case(value: Any) -> bool:
     """Whether a character is a lower case letter.
 
@@ -129,7 +129,7 @@ def is_char_lower_case(value: Any) -> bool:
     return _text(value).islower()
 
 
-@builtin("char-upcase", "char/upcase", returns="char", pure=True)
+@builtin("char-upcase", "char/upcase", type="char -> char", pure=True, total=True)
 def char_upcase(value: Any) -> Char:
     """Converts a character to upper case; when the upper case form has several characters, returns the first.
 
@@ -139,7 +139,7 @@ def char_upcase(value: Any) -> Char:
     return char(_text(value).upper()[0])
 
 
-@builtin("char-downcase", "char/downcase", returns="char", pure=True)
+@builtin("char-downcase", "char/downcase", type="char -> char", pure=True, total=True)
 def char_downcase(value: Any) -> Char:
     """Converts a character to lower case; when the lower case form has several characters, returns the first.
 
@@ -149,7 +149,7 @@ def char_downcase(value: Any) -> Char:
     return char(_text(value).lower()[0])
 
 
-@builtin("char=?", returns="bool", pure=True)
+@builtin("char=?", type="char, char -> bool", pure=True, total=True)
 def is_char_eq(first: Any, second: Any) -> bool:
     """Whether two characters are the same.
 
@@ -158,7 +158,7 @@ def is_char_eq(first: Any, second: Any) -> bool:
     return _text(first) == _text(second)
 
 
-@builtin("char<?", returns="bool", pure=True)
+@builtin("char<?", type="char, char -> bool", pure=True, total=True)
 def is_char_lt(first: Any, second: Any) -> bool:
     """Whether the first character comes before the second.
 
@@ -168,7 +168,7 @@ def is_char_lt(first: Any, second: Any) -> bool:
     return _text(first) < _text(second)
 
 
-@builtin("char>?", returns="bool", pure=True)
+@builtin("char>?", type="char, char -> bool", pure=True, total=True)
 def is_char_gt(first: Any, second: Any) -> bool:
     """Whether the first character comes after the second.
 
@@ -177,7 +177,7 @@ def is_char_gt(first: Any, second: Any) -> bool:
     return _text(first) > _text(second)
 
 
-@builtin("char<=?", returns="bool", pure=True)
+@builtin("char<=?", type="char, char -> bool", pure=True, total=True)
 def is_char_lt_eq(first: Any, second: Any) -> bool:
     """Whether the first character doesn't come after the second.
 
@@ -186,7 +186,7 @@ def is_char_lt_eq(first: Any, second: Any) -> bool:
     return _text(first) <= _text(second)
 
 
-@builtin("char>=?", returns="bool", pure=True)
+@builtin("char>=?", type="char, char -> bool", pure=True, total=True)
 def is_char_gt_eq(first: Any, second: Any) -> bool:
     """Whether the first character doesn't come before the second.
 
@@ -195,7 +195,7 @@ def is_char_gt_eq(first: Any, second: Any) -> bool:
     return _text(first) >= _text(second)
 
 
-@builtin("char-ci=?", returns="bool", pure=True)
+@builtin("char-ci=?", type="char, char -> bool", pure=True, total=True)
 def is_char_ci_eq(first: Any, second: Any) -> bool:
     """Whether two characters are the same, ignoring case.
 
@@ -205,7 +205,7 @@ def is_char_ci_eq(first: Any, second: Any) -> bool:
     return _folded(first) == _folded(second)
 
 
-@builtin("char-ci<?", returns="bool", pure=True)
+@builtin("char-ci<?", type="char, char -> bool", pure=True, total=True)
 def is_char_ci_lt(first: Any, second: Any) -> bool:
     """Whether the first character comes before the second, ignoring case.
 
@@ -214,7 +214,7 @@ def is_char_ci_lt(first: Any, second: Any) -> bool:
     return _folded(first) < _folded(second)
 
 
-@builtin("char-ci>?", returns="bool", pure=True)
+@builtin("char-ci>?", type="char, char -> bool", pure=True, total=True)
 def is_char_ci_gt(first: Any, second: Any) -> bool:
     """Whether the first character comes after the second, ignoring case.
 
@@ -223,7 +223,7 @@ def is_char_ci_gt(first: Any, second: Any) -> bool:
     return _folded(first) > _folded(second)
 
 
-@builtin("char-ci<=?", returns="bool", pure=True)
+@builtin("char-ci<=?", type="char, char -> bool", pure=True, total=True)
 def is_char_ci_lt_eq(first: Any, second: Any) -> bool:
     """Whether the first character doesn't come after the second, ignoring case.
 
@@ -232,7 +232,7 @@ def is_char_ci_lt_eq(first: Any, second: Any) -> bool:
     return _folded(first) <= _folded(second)
 
 
-@builtin("char-ci>=?", returns="bool", pure=True)
+@builtin("char-ci>=?", type="char, char -> bool", pure=True, total=True)
 def is_char_ci_gt_eq(first: Any, second: Any) -> bool:
     """Whether the first character doesn't come before the second, ignoring case.
 

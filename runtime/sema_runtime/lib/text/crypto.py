@@ -11,7 +11,7 @@ from sema_runtime.values.errors import SemaError, type_error
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
-@builtin("hash/sha256", returns="string", pure=True)
+@builtin("hash/sha256", type="str -> str", pure=True)
 def hash_sha256(text: Any) -> str:
     """The SHA-256 digest (hash) of a string, in hexadecimal.
 
@@ -23,7 +23,7 @@ def hash_sha256(text: Any) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-@builtin("hash/digest", returns="string", pure=True)
+@builtin("hash/digest", type="str -> str", pure=True)
 def hash_digest(text: Any) -> str:
     """The SHA-256 digest (hash) of a string, in hexadecimal.
 
@@ -32,7 +32,7 @@ def hash_digest(text: Any) -> str:
     return hash_sha256(text)
 
 
-@builtin("hash/md5", returns="string", pure=True)
+@builtin("hash/md5", type="str -> str", pure=True)
 def hash_md5(text: Any) -> str:
     """The MD5 digest (hash) of a string, in hexadecimal. Not for security.
 
@@ -44,7 +44,7 @@ def hash_md5(text: Any) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-@builtin("hash/hmac-sha256", returns="string", pure=True)
+@builtin("hash/hmac-sha256", type="str, str -> str", pure=True)
 def hash_hmac_sha256(key: Any, message: Any) -> str:
     """The HMAC-SHA-256 of a message under a key, in hexadecimal: it proves that the sender knows the key.
 
@@ -56,7 +56,7 @@ def hash_hmac_sha256(key: Any, message: Any) -> str:
     return digest(key.encode(), message.encode(), "sha256").hex()
 
 
-@builtin("uuid/v4", returns="string")
+@builtin("uuid/v4", type="-> str")
 def uuid_v4() -> str:
     """A random UUID (version 4), as a string.
 
@@ -67,7 +67,7 @@ def uuid_v4() -> str:
     return str(uuid4())
 
 
-@builtin("base64/encode", returns="string", pure=True)
+@builtin("base64/encode", type="str -> str", pure=True)
 def base64_encode(text: Any) -> str:
     """Encodes a string, as UTF-8, in base64.
 
@@ -79,7 +79,7 @@ def base64_encode(text: Any) -> str:
     return b2a_base64(text.encode(), newline=False).decode()
 
 
-@builtin("base64/decode", returns="string", pure=True)
+@builtin("base64/decode", type="str -> str", pure=True)
 def base64_decode(text: Any) -> str:
     """Decodes base64 to a string. Strict: padding is required, white space is refused, and the result must be UTF-8.
 
@@ -91,7 +91,7 @@ def base64_decode(text: Any) -> str:
     return utf8_text("base64/decode", _decoded("base64/decode", text))
 
 
-@builtin("base64/encode-bytes", returns="string", pure=True)
+@builtin("base64/encode-bytes", type="bytevector -> str", total=True, pure=True)
 def base64_encode_bytes(data: Any) -> str:
     """Encodes a bytevector in base64.
 
@@ -104,7 +104,7 @@ def base64_encode_bytes(data: Any) -> str:
     return b2a_base64(data, newline=False).decode()
 
 
-@builtin("base64/decode-bytes", returns="bytevector", pure=True)
+@builtin("base64/decode-bytes", type="str -> bytevector", pure=True)
 def base64_decode_bytes(text: Any) -> bytes:
     """Decodes base64 to a bytevector. Strict: padding is required, and white space is refused.
 

@@ -29,7 +29,7 @@ class Hunk(NamedTuple):
         return Map({keyword(name.replace("_", "-")): value for name, value in fields.items()})
 
 
-@builtin("diff/unified", returns="string", pure=True)
+@builtin("diff/unified", type="str, str, int? -> str", pure=True)
 def diff_unified(old: Any, new: Any, context: Any = 3) -> str:
     """The differences between two texts as a unified diff with a number of context lines (default 3); "" when they are
     equal.
@@ -114,7 +114,11 @@ def _hunks(patch: Any) -> list[Hunk]:
     return [hunk for _, _, hunks in _files(patch) for hunk in hunks]
 
 
-@builtin("diff/parse", returns="map", pure=True)
+@builtin(
+    "diff/parse",
+    type="str -> map keyword (list (map keyword (str|nil|list (map keyword (int|str|list str))))) fresh",
+    pure=True,
+)
 def diff_parse(patch: Any) -> Map:
     """Parses a patch into a map with :files, each with :old-path, :new-path and :hunks.
 
@@ -128,7 +132,7 @@ def diff_parse(patch: Any) -> Map:
     return Map({keyword("files"): List(files)})
 
 
-@builtin("diff/hunks", returns="list[map]", pure=True)
+@builtin("diff/hunks", type="str -> list (map keyword (int|str|list str)) fresh", pure=True)
 def diff_hunks(patch: Any) -> List:
     """The hunks of all files of a patch: maps of :header, :lines and the line numbers.
 
@@ -137,7 +141,7 @@ def diff_hunks(patch: Any) -> List:
     return List([hunk.as_map() for hunk in _hunks(patch)])
 
 
-@builtin("diff/stat", returns="map", pure=True)
+@builtin("diff/stat", type="str -> map keyword int fresh", pure=True)
 def diff_stat(patch: Any) -> Map:
     """Counts the lines that a patch adds and removes, and its hunks.
 
@@ -149,7 +153,7 @@ def diff_stat(patch: Any) -> Map:
     return Map({keyword(name): value for name, value in counts.items()})
 
 
-@builtin("diff/apply", returns="string", pure=True)
+@builtin("diff/apply", type="str, str -> str", pure=True)
 def diff_apply(content: Any, patch: Any) -> str:
     """Applies a patch (a unified diff) to a text and returns the result. Moved lines are found. Raises an error when
     lines are missing.
@@ -206,7 +210,7 @@ def _place(lines: list[str], old: list[str], wanted: int) -> int | None:
     return None
 
 
-@builtin("patch/apply-file", returns="int", cap="fs-write")
+@builtin("patch/apply-file", type="str, str -> int", cap="fs-write")
 def patch_apply_file(path: Any, patch: Any) -> int:
     """Applies a patch (a unified diff) to a file and returns the number of its hunks.
 

@@ -9,15 +9,18 @@ from sema_runtime.values.printer import brackets, display, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from sema_runtime.lib.text.form_layout import Node
 
-NOTHING: Any = object()
+MOST_TEMPLATES = 500  # that are kept parsed
+LONGEST_TEMPLATE = 500
+_templates: dict[str, list[tuple[str, Callable[[Any], str] | None]]] = {}
 DEEPEST = 200  # levels of lists that are laid out; deeper ones stay on one line
 
 
-@builtin("format", returns="string", pure=True)
+@builtin("format", type="str, any... -> str", pure=True)
 def format_(template: Any, *values: Any) -> str:
     """Formats values into a template (string interpolation): `~a` shows the next one as `str` does, `~s` as `print`
     does; `~%` is a newline, `~~` is `~`.
@@ -27,31 +30,48 @@ def format_(template: Any, *values: Any) -> str:
     (format "~a is ~s" "x" "y") => "x is \\"y\\""
     (format "~a of ~d" 1) => "1 of ~d"
     """
-    strings(template)
-    first, *pieces = template.split("~")
-    out = [first]
+    parsed = _templates.get(template) if type(template) is str else None
+    if parsed is None:
+        strings(template)
+        parsed = _parsed(template)
+        if len(_templates) < MOST_TEMPLATES and len(template) <= LONGEST_TEMPLATE:
+            _templates[template] = parsed
+    out: list[str] = []
     rest = iter(values)
+    for text, show in parsed:
+        out.append(text)
+        if show is not None:
+            for value in rest:
+                out.append(value if type(value) is str and show is display else show(value))
+                break
+    return "".join(out)
+
+
+def _parsed(template: str) -> list[tuple[str, Callable[[Any], str] | None]]:
+    """The pieces of a template: a text, and the function that shows the value behind it, if there is one."""
+    first, *pieces = template.split("~")
+    parsed: list[tuple[str, Callable[[Any], str] | None]] = []
+    text = first
     index = 0
     while index < len(pieces):
         piece = pieces[index]
         mark = piece[:1]
         if mark in ("a", "A", "s", "S"):
-            value = next(rest, NOTHING)
-            if value is not NOTHING:
-                out.append(display(value) if mark in "aA" else to_text(value))
-            out.append(piece[1:])
+            parsed.append((text, display if mark in "aA" else to_text))
+            text = piece[1:]
         elif mark == "%":
-            out.append("\n" + piece[1:])
+            text += "\n" + piece[1:]
         elif not mark and index + 1 < len(pieces):  # `~~`: the second one starts the next piece
             index += 1
-            out.append("~" + pieces[index])
+            text += "~" + pieces[index]
         else:
-            out.append("~" + piece)
+            text += "~" + piece
         index += 1
-    return "".join(out)
+    parsed.append((text, None))
+    return parsed
 
 
-@builtin("format/form", returns="string", pure=True)
+@builtin("format/form", type="any -> str", pure=True)
 def format_form(form: Any) -> str:
     """The text of a form, laid out as code in lines of up to 80 columns.
 

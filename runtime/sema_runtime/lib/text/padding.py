@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST = 1 << 31
+WIDE = 1 << 16
 
 
-@builtin("string/repeat", "make-string", returns="string", pure=True)
+def _is_simple(text: str) -> bool:
+    """Whether each character of a text takes one column."""
+    return text.isascii() and text.isprintable()
+
+
+@builtin("string/repeat", "make-string", type="str, int -> str", pure=True)
 def string_repeat(text: Any, times: Any) -> str:
     """A string repeated a number of times.
 
@@ -40,27 +46,31 @@ def _padding(text: Any, width: Any, fill: Any) -> str:
     return filler * (missing // max(1, columns(filler)))
 
 
-@builtin("string/pad-left", returns="string", pure=True)
+@builtin("string/pad-left", type="str, int, str? -> str", pure=True)
 def string_pad_left(text: Any, width: Any, fill: Any = MISSING) -> str:
     """Pads a string at the left, up to a width in columns, with the first character of fill (default: a space).
 
     (string/pad-left "42" 5 "0") => "00042"
     (string/pad-left "123456" 5) => "123456"
     """
+    if type(text) is str and type(width) is int and fill is MISSING and 0 <= width < WIDE and _is_simple(text):
+        return text.rjust(width)
     return f"{_padding(text, width, fill)}{text}"
 
 
-@builtin("string/pad-right", returns="string", pure=True)
+@builtin("string/pad-right", type="str, int, str? -> str", pure=True)
 def string_pad_right(text: Any, width: Any, fill: Any = MISSING) -> str:
     """Pads a string at the right, up to a width in columns, with the first character of fill (default: a space).
 
     (string/pad-right "ab" 4 ".") => "ab.."
     """
+    if type(text) is str and type(width) is int and fill is MISSING and 0 <= width < WIDE and _is_simple(text):
+        return text.ljust(width)
     padding = _padding(text, width, fill)
     return str(text) + padding
 
 
-@builtin("string/width", returns="int", pure=True)
+@builtin("string/width", type="str -> int", pure=True, total=True)
 def string_width(text: Any) -> int:
     """The number of columns that a string takes on a terminal: 2 for wide characters and emoji, 0 for marks and escape
     sequences.
@@ -72,7 +82,7 @@ def string_width(text: Any) -> int:
     return columns(text)
 
 
-@builtin("string/truncate-width", returns="string", pure=True)
+@builtin("string/truncate-width", type="str, int, str? -> str", pure=True)
 def string_truncate_width(text: Any, width: Any, ellipsis: Any = MISSING) -> str:
     """Cuts a string to a number of terminal columns; if anything is cut, ellipsis (default: none) ends the result.
 
@@ -100,7 +110,7 @@ def _head(text: str, limit: int) -> str:
     return "".join(out)
 
 
-@builtin("string/word-wrap", returns="list[string]", pure=True)
+@builtin("string/word-wrap", type="str, int -> list str fresh", pure=True)
 def string_word_wrap(text: Any, width: Any) -> List:
     """The lines of a text wrapped between words at a number of columns; longer words are broken.
 

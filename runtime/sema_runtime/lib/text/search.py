@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sema_runtime.catalogue import builtin
-from sema_runtime.support.text_arguments import count, is_int, named_strings, strings
+from sema_runtime.support.text_arguments import INT_LIMIT, count, is_int, named_strings, strings
 from sema_runtime.values.errors import type_error
 from sema_runtime.values.maps import MISSING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@builtin("string/contains?", "includes?", returns="bool", pure=True)
+@builtin("string/contains?", "includes?", type="str, str -> bool", pure=True, total=True)
 def string_is_contains(text: Any, part: Any) -> bool:
     """Whether a string contains another one.
 
@@ -23,7 +23,7 @@ def string_is_contains(text: Any, part: Any) -> bool:
     named_strings("string/contains?", text, part)
 
 
-@builtin("string/starts-with?", "starts-with?", returns="bool", pure=True)
+@builtin("string/starts-with?", "starts-with?", type="str, str -> bool", pure=True, total=True)
 def string_is_starts_with(text: Any, prefix: Any) -> bool:
     """Whether a string begins with prefix.
 
@@ -34,7 +34,7 @@ def string_is_starts_with(text: Any, prefix: Any) -> bool:
     named_strings("string/starts-with?", text, prefix)
 
 
-@builtin("string/ends-with?", "ends-with?", returns="bool", pure=True)
+@builtin("string/ends-with?", "ends-with?", type="str, str -> bool", pure=True, total=True)
 def string_is_ends_with(text: Any, suffix: Any) -> bool:
     """Whether a string ends with suffix.
 
@@ -45,7 +45,7 @@ def string_is_ends_with(text: Any, suffix: Any) -> bool:
     named_strings("string/ends-with?", text, suffix)
 
 
-@builtin("string/index-of", returns="int|nil", pure=True)
+@builtin("string/index-of", type="str, str, int? -> int|nil", pure=True)
 def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
     """The index of the first occurrence of part in a string, at or after start; nil when there is none.
 
@@ -53,6 +53,9 @@ def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
     (string/index-of "hello" "l" 3) => 3
     (string/index-of "hello" "x") => nil
     """
+    if type(text) is str and type(part) is str and type(start) is int and 0 <= start < INT_LIMIT:
+        index = text.find(part, start)
+        return None if index < 0 else index
     strings(text, part)
     if not is_int(start):
         type_error("int", start, "string/index-of: argument must be an integer")
@@ -60,7 +63,7 @@ def string_index_of(text: Any, part: Any, start: Any = 0) -> int | None:
     return None if index < 0 else index
 
 
-@builtin("string/last-index-of", returns="int|nil", pure=True)
+@builtin("string/last-index-of", type="str, str -> int|nil", pure=True, total=True)
 def string_last_index_of(text: Any, part: Any) -> int | None:
     """The index of the last occurrence of part in a string; nil when there is none.
 
@@ -71,7 +74,7 @@ def string_last_index_of(text: Any, part: Any) -> int | None:
     return None if index < 0 else index
 
 
-@builtin("string/replace", "replace", returns="string", pure=True)
+@builtin("string/replace", "replace", type="str, str, str -> str", pure=True, total=True)
 def string_replace(text: Any, old: Any, new: Any) -> str:
     """Replaces every occurrence of old in a string; old is plain text, not a pattern.
 
@@ -84,7 +87,7 @@ def string_replace(text: Any, old: Any, new: Any) -> str:
     raise AssertionError
 
 
-@builtin("string/replace-first", returns="string", pure=True)
+@builtin("string/replace-first", type="str, str, str -> str", pure=True, total=True)
 def string_replace_first(text: Any, old: Any, new: Any) -> str:
     """Replaces the first occurrence of old in a string.
 
@@ -95,7 +98,7 @@ def string_replace_first(text: Any, old: Any, new: Any) -> str:
     return replaced
 
 
-@builtin("string/replace-last", returns="string", pure=True)
+@builtin("string/replace-last", type="str, str, str -> str", pure=True, total=True)
 def string_replace_last(text: Any, old: Any, new: Any) -> str:
     """Replaces the last occurrence of old in a string.
 
@@ -106,7 +109,7 @@ def string_replace_last(text: Any, old: Any, new: Any) -> str:
     return before + new + after if separator else str(text)
 
 
-@builtin("string/remove", returns="string", pure=True)
+@builtin("string/remove", type="str, str -> str", pure=True, total=True)
 def string_remove(text: Any, part: Any) -> str:
     """Removes every occurrence of part from a string.
 
@@ -127,7 +130,7 @@ def _last(text: str, mark: str) -> tuple[str, bool, str]:
     return (text, False, "") if at < 0 else (text[:at], True, text[at + len(mark) :])
 
 
-@builtin("string/before", returns="string", pure=True)
+@builtin("string/before", type="str, str -> str", pure=True, total=True)
 def string_before(text: Any, mark: Any) -> str:
     """The part of a string before the first occurrence of mark; all of it when there is none.
 
@@ -137,7 +140,7 @@ def string_before(text: Any, mark: Any) -> str:
     return _first(text, mark)[0]
 
 
-@builtin("string/before-last", returns="string", pure=True)
+@builtin("string/before-last", type="str, str -> str", pure=True, total=True)
 def string_before_last(text: Any, mark: Any) -> str:
     """The part of a string before the last occurrence of mark; all of it when there is none.
 
@@ -147,7 +150,7 @@ def string_before_last(text: Any, mark: Any) -> str:
     return _last(text, mark)[0]
 
 
-@builtin("string/after", returns="string", pure=True)
+@builtin("string/after", type="str, str -> str", pure=True, total=True)
 def string_after(text: Any, mark: Any) -> str:
     """The part of a string after the first occurrence of mark; all of it when there is none.
 
@@ -159,7 +162,7 @@ def string_after(text: Any, mark: Any) -> str:
     return after if separator else before
 
 
-@builtin("string/after-last", returns="string", pure=True)
+@builtin("string/after-last", type="str, str -> str", pure=True, total=True)
 def string_after_last(text: Any, mark: Any) -> str:
     """The part of a string after the last occurrence of mark; all of it when there is none.
 
@@ -170,7 +173,7 @@ def string_after_last(text: Any, mark: Any) -> str:
     return after if separator else before
 
 
-@builtin("string/between", returns="string", pure=True)
+@builtin("string/between", type="str, str, str -> str", pure=True, total=True)
 def string_between(text: Any, left: Any, right: Any) -> str:
     """The part of a string between the first left mark and the next right mark; "" without a left mark, the rest
     without a right mark.
@@ -183,7 +186,7 @@ def string_between(text: Any, left: Any, right: Any) -> str:
     return _first(rest, right)[0] if separator else ""
 
 
-@builtin("string/chop-start", returns="string", pure=True)
+@builtin("string/chop-start", type="str, str -> str", pure=True, total=True)
 def string_chop_start(text: Any, prefix: Any) -> str:
     """Removes prefix from the start of a string, where it begins with it.
 
@@ -193,7 +196,7 @@ def string_chop_start(text: Any, prefix: Any) -> str:
     return str(text.removeprefix(prefix))
 
 
-@builtin("string/chop-end", returns="string", pure=True)
+@builtin("string/chop-end", type="str, str -> str", pure=True, total=True)
 def string_chop_end(text: Any, suffix: Any) -> str:
     """Removes suffix from the end of a string, where it ends with it.
 
@@ -203,7 +206,7 @@ def string_chop_end(text: Any, suffix: Any) -> str:
     return str(text.removesuffix(suffix))
 
 
-@builtin("string/ensure-start", returns="string", pure=True)
+@builtin("string/ensure-start", type="str, str -> str", pure=True, total=True)
 def string_ensure_start(text: Any, prefix: Any) -> str:
     """Adds prefix to the start of a string, unless it begins with it.
 
@@ -213,7 +216,7 @@ def string_ensure_start(text: Any, prefix: Any) -> str:
     return str(text) if text.startswith(prefix) else f"{prefix}{text}"
 
 
-@builtin("string/ensure-end", returns="string", pure=True)
+@builtin("string/ensure-end", type="str, str -> str", pure=True, total=True)
 def string_ensure_end(text: Any, suffix: Any) -> str:
     """Adds suffix to the end of a string, unless it ends with it.
 
@@ -224,7 +227,7 @@ def string_ensure_end(text: Any, suffix: Any) -> str:
     return str(text) if text.endswith(suffix) else f"{text}{suffix}"
 
 
-@builtin("string/wrap", returns="string", pure=True)
+@builtin("string/wrap", type="str, str, str? -> str", pure=True)
 def string_wrap(text: Any, left: Any, right: Any = MISSING) -> str:
     """Puts a string between left and right (default: left).
 
@@ -238,7 +241,7 @@ def string_wrap(text: Any, left: Any, right: Any = MISSING) -> str:
     return f"{left}{text}{right}"
 
 
-@builtin("string/unwrap", returns="string", pure=True)
+@builtin("string/unwrap", type="str, str, str? -> str", pure=True)
 def string_unwrap(text: Any, left: Any, right: Any = MISSING) -> str:
     """Removes left and right (default: left) from the ends of a string that has both.
 

@@ -132,7 +132,7 @@ def _described(text: str, spans: list[Found]) -> List:
     return List(described)
 
 
-@builtin("secret/detect", returns="list[map]", pure=True)
+@builtin("secret/detect", type="str -> list (map keyword (int|str)) fresh", pure=True)
 def secret_detect(text: Any) -> List:
     """The secrets in a text (keys, tokens, random-looking strings), as maps of :type :match :start :end.
 
@@ -142,7 +142,7 @@ def secret_detect(text: Any) -> List:
     return _described(text, _secrets(text))
 
 
-@builtin("secret/redact", returns="string", pure=True)
+@builtin("secret/redact", type="str -> str", total=True, pure=True)
 def secret_redact(text: Any) -> str:
     """Replaces the secrets in a text by «redacted:TYPE».
 
@@ -157,7 +157,7 @@ def secret_redact(text: Any) -> str:
     return "".join([*out, text[done:]])
 
 
-@builtin("pii/detect", returns="list[map]", pure=True)
+@builtin("pii/detect", type="str -> list (map keyword (int|str)) fresh", pure=True)
 def pii_detect(text: Any) -> List:
     """Personal data in a text (mail addresses, telephone numbers, IP addresses), as maps of :type :match :start :end.
 
@@ -167,7 +167,7 @@ def pii_detect(text: Any) -> List:
     return _described(text, _personal(text))
 
 
-@builtin("redact/spans", returns="string", pure=True)
+@builtin("redact/spans", type="str, list -> str", pure=True)
 def redact_spans(text: Any, spans: Any) -> str:
     """Replaces spans of a text (maps of :start, :end and optionally :label) by «redacted:LABEL».
 

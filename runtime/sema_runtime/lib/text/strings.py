@@ -5,9 +5,9 @@ from __future__ import annotations
 from sema_runtime.catalogue import builtin
 from sema_runtime.conditions.call_form import used_as_value
 from sema_runtime.support.text_arguments import argument_error, is_int, named_strings, strings
-from sema_runtime.values.atoms import Char, Keyword, Symbol, char, keyword, symbol
+from sema_runtime.values.atoms import CHARS, Char, Keyword, Symbol, char, keyword, symbol
 from sema_runtime.values.errors import SemaError, type_error
-from sema_runtime.values.lists import EMPTY, List
+from sema_runtime.values.lists import List
 from sema_runtime.values.maps import MISSING
 from sema_runtime.values.printer import display
 
@@ -21,7 +21,7 @@ WHITESPACE = (
 )
 
 
-@builtin("string-append", "str", "string/append", returns="string", pure=True)
+@builtin("string-append", "str", "string/append", type="any... -> str", pure=True)
 def string_append(*values: Any) -> str:
     """Joins strings, or the display forms of any values, into one string.
 
@@ -29,10 +29,23 @@ def string_append(*values: Any) -> str:
     (str "n = " 42 ", " :key) => "n = 42, :key"
     (str "a" nil '("b")) => "anil(\\"b\\")"
     """
-    return "".join([v if type(v) is str else str(v) if type(v) is int else display(v) for v in values])
+    for value in values:
+        if type(value) is not str:
+            break
+    else:
+        return "".join(values)
+    shown: list[str] = []
+    for value in values:
+        if type(value) is str:
+            shown.append(value)
+        elif type(value) is int:
+            shown.append(str(value))
+        else:
+            shown.append(display(value))
+    return "".join(shown)
 
 
-@builtin("string-length", returns="int", pure=True)
+@builtin("string-length", type="str -> int", pure=True, total=True)
 def string_length(text: Any) -> int:
     """The length of a string: the number of its code points.
 
@@ -45,7 +58,7 @@ def string_length(text: Any) -> int:
     type_error("string", text)
 
 
-@builtin("string/length", returns="int", pure=True)
+@builtin("string/length", type="str -> int", pure=True, total=True)
 def string_slash_length(text: Any) -> int:
     """The length of a string: the number of its code points.
 
@@ -57,7 +70,7 @@ def string_slash_length(text: Any) -> int:
     named_strings("string-length", text)
 
 
-@builtin("string-ref", returns="char", pure=True)
+@builtin("string-ref", type="str, int -> char", pure=True)
 def string_ref(text: Any, index: Any) -> Char:
     """The character at a 0-based index.
 
@@ -65,7 +78,7 @@ def string_ref(text: Any, index: Any) -> Char:
     (string-ref "abc" 3) ! string-ref: index 3 out of bounds (string length 3)
     """
     if isinstance(text, str) and type(index) is int and 0 <= index < len(text):
-        return char(text[index])
+        return CHARS[text[index]]
     if not used_as_value():
         strings(text)
         if not is_int(index):
@@ -74,14 +87,14 @@ def string_ref(text: Any, index: Any) -> Char:
     return string_slash_ref(text, index)
 
 
-@builtin("string/ref", returns="char", pure=True)
+@builtin("string/ref", type="str, int -> char", pure=True)
 def string_slash_ref(text: Any, index: Any) -> Char:
     """The character at a 0-based index.
 
     (string/ref "abc" 0) => #\\a
     """
     if isinstance(text, str) and type(index) is int and 0 <= index < len(text):
-        return char(text[index])
+        return CHARS[text[index]]
     if not isinstance(text, str):
         named_strings("string-ref", text)
     if not is_int(index):
@@ -101,7 +114,7 @@ def _bad_index(text: str, index: int) -> SemaError:
     return SemaError(message, "indices are 0-based")
 
 
-@builtin("substring", "string/slice", returns="string", pure=True)
+@builtin("substring", "string/slice", type="str, int, int? -> str", pure=True)
 def substring(text: Any, start: Any, end: Any = MISSING) -> str:
     """The part of a string from index start up to, not including, end (default: the rest). Raises an error for indices
     outside.
@@ -126,7 +139,7 @@ def substring(text: Any, start: Any, end: Any = MISSING) -> str:
     raise SemaError("substring: index out of bounds")
 
 
-@builtin("string/take", returns="string", pure=True)
+@builtin("string/take", type="str, int -> str", pure=True)
 def string_take(text: Any, count: Any) -> str:
     """The first count characters of a string, or for a negative count the last -count ones; fewer when it is shorter.
 
@@ -141,7 +154,7 @@ def string_take(text: Any, count: Any) -> str:
     return taken
 
 
-@builtin("string/split", "string-split", returns="list[string]", pure=True)
+@builtin("string/split", "string-split", type="str, str -> list str fresh", pure=True, total=True)
 def string_split(text: Any, separator: Any) -> List:
     """Splits a string at each occurrence of a separator, into the list of the pieces between them.
 
@@ -153,7 +166,7 @@ def string_split(text: Any, separator: Any) -> List:
     named_strings("string/split", text, separator)
 
 
-@builtin("string/join", "string-join", returns="string", pure=True)
+@builtin("string/join", "string-join", type="seq, str -> str", pure=True)
 def string_join(items: Any, separator: Any) -> str:
     """Joins the items of a list or vector into one string, with separator between them. Items that aren't strings are
     shown as `str` shows them.
@@ -162,7 +175,7 @@ def string_join(items: Any, separator: Any) -> str:
     (string/join [1 nil :k] ", ") => "1, nil, :k"
     """
     kind = type(items)
-    values = items.items if kind is List else items
+    values = items.flat or items.items if kind is List else items
     if (kind is List or kind is tuple or kind is list) and isinstance(separator, str):
         try:
             return separator.join(values)
@@ -173,7 +186,7 @@ def string_join(items: Any, separator: Any) -> str:
     type_error("list or vector", items)
 
 
-@builtin("string/lines", "split-lines", returns="list[string]", pure=True)
+@builtin("string/lines", "split-lines", type="str -> list str fresh", pure=True, total=True)
 def string_lines(text: Any) -> List:
     """Splits a text into lines, which end in LF or CRLF.
 
@@ -192,18 +205,18 @@ def string_lines(text: Any) -> List:
     return List(lines)
 
 
-@builtin("string/chars", returns="list[char]", pure=True)
+@builtin("string/chars", type="str -> list char fresh", pure=True, total=True)
 def string_chars(text: Any) -> List:
     """The characters of a string, as a list.
 
     (string/chars "ab") => (#\\a #\\b)
     """
     if isinstance(text, str):
-        return List(list(map(char, text))) if text else EMPTY
+        return List(list(map(CHARS.__getitem__, text)))
     type_error("string", text)
 
 
-@builtin("string->list", "string/to-list", returns="list[char]", pure=True)
+@builtin("string->list", "string/to-list", type="str -> list char fresh", pure=True, total=True)
 def string_to_list(text: Any) -> List:
     """A string as a list of its characters.
 
@@ -212,7 +225,7 @@ def string_to_list(text: Any) -> List:
     return string_chars(text)
 
 
-@builtin("list->string", returns="string", pure=True)
+@builtin("list->string", type="list char -> str", pure=True, total=True)
 def list_to_string(chars: Any) -> str:
     """Converts a list of characters to a string.
 
@@ -227,7 +240,7 @@ def list_to_string(chars: Any) -> str:
     return "".join([item.value for item in chars])
 
 
-@builtin("string/codepoints", returns="list[int]", pure=True)
+@builtin("string/codepoints", type="str -> list int fresh", pure=True, total=True)
 def string_codepoints(text: Any) -> List:
     """The Unicode code points of a string, as ints.
 
@@ -237,7 +250,7 @@ def string_codepoints(text: Any) -> List:
     return List(list(map(ord, text)))
 
 
-@builtin("string/from-codepoints", returns="string", pure=True)
+@builtin("string/from-codepoints", type="seq int -> str", pure=True)
 def string_from_codepoints(codepoints: Any) -> str:
     """Converts a list or vector of Unicode code points to a string.
 
@@ -258,7 +271,7 @@ def is_scalar(codepoint: int) -> bool:
     return 0 <= codepoint < 0xD800 or 0xDFFF < codepoint <= 0x10FFFF
 
 
-@builtin("string/map", returns="string", pure=False)
+@builtin("string/map", type="now (char -> char|str), str -> str", pure=False)
 def string_map(function: Any, text: Any) -> str:
     """Calls function with each character of a string and joins the results: characters or strings.
 
@@ -279,7 +292,7 @@ def string_map(function: Any, text: Any) -> str:
     return "".join(out)
 
 
-@builtin("string/reverse", returns="string", pure=True)
+@builtin("string/reverse", type="str -> str", pure=True, total=True)
 def string_reverse(text: Any) -> str:
     """A string with its code points in reverse order.
 
@@ -290,7 +303,7 @@ def string_reverse(text: Any) -> str:
     return turned
 
 
-@builtin("string/byte-length", returns="int", pure=True)
+@builtin("string/byte-length", type="str -> int", pure=True, total=True)
 def string_byte_length(text: Any) -> int:
     """The number of bytes of a string in UTF-8.
 
@@ -300,7 +313,7 @@ def string_byte_length(text: Any) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-@builtin("string/empty?", returns="bool", pure=True)
+@builtin("string/empty?", type="str -> bool", pure=True, total=True)
 def string_is_empty(text: Any) -> bool:
     """Whether a string has no characters.
 
@@ -311,7 +324,7 @@ def string_is_empty(text: Any) -> bool:
     return not text
 
 
-@builtin("string/intern", returns="string", pure=True)
+@builtin("string/intern", type="str -> str", pure=True, total=True)
 def string_intern(text: Any) -> str:
     """Returns the same string, stored only once in memory.
 
@@ -323,7 +336,7 @@ def string_intern(text: Any) -> str:
     return intern(text)
 
 
-@builtin("string/trim", "string-trim", "trim", returns="string", pure=True)
+@builtin("string/trim", "string-trim", "trim", type="str -> str", pure=True, total=True)
 def string_trim(text: Any) -> str:
     """A string without the white space at both ends.
 
@@ -334,7 +347,7 @@ def string_trim(text: Any) -> str:
     named_strings("string/trim", text)
 
 
-@builtin("string/trim-left", returns="string", pure=True)
+@builtin("string/trim-left", type="str -> str", pure=True, total=True)
 def string_trim_left(text: Any) -> str:
     """A string without the white space at its start.
 
@@ -345,7 +358,7 @@ def string_trim_left(text: Any) -> str:
     return trimmed
 
 
-@builtin("string/trim-right", returns="string", pure=True)
+@builtin("string/trim-right", type="str -> str", pure=True, total=True)
 def string_trim_right(text: Any) -> str:
     """A string without the white space at its end.
 
@@ -365,7 +378,7 @@ def split_words(text: str) -> list[str]:
     return [piece for piece in text.split("\t") if piece]
 
 
-@builtin("string->symbol", "string/to-symbol", returns="symbol", pure=True)
+@builtin("string->symbol", "string/to-symbol", type="str -> symbol", pure=True, total=True)
 def string_to_symbol(text: Any) -> Symbol:
     """Converts a string to the symbol with that name.
 
@@ -376,7 +389,7 @@ def string_to_symbol(text: Any) -> Symbol:
     type_error("string", text)
 
 
-@builtin("symbol->string", "symbol/to-string", returns="string", pure=True)
+@builtin("symbol->string", "symbol/to-string", type="symbol -> str", pure=True, total=True)
 def symbol_to_string(value: Any) -> str:
     """The name of a symbol.
 
@@ -387,7 +400,7 @@ def symbol_to_string(value: Any) -> str:
     type_error("symbol", value)
 
 
-@builtin("string->keyword", "string/to-keyword", returns="keyword", pure=True)
+@builtin("string->keyword", "string/to-keyword", type="str -> keyword", pure=True, total=True)
 def string_to_keyword(text: Any) -> Keyword:
     """Converts a string to the keyword with that name, without the colon.
 
@@ -398,7 +411,7 @@ def string_to_keyword(text: Any) -> Keyword:
     type_error("string", text)
 
 
-@builtin("keyword->string", "keyword/to-string", returns="string", pure=True)
+@builtin("keyword->string", "keyword/to-string", type="keyword -> str", pure=True, total=True)
 def keyword_to_string(value: Any) -> str:
     """The name of a keyword, without the colon.
 

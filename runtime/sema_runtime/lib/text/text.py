@@ -33,7 +33,7 @@ def _option(options: Any, key: Keyword, default: Any) -> Any:
     return value if type(value) is type(default) else default
 
 
-@builtin("text/chunk", returns="list[string]", pure=True)
+@builtin("text/chunk", type="str, any? -> list str fresh", pure=True)
 def text_chunk(text: Any, options: Any = None) -> List:
     """Splits a text into pieces of at most :size characters (default 1000), at paragraphs, lines, sentences or words
     where possible.
@@ -80,7 +80,7 @@ def _chunks(text: str, size: int, overlap: int, separators: tuple[str, ...]) -> 
     return chunks[:1] + [before[-overlap:] + after for before, after in pairwise(chunks)]
 
 
-@builtin("text/chunk-by-separator", returns="list[string]", pure=True)
+@builtin("text/chunk-by-separator", type="str, str -> list str fresh", total=True, pure=True)
 def text_chunk_by_separator(text: Any, separator: Any) -> List:
     """Splits a text at a separator, without the empty pieces.
 
@@ -91,7 +91,7 @@ def text_chunk_by_separator(text: Any, separator: Any) -> List:
     return List([piece for piece in pieces if piece])
 
 
-@builtin("text/split-sentences", returns="list[string]", pure=True)
+@builtin("text/split-sentences", type="str -> list str fresh", total=True, pure=True)
 def text_split_sentences(text: Any) -> List:
     """Splits a text into sentences, which end in `.`, `!` or `?` before white space.
 
@@ -104,7 +104,7 @@ def text_split_sentences(text: Any) -> List:
     return List([piece for piece in pieces if piece])
 
 
-@builtin("text/clean-whitespace", returns="string", pure=True)
+@builtin("text/clean-whitespace", type="str -> str", total=True, pure=True)
 def text_clean_whitespace(text: Any) -> str:
     """Collapses white space: returns the words of a text, separated by single spaces.
 
@@ -114,7 +114,7 @@ def text_clean_whitespace(text: Any) -> str:
     return " ".join(split_words(text))
 
 
-@builtin("text/word-count", returns="int", pure=True)
+@builtin("text/word-count", type="str -> int", total=True, pure=True)
 def text_word_count(text: Any) -> int:
     """The number of words of a text, which white space separates.
 
@@ -124,7 +124,7 @@ def text_word_count(text: Any) -> int:
     return len(split_words(text))
 
 
-@builtin("text/normalize-newlines", returns="string", pure=True)
+@builtin("text/normalize-newlines", type="str -> str", total=True, pure=True)
 def text_normalize_newlines(text: Any) -> str:
     """Replaces CRLF and CR line ends by LF.
 
@@ -134,7 +134,7 @@ def text_normalize_newlines(text: Any) -> str:
     return str(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-@builtin("text/strip-html", returns="string", pure=True)
+@builtin("text/strip-html", type="str -> str", total=True, pure=True)
 def text_strip_html(text: Any) -> str:
     """Removes the tags of an HTML text and decodes the most common entities.
 
@@ -149,7 +149,7 @@ def text_strip_html(text: Any) -> str:
     return plain
 
 
-@builtin("text/truncate", returns="string", pure=True)
+@builtin("text/truncate", type="str, int, any? -> str", pure=True)
 def text_truncate(text: Any, length: Any, suffix: Any = "...") -> str:
     """Cuts a text to a number of characters, the suffix (default "...") included; a negative length cuts nothing.
 
@@ -166,7 +166,7 @@ def text_truncate(text: Any, length: Any, suffix: Any = "...") -> str:
     return f"{text[: max(0, length - len(suffix))]}{suffix}"
 
 
-@builtin("text/trim-indent", returns="string", pure=True)
+@builtin("text/trim-indent", type="str -> str", total=True, pure=True)
 def text_trim_indent(text: Any) -> str:
     """Removes the indentation that all lines of a text share; blank lines are ignored.
 
@@ -181,7 +181,7 @@ def text_trim_indent(text: Any) -> str:
     return "\n".join([line[indent:] if line.strip(WHITESPACE) else line[indent:].strip(" \t") for line in lines])
 
 
-@builtin("text/excerpt", returns="string|nil", pure=True)
+@builtin("text/excerpt", type="str, str, any? -> str|nil", total=True, pure=True)
 def text_excerpt(text: Any, query: Any, options: Any = None) -> str | None:
     """The text around the first occurrence of query, ignoring case: :radius characters (default 100) on both sides.
 
@@ -212,7 +212,7 @@ def _document(value: Any, key: Keyword) -> Any:
     return part
 
 
-@builtin("document/create", returns="map", pure=True)
+@builtin("document/create", type="str, keep map -> map keyword (str|map) fresh", pure=True)
 def document_create(text: Any, metadata: Any) -> Map:
     """A document: a map of :text and :metadata.
 
@@ -224,7 +224,7 @@ def document_create(text: Any, metadata: Any) -> Map:
     return Map({METADATA: metadata, TEXT: text})
 
 
-@builtin("document/text", returns="any", pure=True)
+@builtin("document/text", type="map any a -> a", pure=True)
 def document_text(document: Any) -> Any:
     """The text of a document.
 
@@ -233,7 +233,7 @@ def document_text(document: Any) -> Any:
     return _document(document, TEXT)
 
 
-@builtin("document/metadata", returns="any", pure=True)
+@builtin("document/metadata", type="map any a -> a", pure=True)
 def document_metadata(document: Any) -> Any:
     """The metadata of a document.
 
@@ -242,7 +242,7 @@ def document_metadata(document: Any) -> Any:
     return _document(document, METADATA)
 
 
-@builtin("document/chunk", returns="list[map]", pure=True)
+@builtin("document/chunk", type="keep map, any? -> list (map keyword any) fresh", pure=True)
 def document_chunk(document: Any, options: Any = None) -> List:
     """Splits a document into chunks, which are documents; their metadata also has :chunk-index and :total-chunks. The
     options are those of text/chunk.

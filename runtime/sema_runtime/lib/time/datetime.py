@@ -34,7 +34,7 @@ def _instant(value: Any) -> Any:
     return instant(seconds, int((stamp - seconds) * 1e9))
 
 
-@builtin("time/now", returns="float")
+@builtin("time/now", type="-> float")
 def time_now() -> float:
     """The current time in seconds since 1970-01-01T00:00:00Z, with their fraction.
 
@@ -43,7 +43,7 @@ def time_now() -> float:
     return time()
 
 
-@builtin("time-ms", "time/now-ms", returns="int")
+@builtin("time-ms", "time/now-ms", type="-> int")
 def time_now_ms() -> int:
     """The current time in milliseconds since 1970-01-01T00:00:00Z, as an int.
 
@@ -52,7 +52,7 @@ def time_now_ms() -> int:
     return int(time() * 1000)
 
 
-@builtin("sleep", returns="nil")
+@builtin("sleep", type="int -> nil")
 def sleep(milliseconds: Any) -> None:
     """Sleeps (waits) a number of milliseconds; other tasks run meanwhile.
 
@@ -66,7 +66,7 @@ def sleep(milliseconds: Any) -> None:
         pause(milliseconds)
 
 
-@builtin("time/add", returns="float", pure=True)
+@builtin("time/add", type="int|float, int|float -> float", pure=True)
 def time_add(timestamp: Any, seconds: Any) -> float:
     """Adds seconds to a timestamp.
 
@@ -75,7 +75,7 @@ def time_add(timestamp: Any, seconds: Any) -> float:
     return float(_number(timestamp) + _number(seconds))
 
 
-@builtin("time/diff", returns="float", pure=True)
+@builtin("time/diff", type="int|float, int|float -> float", pure=True)
 def time_diff(later: Any, earlier: Any) -> float:
     """The difference of two timestamps (dates): the seconds from the second to the first.
 
@@ -84,7 +84,7 @@ def time_diff(later: Any, earlier: Any) -> float:
     return float(_number(later) - _number(earlier))
 
 
-@builtin("time/format", returns="string", pure=True)
+@builtin("time/format", type="int|float, str -> str", pure=True)
 def time_format(timestamp: Any, template: Any) -> str:
     """Formats a timestamp as a date or time in UTC, by a template of `%` fields (those of chrono's strftime).
 
@@ -103,7 +103,7 @@ def time_format(timestamp: Any, template: Any) -> str:
         raise SemaError(f"time/format: invalid format string: {quoted(template)}", f"time/format {HINT}") from None
 
 
-@builtin("time/parse", returns="float", pure=True)
+@builtin("time/parse", type="str, str -> float", pure=True)
 def time_parse(text: Any, template: Any) -> float:
     """Parses a date and time in UTC by a template of `%` fields into a timestamp. A date alone is not enough.
 
@@ -119,7 +119,7 @@ def time_parse(text: Any, template: Any) -> float:
         raise SemaError(f"time/parse: parse error: {error}", f"time/parse {HINT}") from None
 
 
-@builtin("time/date-parts", returns="map", pure=True)
+@builtin("time/date-parts", type="int|float -> map keyword (int|str) fresh", pure=True)
 def time_date_parts(timestamp: Any) -> Map:
     """The parts of a timestamp (date) in UTC as a map: :year :month :day :hour :minute :second, and :weekday, its
     English name.
