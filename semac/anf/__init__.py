@@ -1,0 +1,1 @@
+"""The typed intermediate representation in A-normal form, on which all passes work."""

@@ -1,0 +1,74 @@
+"""Literals and their types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.lists import List
+from sema_runtime.values.maps import Map
+from semac.anf.nodes import Lit
+from semac.types.lattice import (
+    BYTES,
+    CHAR,
+    FALSE,
+    FLOAT,
+    FN,
+    HASHMAP,
+    INT,
+    KEYWORD,
+    MAP,
+    NIL,
+    OTHER,
+    RATIO,
+    STR,
+    SYMBOL,
+    TRUE,
+    Type,
+    atom,
+    dict_of,
+    join_all,
+    limited,
+    list_of,
+    shape_of,
+    vector_of,
+)  # fmt: skip
+
+ATOM_TYPES: dict[type, Type] = {
+    int: atom(INT), float: atom(FLOAT), str: atom(STR), type(None): atom(NIL), Keyword: atom(KEYWORD),
+    Symbol: atom(SYMBOL), Char: atom(CHAR),
+}  # fmt: skip
+MANY = 40  # items of quoted data beyond which they aren't told apart
+
+
+def literal(value: Any) -> Lit:
+    return Lit(value, type_of_value(value))
+
+
+def type_of_value(value: Any) -> Type:
+    """The type of a constant."""
+    kind = type(value)
+    known = ATOM_TYPES.get(kind)
+    if known is not None:
+        return known
+    if kind is bool:
+        return atom(TRUE if value else FALSE)
+    if kind is List:
+        return limited(list_of(join_all(map(type_of_value, value))))
+    if kind is tuple:
+        if len(value) <= MANY:
+            return limited(vector_of(*map(type_of_value, value)))
+        return limited(vector_type(join_all(map(type_of_value, value))))
+    if kind is Map:
+        entries = value.pairs()
+        if len(entries) <= MANY and all(type(key) is Keyword for key, _ in entries):
+            return limited(shape_of({key: type_of_value(item) for key, item in entries}))
+        keys = join_all(type_of_value(key) for key, _ in entries)
+        return limited(dict_of(MAP, keys, join_all(type_of_value(item) for _, item in entries)))
+    return atom(OTHER | RATIO | BYTES | HASHMAP | FN)
+
+
+def vector_type(item: Type) -> Type:
+    from semac.types.lattice import VECTOR, make
+
+    return make(VECTOR, vitem=item)

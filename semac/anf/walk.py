@@ -1,0 +1,168 @@
+"""The one visitor and rewriter of the intermediate representation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from semac.anf.nodes import (
+    Block,
+    Closure,
+    Comprehension,
+    Destructure,
+    Exit,
+    Expr,
+    For,
+    Jump,
+    Let,
+    Loop,
+    MapPattern,
+    Match,
+    Op,
+    Pattern,
+    Ref,
+    Result,
+    SequencePattern,
+    Stage,
+    VarPattern,
+)
+from semac.ir.nodes import Function, NamedLet, Var
+
+
+def operands(op: Op) -> list[Expr]:
+    """The operands of an operation in the order in which they are evaluated."""
+    found: list[Expr] = []
+    for field in op.exprs:
+        value = getattr(op, field)
+        if type(value) is list:
+            found += value
+        else:
+            found.append(value)
+    return found
+
+
+def map_operands(op: Op, change: Callable[[Expr], Expr]) -> None:
+    """Replaces each operand of an operation by what change makes of it, in order."""
+    for field in op.exprs:
+        value = getattr(op, field)
+        if type(value) is list:
+            value[:] = [change(item) for item in value]
+        else:
+            setattr(op, field, change(value))
+
+
+def exit_operands(exit_: Exit) -> list[Expr]:
+    return [exit_.value] if type(exit_) is Result else list(exit_.args)  # type: ignore[union-attr]
+
+
+def map_exit(exit_: Exit, change: Callable[[Expr], Expr]) -> None:
+    if type(exit_) is Result:
+        exit_.value = change(exit_.value)
+    elif type(exit_) is Jump:
+        exit_.args[:] = [change(arg) for arg in exit_.args]
+
+
+def blocks(op: Op) -> list[Block]:
+    """The blocks of an operation in the order in which they run."""
+    if type(op) is Match:
+        inner: list[Block] = []
+        for clause in op.clauses:
+            inner += [clause.body] if clause.guard is None else [clause.guard, clause.body]
+        return inner
+    if type(op) is Comprehension:
+        return [*(stage.block for stage in op.stages), op.body]
+    return [getattr(op, field) for field in op.blocks]
+
+
+def bound(op: Op) -> list[Var]:
+    """The variables that an operation binds besides its value: those of patterns, loops and handlers."""
+    kind = type(op)
+    if kind is Destructure:
+        return pattern_vars(op.pattern)  # type: ignore[attr-defined]
+    if kind is Match:
+        return [var for clause in op.clauses for var in pattern_vars(clause.pattern)]  # type: ignore[attr-defined]
+    if kind is Loop:
+        return list(op.params)  # type: ignore[attr-defined]
+    if kind is For:
+        return [*pattern_vars(op.target), *op.params]  # type: ignore[attr-defined]
+    if kind is Comprehension:
+        stages: list[Stage] = op.stages  # type: ignore[attr-defined]
+        return [*pattern_vars(op.target), *(stage.var for stage in stages if stage.var is not None)]  # type: ignore[attr-defined]
+    var = getattr(op, "target", None) if hasattr(op, "target") else getattr(op, "var", None)
+    return [var] if var is not None and kind.__name__ in ("Try", "With") else []
+
+
+def params_of(target: NamedLet | Function | For) -> list[Var]:
+    """The variables that get new values where a jump goes back to a loop."""
+    params: list[Var] = target.params if isinstance(target, Function | For) else target.function.params
+    return params
+
+
+def pattern_vars(pattern: Pattern) -> list[Var]:
+    """The variables of a pattern, from left to right."""
+    if type(pattern) is VarPattern:
+        return [pattern.var]
+    if type(pattern) is SequencePattern:
+        parts = [*pattern.parts, *([pattern.rest] if pattern.rest is not None else [])]
+        return [var for part in parts for var in pattern_vars(part)]
+    if type(pattern) is MapPattern:
+        return [var for _, part, _ in pattern.entries for var in pattern_vars(part)]
+    return []
+
+
+def instructions(block: Block, into_functions: bool = True) -> Iterator[Let]:
+    """All instructions of a block and of the blocks inside, functions made there included."""
+    stack = [block]
+    while stack:
+        current = stack.pop()
+        for instr in current.instrs:
+            yield instr
+            stack += blocks(instr.op)
+            if into_functions and type(instr.op) is Closure:
+                stack.append(code_of(instr.op.function))
+
+
+def all_blocks(block: Block, into_functions: bool = True) -> Iterator[Block]:
+    """A block and the blocks inside, those of functions made there included."""
+    stack = [block]
+    while stack:
+        current = stack.pop()
+        yield current
+        for instr in current.instrs:
+            stack += blocks(instr.op)
+            if into_functions and type(instr.op) is Closure:
+                stack.append(code_of(instr.op.function))
+
+
+def code_of(function: Function) -> Block:
+    """The block of a function."""
+    code: Block = function.code
+    return code
+
+
+def refs(block: Block) -> Iterator[Ref]:
+    """All uses of variables as operands in a block, blocks inside and functions made there included."""
+    for inner in all_blocks(block):
+        for instr in inner.instrs:
+            for operand in operands(instr.op):
+                if type(operand) is Ref:
+                    yield operand
+        for operand in exit_operands(inner.exit):
+            if type(operand) is Ref:
+                yield operand
+
+
+def expressions(block: Block, into_functions: bool = True) -> Iterator[Expr]:
+    """Every operation and atom of a block, operations that are operands and blocks inside included."""
+    stack: list[Block | Expr] = [block]
+    while stack:
+        part = stack.pop()
+        if type(part) is Block:
+            stack += [instr.op for instr in part.instrs]
+            stack += exit_operands(part.exit)
+            continue
+        yield part  # type: ignore[misc]
+        if isinstance(part, Op):
+            stack += operands(part)
+            stack += blocks(part)
+            if into_functions and type(part) is Closure:
+                stack.append(code_of(part.function))

@@ -1,0 +1,1 @@
+"""Emission: the intermediate representation → Python."""

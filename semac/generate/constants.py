@@ -1,0 +1,74 @@
+"""Constants in emitted code: literals, atoms, and quoted data, which is made once in a constant of the module."""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from typing import Any
+
+from sema_runtime.support.embedded import embed
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from sema_runtime.values.lists import List
+from sema_runtime.values.macros import Macro
+from sema_runtime.values.maps import PLAIN, HashMap, Map
+from sema_runtime.values.numbers import Complex
+from semac.emit.names import VALUES
+from semac.emit.pyast import Loc, attribute, call, const, name
+from semac.generate.context import Context
+
+ATOMS = (int, float, str, bool, bytes, type(None))
+LISTS = "sema_runtime.values.lists:"
+MAPS = "sema_runtime.values.maps:"
+
+
+def constant(c: Context, value: Any, loc: Loc) -> ast.expr:
+    """An expression for any constant."""
+    if isinstance(value, ATOMS):
+        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+            return call(name("float", loc), [const(str(value), loc)], loc)
+        return const(value, loc)
+    if type(value) in (Keyword, Symbol, Char, Fraction):
+        return c.module.names.atom(value, loc)
+    if type(value) is Complex:
+        halves = [constant(c, value.re, loc), constant(c, value.im, loc)]
+        return call(c.runtime("sema_runtime.values.numbers:Complex", loc), halves, loc)
+    if type(value) is Macro:
+        parts: list[ast.expr] = [const(value.name, loc), const(None, loc)]
+        return call(c.runtime("sema_runtime.values.macros:Macro", loc), parts, loc)
+    if type(value) is List and not value.items:
+        return c.runtime(LISTS + "EMPTY", loc)
+    if type(value) not in (List, tuple, Map, HashMap):
+        return embedded(c, value, loc)
+    data = quoted(c, value, loc)
+    return name(c.module.names.constant(("quoted", id(value)), "quoted", data), loc)
+
+
+def embedded(c: Context, value: Any, loc: Loc) -> ast.expr:
+    """A value that no text can say; an input of a session keeps its own, so that they go with it."""
+    unit = c.module.unit
+    unit.is_portable = False
+    if c.module.names.shared is None:
+        return call(c.runtime("sema_runtime.support.embedded:embedded", loc), [const(embed(value), loc)], loc)
+    unit.values.append(value)
+    return ast.Subscript(name(VALUES, loc), const(len(unit.values) - 1, loc), ast.Load(), **loc)
+
+
+def quoted(c: Context, value: Any, loc: Loc) -> ast.expr:
+    if type(value) is List:
+        items = [quoted(c, item, loc) for item in value.items]
+        return call(c.runtime(LISTS + "List", loc), [ast.List(items, ast.Load(), **loc)] if items else [], loc)
+    if type(value) is tuple:
+        return ast.Tuple([quoted(c, item, loc) for item in value], ast.Load(), **loc)
+    if type(value) is Map or type(value) is HashMap:
+        kind = c.runtime(MAPS + type(value).__name__, loc)
+        pairs: list[ast.expr] = [
+            ast.Tuple([quoted(c, k, loc), quoted(c, v, loc)], ast.Load(), **loc) for k, v in value.pairs()
+        ]
+        return call(attribute(kind, "of", loc), [ast.List(pairs, ast.Load(), **loc)], loc)
+    return constant(c, value, loc)
+
+
+def stored_key(c: Context, key: Any, loc: Loc) -> ast.expr:
+    """A constant map key in the form in which maps store it."""
+    value = constant(c, key, loc)
+    return value if type(key) in PLAIN else call(c.runtime(MAPS + "stored", loc), [value], loc)

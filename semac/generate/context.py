@@ -1,0 +1,161 @@
+"""What all printers share: the module, the function being printed, its block, names and positions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from sema_runtime.catalogue_index import INDEX
+from semac.anf.nodes import Block, Expr, Op
+from semac.emit.destination import Dest
+from semac.emit.names import LocalNames, ModuleNames
+from semac.emit.pyast import NOWHERE, Loc, assign, loc_of, name
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+
+
+class ModuleState:
+    """What the contexts of all functions of a module share."""
+
+    def __init__(self, unit: Unit, names: ModuleNames, printers: Printers) -> None:
+        self.unit = unit
+        self.names = names
+        self.printers = printers
+
+
+class Printers:
+    """The tables of printers: for an operation as an expression, and as a statement whose value has a destination."""
+
+    __slots__ = ("block", "expr", "instructions", "stmt", "test")
+
+    def __init__(
+        self,
+        expr: Callable[[Context, Expr], ast.expr],
+        stmt: Callable[[Context, Expr, Dest], None],
+        test: Callable[[Context, Expr], ast.expr],
+        block: Callable[[Context, Block, Dest], None],
+        instructions: Callable[[Context, Block], None],
+    ) -> None:
+        self.expr = expr
+        self.stmt = stmt
+        self.test = test
+        self.block = block
+        self.instructions = instructions
+
+
+class Context:
+    """The state of printing one Python function, or the top level of a module where `at_module`."""
+
+    def __init__(self, module: ModuleState, parent: Context | None, avoid: set[str], at_module: bool = False) -> None:
+        """avoid: names of globals that the function uses."""
+        self.module = module
+        self.parent = parent
+        self.at_module = at_module
+        self.names: LocalNames = LocalNames(module.names, parent.names if parent else None, avoid, is_top=at_module)
+        self.out: list[ast.stmt] = []
+        self.function: Function | None = None
+        self.owned: set[Var] = set()  # variables that this function binds
+        self.errors: set[Var] = set()  # caught errors that are exceptions, not condition maps
+        self.assigned_globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
+        self.current: Loc = parent.current if parent else NOWHERE
+
+    # Dispatch
+
+    def expr(self, expr: Expr) -> ast.expr:
+        """The expression of an operand."""
+        return self.module.printers.expr(self, expr)
+
+    def exprs(self, values: list[Expr]) -> list[ast.expr]:
+        return [self.expr(value) for value in values]
+
+    def stmt(self, expr: Expr, dest: Dest) -> None:
+        """Statements by which a value reaches its destination."""
+        self.module.printers.stmt(self, expr, dest)
+
+    def test(self, expr: Expr) -> ast.expr:
+        """An expression whose Python truth is the Sema truth of an operand."""
+        return self.module.printers.test(self, expr)
+
+    def block(self, block: Block, dest: Dest) -> None:
+        """The statements of a block, whose value reaches a destination."""
+        self.module.printers.block(self, block, dest)
+
+    def instructions(self, block: Block) -> None:
+        """The statements of the instructions of a block, without its exit."""
+        self.module.printers.instructions(self, block)
+
+    # Positions, names
+
+    def loc(self, op: Op | Any) -> Loc:
+        span = op.span
+        if span is not None:
+            self.current = loc_of(span)
+        return self.current
+
+    def runtime(self, path: str, loc: Loc) -> ast.expr:
+        """A function of the runtime, imported; path is "module:name"."""
+        module, _, attr = path.partition(":")
+        if module == "builtins":
+            return name(attr, loc)
+        return name(self.module.names.runtime(module, attr), loc)
+
+    def builtin_function(self, sema: str, loc: Loc) -> ast.expr:
+        """The function of a builtin, whatever the program defines later."""
+        module, python, *_ = INDEX[sema]
+        return self.runtime(f"sema_runtime.{module}:{python}", loc)
+
+    def builtin(self, sema: str, loc: Loc) -> ast.expr:
+        """A builtin that the program names."""
+        shared = self.module.names.shared_builtin(sema)
+        return self.builtin_function(sema, loc) if shared is None else name(shared, loc)
+
+    def bind(self, var: Var) -> str:
+        """Names a variable that this function owns."""
+        self.owned.add(var)
+        if not var.name:
+            var.py = self.names.temporary(var.hint or "value")
+            return var.py
+        return self.names.local(var)
+
+    def bound(self, var: Var) -> str:
+        """The name of a variable that this function owns; a new one at its first binding."""
+        return var.py if var in self.owned and var.py else self.bind(var)
+
+    # Statements
+
+    def append(self, statement: ast.stmt) -> None:
+        self.out.append(statement)
+
+    def save(self, value: ast.expr, base: str, loc: Loc) -> ast.Name:
+        """Assigns an expression to a temporary; returns the name."""
+        target = self.names.temporary(base)
+        self.append(assign(target, value, loc))
+        return name(target, loc)
+
+    def in_block(self, emit: Callable[[], Any]) -> tuple[Any, list[ast.stmt]]:
+        """Runs emit() with a fresh list of statements: (its result, the statements)."""
+        outer, self.out = self.out, []
+        try:
+            return emit(), self.out
+        finally:
+            self.out = outer
+
+    def statements(self, block: Block, dest: Dest) -> list[ast.stmt]:
+        """The statements of a block, apart."""
+        return self.in_block(lambda: self.block(block, dest))[1]
+
+    def finish(self, value: ast.expr, dest: Dest, loc: Loc, effects: bool = True) -> None:
+        """Delivers a value to its destination."""
+        if dest.kind == "return":
+            self.append(ast.Return(value, **loc))
+            return
+        if dest.kind == "assign":
+            if self.at_module or not (isinstance(value, ast.Name) and value.id == dest.target):
+                self.append(assign(dest.target, value, loc))
+        elif effects and not isinstance(value, ast.Constant):
+            self.append(ast.Expr(value, **loc))
+        if dest.after:
+            self.append(ast.Break(**loc))

@@ -1,0 +1,142 @@
+"""Destructuring: patterns as tuple assignment and look-ups."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from semac.anf.nodes import (
+    AnyPattern,
+    BadPattern,
+    CallBuiltin,
+    Destructure,
+    Expr,
+    Lit,
+    MakeMap,
+    MakeVector,
+    MapPattern,
+    Pattern,
+    SequencePattern,
+    VarPattern,
+)
+from semac.emit.destination import Dest
+from semac.emit.pyast import Loc, assign, attribute, boolop, call, compare, const, name
+from semac.generate.constants import stored_key
+from semac.generate.context import Context
+
+MATCHING = "sema_runtime.values.matching:"
+LIST = "sema_runtime.values.lists:List"
+
+
+def destructure(c: Context, op: Destructure, dest: Dest) -> None:
+    if not known_shape(c, op):
+        take_apart(c, op.pattern, c.expr(op.value), c.loc(op))
+    if dest.after:
+        c.append(ast.Break(**c.loc(op)))
+
+
+def known_shape(c: Context, op: Destructure) -> bool:
+    """Destructuring of a list, vector or map written out on the spot: plain assignments."""
+    pattern, value = op.pattern, op.value
+    if type(pattern) is SequencePattern:
+        items = written_items(value)
+        parts, rest = pattern.parts, pattern.rest
+        flat = all(type(part) in (VarPattern, AnyPattern) for part in parts) and type(rest) in (VarPattern, type(None))
+        if items is None or not flat or len(items) < len(parts) or (rest is None and len(items) != len(parts)):
+            return False
+        values = c.exprs(items)
+        loc = c.loc(op)
+        for part, item in zip(parts, values, strict=False):
+            assign_part(c, part, item, loc)
+        if rest is not None:
+            more = ast.List(values[len(parts) :], ast.Load(), **loc)
+            assign_part(c, rest, call(c.runtime(LIST, loc), [more], loc), loc)
+        return True
+    if type(pattern) is MapPattern and type(value) is MakeMap and all(type(key) is Lit for key in value.items[0::2]):
+        if not all(type(part) in (VarPattern, AnyPattern) for _, part, _ in pattern.entries):
+            return False
+        keys = [key.value for key in value.items[0::2]]  # type: ignore[union-attr]
+        entries = dict(zip(keys, c.exprs(value.items[1::2]), strict=True))
+        loc = c.loc(op)
+        for key, part, _ in pattern.entries:
+            assign_part(c, part, entries.get(key, const(None, loc)), loc)
+        return True
+    return False
+
+
+def written_items(value: Expr) -> list[Expr] | None:
+    """The items of a vector or list that is written out."""
+    if type(value) is MakeVector:
+        return value.items
+    if type(value) is CallBuiltin and value.name == "list":
+        return value.args
+    return None
+
+
+def assign_part(c: Context, part: Pattern, value: ast.expr, loc: Loc) -> None:
+    if type(part) is AnyPattern:
+        if not isinstance(value, ast.Name | ast.Constant):
+            c.append(ast.Expr(value, **loc))
+    elif type(part) is VarPattern:
+        c.append(assign(c.bind(part.var), value, loc))
+    elif type(part) is BadPattern:
+        c.append(ast.Expr(malformed(c, part, loc), **loc))
+    else:
+        take_apart(c, part, value, loc)
+
+
+def malformed(c: Context, pattern: BadPattern, loc: Loc) -> ast.expr:
+    """A call that raises what is wrong with a pattern."""
+    texts: list[ast.expr] = [const(text, loc) for text in (pattern.message, pattern.hint) if text is not None]
+    return call(c.runtime(MATCHING + "malformed", loc), texts, loc)
+
+
+def take_apart(c: Context, pattern: Pattern, value: ast.expr, loc: Loc) -> None:
+    if type(pattern) is SequencePattern:
+        take_sequence_apart(c, pattern, value, loc)
+    elif type(pattern) is MapPattern:
+        source = call(c.runtime(MATCHING + "destructure_map", loc), [value], loc)
+        entries = c.save(source, "entries", loc)
+        for key, part, _ in pattern.entries:
+            got = call(attribute(entries, "get", loc), [stored_key(c, key, loc)], loc)
+            assign_part(c, part, got, loc)
+    else:
+        assign_part(c, pattern, value, loc)
+
+
+def take_sequence_apart(c: Context, pattern: SequencePattern, value: ast.expr, loc: Loc) -> None:
+    parts, rest = pattern.parts, pattern.rest
+    source = value if pattern.fits else of_length(c, value, len(parts), rest, loc)
+    targets: list[ast.expr] = []
+    later: list[tuple[Any, str]] = []
+    for part in [*parts, *([rest] if rest is not None else [])]:
+        if type(part) is VarPattern:
+            target = c.bind(part.var)
+        else:
+            target = c.names.temporary("unused" if type(part) is AnyPattern else "part")
+        if type(part) not in (VarPattern, AnyPattern) or part is rest:
+            later.append((part, target))
+        stored: ast.expr = ast.Name(target, ast.Store(), **loc)
+        targets.append(ast.Starred(stored, ast.Store(), **loc) if part is rest else stored)
+    if targets:
+        c.append(ast.Assign([ast.Tuple(targets, ast.Store(), **loc)], source, **loc))
+    else:
+        c.append(ast.Expr(source, **loc))
+    for part, target in later:
+        if part is rest:
+            wrapped = call(c.runtime(LIST, loc), [name(target, loc)], loc)
+            c.append(assign(target, wrapped, loc))
+        if type(part) not in (VarPattern, AnyPattern):
+            take_apart(c, part, name(target, loc), loc)
+
+
+def of_length(c: Context, value: ast.expr, size: int, rest: Any, loc: Loc) -> ast.expr:
+    """A value to destructure, checked to be a sequence of size items, or of at least as many with a rest."""
+    if rest is not None:
+        return call(c.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
+    checked = call(c.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
+    if not isinstance(value, ast.Name):
+        return checked
+    fits = compare(call(name("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
+    kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)
+    return ast.IfExp(boolop(ast.And(), [kind, fits], loc), value, checked, **loc)

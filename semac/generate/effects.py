@@ -1,0 +1,95 @@
+"""How operations take part in the order of effects."""
+
+from __future__ import annotations
+
+from semac.anf.nodes import (
+    Block,
+    Closure,
+    Comprehension,
+    Expr,
+    For,
+    GetField,
+    If,
+    IsRecord,
+    Iteration,
+    Jump,
+    Logic,
+    MakeMap,
+    MakeVector,
+    Move,
+    Op,
+    Python,
+    Read,
+)
+from semac.anf.walk import blocks
+from semac.generate.python_ops import EFFECT as EFFECT
+from semac.generate.python_ops import PURE as PURE
+from semac.generate.python_ops import PYTHON_OPS
+from semac.generate.python_ops import READ as READ
+from semac.types.lattice import CHAR, DICT, INT, KEYWORD, SEQUENCE, STR, SYMBOL, Type
+
+PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are
+
+
+def own_rank(op: Op) -> int:
+    """How an operation, apart from its operands, takes part in the order of effects."""
+    kind = type(op)
+    if kind in (Closure, Move, MakeVector, MakeMap):
+        return PURE
+    if kind is Read:
+        var = op.var  # type: ignore[attr-defined]
+        return EFFECT if var.is_global and not var.defined else READ
+    if kind is GetField and op.is_sure:  # type: ignore[attr-defined]
+        return READ
+    if kind is IsRecord and op.is_sure:  # type: ignore[attr-defined]
+        return PURE
+    if kind is Python:
+        return PYTHON_OPS[op.kind].rank  # type: ignore[attr-defined]
+    if kind in (If, Logic):
+        return max(block_rank(inner) for inner in blocks(op))
+    if kind is Comprehension:
+        return max(source_rank(op), *map(block_rank, blocks(op)))  # type: ignore[arg-type]
+    return EFFECT
+
+
+def block_rank(block: Block) -> int:
+    if block.instrs or type(block.exit) is Jump:
+        return EFFECT
+    return rank(block.exit.value)  # type: ignore[union-attr]
+
+
+def rank(expr: Expr) -> int:
+    return expr.rank if isinstance(expr, Op) else PURE
+
+
+def source_rank(op: Comprehension) -> int:
+    """How a comprehension, apart from its operands and blocks, takes part in the order of effects."""
+    if op.kind in ("sort-by", "group-by", "key-by") and not value_type(op).only(PLAIN_KEYS):
+        return EFFECT  # a key may be none
+    if op.how == "range" or (op.how == "pairs" and op.sources[0].type.only(DICT)):
+        return PURE
+    is_sure = op.how in ("items", "indexed", "zip", "reversed") and all(
+        source.type.only(SEQUENCE) for source in op.sources
+    )
+    return PURE if is_sure else EFFECT
+
+
+def value_type(op: Comprehension) -> Type:
+    """The type of what a comprehension has for an item."""
+    exit_ = op.body.exit
+    return exit_.value.type  # type: ignore[union-attr]
+
+
+def loop_rank(op: Iteration) -> int:
+    """How what happens to each item takes part in the order of effects."""
+    ranks = list(map(block_rank, blocks(op))) if type(op) is Comprehension else []
+    if type(op) is For:
+        exit_ = op.body.exit
+        is_plain = not op.body.instrs and type(exit_) is Jump
+        ranks = list(map(rank, exit_.args)) if is_plain else [EFFECT]  # type: ignore[union-attr]
+    return max(ranks, default=PURE)
+
+
+def commute(a: int, b: int) -> bool:
+    """Whether operations of these ranks may change places."""
+    return (a + b <= READ + READ and EFFECT not in (a, b)) or PURE in (a, b)

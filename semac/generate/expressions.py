@@ -1,0 +1,255 @@
+"""Expressions: a table of functions over (context, operation)."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from sema_runtime.values.maps import PLAIN
+from semac.anf.nodes import (
+    BuiltinRef,
+    Call,
+    CallBuiltin,
+    CallRuntime,
+    Closure,
+    Comprehension,
+    Expr,
+    For,
+    GetField,
+    Guarded,
+    If,
+    Import,
+    IsRecord,
+    Lit,
+    Logic,
+    MakeMap,
+    MakeRecordType,
+    MakeVector,
+    Move,
+    Op,
+    PyAttr,
+    PyCall,
+    PyItem,
+    Python,
+    Read,
+    RecordFunction,
+    Ref,
+    Result,
+    Throw,
+)
+from semac.anf.walk import blocks
+from semac.emit.destination import DROP, Dest
+from semac.emit.pyast import Loc, attribute, call, const, name, negate, tuple_of
+from semac.generate import guards
+from semac.generate.constants import LISTS, MAPS, constant
+from semac.generate.context import Context
+from semac.generate.functions import define_function, lambda_expression
+from semac.generate.guards import Operands
+from semac.generate.iteration import comprehension, result_param
+from semac.generate.python_ops import PYTHON_OPS
+from semac.generate.records import get_field, is_record, make_record_type, record_function
+from semac.generate.truth import logic_expression
+from semac.ir.identifiers import mangle
+
+
+def expression(c: Context, expr: Expr) -> ast.expr:
+    """The expression of an operand. What must be a statement goes to the current block first."""
+    kind = type(expr)
+    if isinstance(expr, Op) and not expr.weight:
+        return saved(c, expr)
+    printed: ast.expr = EXPRESSIONS[kind](c, expr)
+    return printed
+
+
+def saved(c: Context, op: Op) -> ast.expr:
+    """The variable to which statements give the value of an operation."""
+    if type(op) is Closure:
+        target = c.names.temporary(mangle(op.function.py or "fn"))
+        define_function(c, op, target)
+        return name(target, c.current)
+    param = result_param(op) if type(op) is For else None
+    if param is not None:
+        c.stmt(op, DROP)
+        return name(param.py, c.current)
+    target = c.names.temporary("result")
+    c.stmt(op, Dest("assign", target))
+    return name(target, c.current)
+
+
+def ref(c: Context, operand: Ref) -> ast.expr:
+    if not operand.var.py:  # declared, but nothing that runs ever defines it
+        return const(None, c.current)
+    return name(operand.var.py, c.current)
+
+
+def lit(c: Context, operand: Lit) -> ast.expr:
+    return constant(c, operand.value, c.current)
+
+
+def builtin_ref(c: Context, operand: BuiltinRef) -> ast.expr:
+    return c.builtin(operand.name, c.loc(operand))
+
+
+def move(c: Context, op: Move) -> ast.expr:
+    return c.expr(op.value)
+
+
+def read(c: Context, op: Read) -> ast.expr:
+    if not op.var.py:
+        return const(None, c.loc(op))
+    return name(op.var.py, c.loc(op))
+
+
+def closure(c: Context, op: Closure) -> ast.expr:
+    return lambda_expression(c, op)
+
+
+# Calls
+
+
+def call_(c: Context, op: Call) -> ast.expr:
+    head = c.expr(op.head)
+    args = c.exprs(op.args)
+    return call(head, args, c.loc(op))
+
+
+def call_builtin(c: Context, op: CallBuiltin) -> ast.expr:
+    args = c.exprs(op.args)
+    loc = c.loc(op)
+    function = c.builtin_function(op.name, loc) if op.fixed else c.builtin(op.name, loc)
+    return call(function, args, loc)
+
+
+def call_runtime(c: Context, op: CallRuntime) -> ast.expr:
+    args = c.exprs(op.args)
+    loc = c.loc(op)
+    return call(c.runtime(op.path, loc), args, loc)
+
+
+def python(c: Context, op: Python) -> ast.expr:
+    if op.kind == "not":
+        return negate(c.test(op.args[0]), c.loc(op))
+    args = c.exprs(op.args)
+    loc = c.loc(op)
+    if op.kind == "List":
+        return call(c.runtime(LISTS + "List", loc), [ast.List(args, ast.Load(), **loc)] if args else [], loc)
+    return operation(c, op.kind, args, loc)
+
+
+def operation(c: Context, kind: str, args: list[ast.expr], loc: Loc) -> ast.expr:
+    """An operation of Python on printed operands."""
+    entry = PYTHON_OPS[kind]
+    return entry.print([*args, c.runtime(entry.runtime, loc)] if entry.runtime else args, loc)
+
+
+def guarded(c: Context, op: Guarded) -> ast.expr:
+    """`a + b if type(a) is type(b) is int else add(a, b)`."""
+    operands = Operands(c, op.args)
+    loc = c.loc(op)
+    asked = guards.test(operands, op, loc)
+    again = operands.again()
+    fast = operation(c, op.fast, again, loc)
+    path, _, builtin = op.slow.partition("builtin:")
+    slow = c.builtin_function(builtin, loc) if builtin else c.runtime(path, loc)
+    return ast.IfExp(asked, fast, call(slow, list(again), loc), **loc)
+
+
+# Data
+
+
+def make_vector(c: Context, op: MakeVector) -> ast.expr:
+    return tuple_of(c.exprs(op.items), c.loc(op))
+
+
+def make_map(c: Context, op: MakeMap) -> ast.expr:
+    values = c.exprs(op.items)
+    loc = c.loc(op)
+    keys, items = values[0::2], values[1::2]
+    if op.is_raw:
+        return ast.Dict(list(keys), list(items), **loc)
+    if all(type(key) is Lit and type(key.value) in PLAIN for key in op.items[0::2]):
+        return call(c.runtime(MAPS + "Map", loc), [ast.Dict(list(keys), list(items), **loc)], loc)
+    pairs: list[ast.expr] = [tuple_of([key, item], loc) for key, item in zip(keys, items, strict=True)]
+    literal = c.runtime("sema_runtime.values.map_keys:map_literal", loc)
+    return call(literal, [ast.List(pairs, ast.Load(), **loc)], loc)
+
+
+# Control
+
+
+def if_(c: Context, op: If) -> ast.expr:
+    test = c.test(op.test)
+    then, otherwise = (result_of(c, block) for block in blocks(op))
+    return ast.IfExp(test, then, otherwise, **c.loc(op))
+
+
+def result_of(c: Context, block: Any) -> ast.expr:
+    assert type(block.exit) is Result and not block.instrs
+    return c.expr(block.exit.value)
+
+
+def throw(c: Context, op: Throw) -> ast.expr:
+    value = c.expr(op.value)
+    loc = c.loc(op)
+    return call(c.runtime("sema_runtime.lib.language.control:throw", loc), [value], loc)
+
+
+def logic(c: Context, op: Logic) -> ast.expr:
+    return logic_expression(c, op)
+
+
+# Python
+
+
+def py_attr(c: Context, op: PyAttr) -> ast.expr:
+    return attribute(c.expr(op.object), op.name, c.loc(op))
+
+
+def py_item(c: Context, op: PyItem) -> ast.expr:
+    target, key = c.exprs([op.object, op.key])
+    return ast.Subscript(target, key, ast.Load(), **c.loc(op))
+
+
+def py_call(c: Context, op: PyCall) -> ast.expr:
+    values = c.exprs([op.head, *op.args])
+    loc = c.loc(op)
+    count = len(values) - len(op.keywords)
+    keywords = [ast.keyword(key, value, **loc) for key, value in zip(op.keywords, values[count:], strict=True)]
+    return call(values[0], values[1:count], loc, keywords)
+
+
+def import_(c: Context, op: Import) -> ast.expr:
+    path = c.expr(op.path)
+    loc = c.loc(op)
+    names: list[ast.expr] = [const(imported, loc) for imported in op.names]
+    scope = call(name("globals", loc), [], loc)
+    return call(c.runtime("sema_runtime.compiler_bridge:import_file", loc), [path, scope, *names], loc)
+
+
+EXPRESSIONS: dict[type, Any] = {
+    Ref: ref,
+    Lit: lit,
+    BuiltinRef: builtin_ref,
+    Move: move,
+    Read: read,
+    Closure: closure,
+    Call: call_,
+    CallBuiltin: call_builtin,
+    CallRuntime: call_runtime,
+    MakeRecordType: make_record_type,
+    RecordFunction: record_function,
+    GetField: get_field,
+    IsRecord: is_record,
+    Python: python,
+    Guarded: guarded,
+    MakeVector: make_vector,
+    MakeMap: make_map,
+    If: if_,
+    Logic: logic,
+    Throw: throw,
+    PyAttr: py_attr,
+    PyItem: py_item,
+    PyCall: py_call,
+    Import: import_,
+    Comprehension: comprehension,
+}

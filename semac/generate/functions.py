@@ -1,0 +1,110 @@
+"""Functions: `def`, `lambda`, parameters, docstrings."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from semac.anf.nodes import Assign, Block, Closure, Read, Ref, Result
+from semac.anf.walk import expressions
+from semac.emit.destination import RETURN
+from semac.emit.pyast import Loc, assign, const, name
+from semac.generate.context import Context
+from semac.generate.loops import loop_body
+from semac.ir.nodes import Function, Var
+
+TYPE_PARAMS: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+
+def empty_arguments() -> ast.arguments:
+    return ast.arguments([], [], None, [], [], None, [])
+
+
+def globals_of(block: Block) -> set[str]:
+    """Python names of the globals mentioned in a block."""
+    return {
+        expr.var.py
+        for expr in expressions(block)
+        if (type(expr) is Ref or type(expr) is Read or type(expr) is Assign) and expr.var.is_global
+    }
+
+
+def function_context(c: Context, function: Function) -> Context:
+    """The context of a function inside of c."""
+    avoid = globals_of(function.code) if c.at_module or c.parent is None else set()
+    inner = Context(c.module, c, avoid)
+    inner.function = function
+    return inner
+
+
+def define_function(c: Context, op: Closure, target: str) -> None:
+    """Prints `def target(...)`."""
+    function = op.function
+    loc = c.loc(op)
+    inner = function_context(c, function)
+    shown = "<lambda>" if function.anonymous else function.name
+    c.module.names.note(target, shown)
+    arguments = parameters(inner, function, loc)
+    if function.doc is not None:
+        inner.append(ast.Expr(const(function.doc, loc), **loc))
+    if function.rest is not None:
+        rest = function.rest.py
+        as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
+        inner.append(assign(rest, as_list, loc))
+    function_body(inner, function)
+    c.append(definition(inner, target, arguments, inner.out, loc))
+
+
+def parameters(inner: Context, function: Function, loc: Loc) -> ast.arguments:
+    args = []
+    last: dict[str, Var] = {var.name: var for var in function.params}
+    for var in function.params:
+        if last[var.name] is not var:  # of equal names the last one counts
+            args.append(ast.arg(inner.names.temporary("unused"), None, **loc))
+            continue
+        args.append(ast.arg(inner.bind(var), None, **loc))
+    vararg = ast.arg(inner.bind(function.rest), None, **loc) if function.rest is not None else None
+    return ast.arguments([], args, vararg, [], [], None, [])
+
+
+def function_body(inner: Context, function: Function) -> None:
+    if function.self_tail:
+        named = function.var.loop if function.var is not None else None
+        loop = named if named is not None and named.is_loop else function
+        loop_body(inner, loop, function.code, RETURN, function.body.span)
+    else:
+        inner.block(function.code, RETURN)
+    last = inner.out[-1] if inner.out else None
+    if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and last.value.value is None:
+        inner.out.pop()
+
+
+def definition(inner: Context, target: str, arguments: ast.arguments, body: list[ast.stmt], loc: Loc) -> ast.stmt:
+    head: list[ast.stmt] = []
+    if inner.assigned_globals:
+        head.append(ast.Global(sorted(inner.assigned_globals), **loc))
+    if inner.nonlocals:
+        head.append(ast.Nonlocal(sorted(inner.nonlocals), **loc))
+    position = 1 if body and is_docstring(body[0]) else 0
+    body[position:position] = head
+    extra: dict[str, Any] = dict(loc)
+    return ast.FunctionDef(target, arguments, body or [ast.Pass(**loc)], [], None, **extra, **TYPE_PARAMS)
+
+
+def is_docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def lambda_expression(c: Context, op: Closure) -> ast.expr:
+    """`lambda ...: body`, of a function whose body is an expression."""
+    function = op.function
+    loc = c.loc(op)
+    inner = function_context(c, function)
+    arguments = parameters(inner, function, loc)
+    assert type(function.code.exit) is Result
+    body = inner.expr(function.code.exit.value)
+    return ast.Lambda(arguments, body, **loc)

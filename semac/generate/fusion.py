@@ -1,0 +1,161 @@
+"""Loops over what other loops make: their stages become stages of one loop where nobody can tell.
+
+All stages then run for one item before the first runs for the next: no difference where one stage at most can fail or
+has effects, and none reads what that one may change. A list that only a loop sees need not be one of the language.
+"""
+
+from __future__ import annotations
+
+from semac.anf.nodes import (
+    Block,
+    CallBuiltin,
+    Comprehension,
+    Expr,
+    GetField,
+    Guarded,
+    If,
+    IsRecord,
+    Iteration,
+    Logic,
+    Op,
+    Python,
+    Ref,
+    Result,
+    VarPattern,
+)
+from semac.anf.walk import blocks, expressions
+from semac.generate.effects import EFFECT, commute, loop_rank
+from semac.ir.nodes import Var
+from semac.types.lattice import BOOL, INT
+
+KEYED = ("sort-by", "group-by", "key-by")  # kinds that need the item besides its key
+EARLY = ("any", "every", "find")  # kinds that may end before the last item
+ITEMS = ("items", "indexed", "zip", "rest")  # ways to go through sources that need no more than an iterable
+
+
+def fuse(op: Iteration) -> None:
+    """Takes what makes the items of a loop into the loop."""
+    if op.how in ITEMS:
+        for index, source in enumerate(op.sources):
+            op.sources[index] = unwrapped(source)
+    if op.how != "items" or not op.sources:
+        return
+    (source,) = op.sources
+    if type(source) is CallBuiltin and is_range(source):
+        op.how, op.sources = "range", list(source.args)
+    elif type(source) is Comprehension and source.kind == "list" and type(op) is Comprehension:
+        merge(op, source)
+
+
+def unwrapped(source: Expr) -> Expr:
+    """The source without the list around its items."""
+    made = source.var.op if type(source) is Ref and not source.var.name and source.var.uses == 1 else source
+    if type(made) is Comprehension:
+        made.bare = True
+        if type(source) is Ref:
+            source.var.hint = "items"
+    elif type(source) is Python and source.kind == "List":
+        source.kind = "tuple"
+    return source
+
+
+def is_range(op: CallBuiltin) -> bool:
+    """Whether `range` surely is what Python's is."""
+    args = op.args
+    if op.name != "range" or not 1 <= len(args) <= 3 or not all(arg.type.only(INT) for arg in args):
+        return False
+    return len(args) < 3 or (not isinstance(args[2], Op) and getattr(args[2], "value", 0) != 0)
+
+
+def merge(op: Comprehension, source: Comprehension) -> None:
+    """Has a comprehension go through what its source goes through, where it says little enough of an item."""
+    if type(op.target) is not VarPattern or op.kind in KEYED or not source.weight:
+        return
+    item, value = op.target.var, source.body.exit.value  # type: ignore[union-attr]
+    rank = loop_rank(source)
+    if not commute(loop_rank(op), rank) or (rank == EFFECT and op.kind in EARLY):
+        return
+    if type(value) is Ref and is_item(source, value.var):
+        if item.name:
+            rename(source, value.var, item)
+        else:
+            rename(op, item, value.var)
+    elif op.stages or not substitute(op.body, item, value):
+        return
+    op.stages = [*source.stages, *op.stages]
+    op.target, op.how, op.sources, op.who = source.target, source.how, source.sources, source.who
+
+
+def is_item(source: Comprehension, var: Var) -> bool:
+    """Whether a variable is one that the loop binds for each item."""
+    bound = source.stages[-1].var if source.stages and source.stages[-1].how == "for" else None
+    return var is bound or (bound is None and type(source.target) is VarPattern and source.target.var is var)
+
+
+def substitute(body: Block, var: Var, value: Expr) -> bool:
+    """Writes an expression in the one place where a variable stands, unless that isn't evaluated just once."""
+    exit_ = body.exit
+    if type(exit_) is not Result or sum(type(part) is Ref and part.var is var for part in expressions(body)) != 1:
+        return False
+    if type(exit_.value) is Ref:
+        return False
+    return put(exit_.value, var, value)
+
+
+def put(expr: Expr, var: Var, value: Expr) -> bool:
+    if not isinstance(expr, Op) or type(expr) in (If, Logic):
+        return False
+    for field in expr.exprs:
+        operand = getattr(expr, field)
+        inside = operand if type(operand) is list else [operand]
+        for index, part in enumerate(inside):
+            if type(part) is Ref and part.var is var:
+                if type(operand) is list:
+                    operand[index] = value
+                else:
+                    setattr(expr, field, value)
+                return True
+            if put(part, var, value):
+                return True
+    return False
+
+
+def rename(op: Comprehension, old: Var, new: Var) -> None:
+    """Has a comprehension bind another variable instead of one."""
+    if type(op.target) is VarPattern and op.target.var is old:
+        op.target.var = new
+    for stage in op.stages:
+        stage.var = new if stage.var is old else stage.var
+    for block in blocks(op):
+        for part in expressions(block):
+            if type(part) is Ref and part.var is old:
+                part.var = new
+
+
+def may_assign(expr: Expr | None) -> bool:
+    """Whether an expression may print with `:=`, which keeps a value that is tested."""
+    if not isinstance(expr, Op):
+        return False
+    return any(map(keeps_value, expressions(Block([], Result(expr)), False)))
+
+
+def keeps_value(part: Expr) -> bool:
+    kind = type(part)
+    if kind is Guarded:
+        return any(isinstance(part.args[index], Op) for _, places in part.tests for index in places)  # type: ignore[union-attr]
+    if kind is GetField:
+        return not part.is_sure and isinstance(part.record, Op)  # type: ignore[union-attr]
+    if kind is IsRecord:
+        return not part.is_sure and isinstance(part.value, Op)  # type: ignore[union-attr]
+    tested: list[Expr] = []
+    if kind is Logic:
+        tested = [part.first]  # type: ignore[union-attr]
+    elif kind is If:
+        tested = [part.test]  # type: ignore[union-attr]
+    elif kind is Python and part.kind == "not":  # type: ignore[union-attr]
+        tested = part.args  # type: ignore[union-attr]
+    elif kind is Comprehension:
+        blocks = [stage.block for stage in part.stages if stage.how == "if"]  # type: ignore[union-attr]
+        blocks += [part.body] if part.kind in ("any", "every") else []  # type: ignore[union-attr]
+        tested = [block.exit.value for block in blocks]
+    return any(isinstance(value, Op) and not value.type.only(BOOL) for value in tested)

@@ -1,0 +1,199 @@
+"""How the tests of guards print: `Guarded(tests, ...)`.
+
+A test names a kind and the positions of the operands that it asks about. A test of a type stands for
+`type(a) is type(b) is int`; the other kinds are in QUESTIONS. An operand that is no plain name is evaluated where it is
+first asked about, and held in a variable from there on.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from semac.anf.nodes import Expr, Guarded, Lit, Op, Read
+from semac.emit.pyast import Loc, attribute, binop, boolop, call, compare, const, name, walrus
+from semac.generate.context import Context
+
+# Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
+TYPES = {
+    "int": "", "float": "", "str": "", "tuple": "",
+    "List": "sema_runtime.values.lists:List",
+    "Map": "sema_runtime.values.maps:Map",
+    "MutableArray": "sema_runtime.values.mutable:MutableArray",
+}  # fmt: skip
+NUMBER = "number"  # an int or a float, all the operands of the same type
+NUMBER_TYPES = "sema_runtime.lib.numbers.arithmetic:INT_OR_FLOAT"
+
+
+class Operands:
+    """The operands of a guard: each is evaluated once, in order, at its first use."""
+
+    def __init__(self, c: Context, args: list[Expr]) -> None:
+        self.c = c
+        self.loc = c.current
+        self.args = args
+        self.values = c.exprs(args)
+        self.held: list[ast.expr | None] = [None] * len(args)  # what to write at the next use
+        for index, value in enumerate(self.values):
+            if self.is_plain(index):
+                self.held[index] = value
+
+    def is_plain(self, index: int) -> bool:
+        """Whether an operand can be written several times: a constant, or a name that nothing changes meanwhile."""
+        value = self.values[index]
+        if isinstance(value, ast.Constant):
+            return True
+        if not isinstance(value, ast.Name):
+            return False
+        later = self.args[index + 1 :]
+        return type(self.args[index]) is not Read or not any(
+            isinstance(arg, Op) and type(arg) is not Read for arg in later
+        )
+
+    def use(self, index: int, base: str = "n") -> ast.expr:
+        """An operand in a test. base: the name that it would like, where it gets one."""
+        held = self.held[index]
+        if held is not None:
+            return held
+        target = self.c.names.temporary(base)
+        self.held[index] = name(target, self.loc)
+        return walrus(target, self.values[index], self.loc)
+
+    def again(self) -> list[ast.expr]:
+        """The operands after the tests."""
+        return [value if held is None else held for held, value in zip(self.held, self.values, strict=True)]
+
+
+Question = Callable[[Operands, tuple[int, ...]], ast.expr]
+
+
+def test(operands: Operands, guard: Guarded, loc: Loc) -> ast.expr:
+    """The test of a guard."""
+    operands.loc = loc
+    return boolop(ast.And(), [one(operands, kind, positions) for kind, positions in guard.tests], loc)
+
+
+def one(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:
+    question = QUESTIONS.get(kind)
+    return question(operands, positions) if question is not None else is_type(operands, kind, positions)
+
+
+def is_type(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:
+    """`type(a) is type(b) is int`, each variable asked once."""
+    loc = operands.loc
+    asked: list[ast.expr] = []
+    names: set[str] = set()
+    for position in positions:
+        held = operands.held[position]
+        if isinstance(held, ast.Name):
+            if held.id in names:
+                continue
+            names.add(held.id)
+        asked.append(call(name("type", loc), [operands.use(position)], loc))
+    if kind == NUMBER:
+        wanted = operands.c.runtime(NUMBER_TYPES, loc)
+        return ast.Compare(asked[0], [*[ast.Is() for _ in asked[1:]], ast.In()], [*asked[1:], wanted], **loc)
+    path = TYPES[kind]
+    wanted = operands.c.runtime(path, loc) if path else name(kind, loc)
+    return ast.Compare(asked[0], [ast.Is() for _ in asked], [*asked[1:], wanted], **loc)
+
+
+def _length_of(part: str) -> Callable[[ast.expr, Loc], ast.expr]:
+    """What gives the length of a sequence; part: of its attribute."""
+    return lambda value, loc: call(name("len", loc), [attribute(value, part, loc) if part else value], loc)
+
+
+def _index(part: str, is_natural: bool) -> Question:
+    """`0 <= i < len(xs)`: whether an int is an index of a sequence. is_natural: whether it surely isn't negative."""
+    length_of = _length_of(part)
+
+    def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+        sequence, index = positions
+        loc = operands.loc
+        if type(operands.args[index]) is Lit:
+            return compare(length_of(operands.use(sequence), loc), ast.Gt(), operands.use(index), loc)
+        low: list[ast.expr] = [] if is_natural else [const(0, loc)]
+        if operands.held[sequence] is not None:
+            order = [*low, operands.use(index), length_of(operands.use(sequence), loc)]
+            ops: list[ast.cmpop] = [*(ast.LtE() for _ in low), ast.Lt()]
+        else:  # it is evaluated first
+            order = [length_of(operands.use(sequence, "items"), loc), operands.use(index), *low]
+            ops = [ast.Gt(), *(ast.GtE() for _ in low)]
+        return ast.Compare(order[0], ops, order[1:], **loc)
+
+    return asked
+
+
+def _is_linked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`xs.next is not None`: whether the rest of a list is at hand."""
+    loc = operands.loc
+    following = attribute(operands.use(positions[0], "xs"), "next", loc)
+    return compare(following, ast.IsNot(), const(None, loc), loc)
+
+
+def _compared(operator: type[ast.cmpop], number: int | None = None) -> Question:
+    """A comparison of two operands, or of one with a number."""
+
+    def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+        loc = operands.loc
+        left = operands.use(positions[0])
+        right = operands.use(positions[1]) if number is None else const(number, loc)
+        return compare(left, operator(), right, loc)
+
+    return asked
+
+
+def _divides(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`not a % b`: whether an int is a multiple of another."""
+    loc = operands.loc
+    dividend = operands.use(positions[0])
+    rest = binop(dividend, ast.Mod(), operands.use(positions[1]), loc)
+    return ast.UnaryOp(ast.Not(), rest, **loc)
+
+
+def _is_finite(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    """`x - x == 0`: whether a float is neither infinite nor NaN."""
+    loc = operands.loc
+    value = operands.use(positions[0])
+    return compare(binop(value, ast.Sub(), operands.use(positions[0]), loc), ast.Eq(), const(0, loc), loc)
+
+
+def _is_whole(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+    loc = operands.loc
+    return call(attribute(operands.use(positions[0]), "is_integer", loc), [], loc)
+
+
+def _between(low: int, high: int) -> Question:
+    """`low < n < high`."""
+
+    def asked(operands: Operands, positions: tuple[int, ...]) -> ast.expr:
+        loc = operands.loc
+        value = operands.use(positions[0])
+        return ast.Compare(const(low, loc), [ast.Lt(), ast.Lt()], [value, const(high, loc)], **loc)
+
+    return asked
+
+
+def _is_true(hint: str) -> Question:
+    """`v`: whether a vector has items, whether a number isn't zero."""
+    return lambda operands, positions: operands.use(positions[0], hint)
+
+
+QUESTIONS: dict[str, Question] = {
+    "gt": _compared(ast.Gt),
+    "lt": _compared(ast.Lt),
+    "not_negative": _compared(ast.GtE, 0),
+    "positive": _compared(ast.Gt, 0),
+    "divides": _divides,
+    "finite": _is_finite,
+    "whole": _is_whole,
+    "int64": _between(-(1 << 63), 1 << 63),
+    "short": _between(-(10**15), 10**15),
+    "linked": _is_linked,
+    "filled": _is_true("items"),
+    "nonzero": _is_true("divisor"),
+    "index": _index("", False),
+    "natural_index": _index("", True),
+    "array_index": _index("items", False),
+    "natural_array_index": _index("items", True),
+}

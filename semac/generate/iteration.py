@@ -1,0 +1,392 @@
+"""Loops over items: `for` statements and comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from semac.anf.nodes import (
+    Comprehension,
+    Expr,
+    For,
+    Iteration,
+    Pattern,
+    Ref,
+    Result,
+    SequencePattern,
+    Stage,
+    VarPattern,
+)
+from semac.emit.destination import Dest
+from semac.emit.pyast import Loc, assign, attribute, binop, call, const, drop_trailing_continue, name, subscript
+from semac.generate.context import Context
+from semac.generate.effects import PLAIN_KEYS
+from semac.generate.loops import always_jumps, jumps
+from semac.generate.truth import value_of
+from semac.ir.nodes import Var
+from semac.types.lattice import DICT, LIST, SEQUENCE
+
+ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
+COUNTING = "sema_runtime.support.counting:"
+HOFS = "sema_runtime.lib.collections.hofs:"
+LIST_CLASS = "sema_runtime.values.lists:List"
+ITERATE = "sema_runtime.values.matching:iterate"
+
+# Sources
+
+
+def items(c: Context, source: Expr, who: str) -> ast.expr:
+    """What a Python loop can run over: the items of a value."""
+    value = c.expr(source)
+    if source.type.only(SEQUENCE):
+        return value
+    return call(c.runtime(ITERATE, c.current), [value, const(who, c.current)], c.current)
+
+
+def iterable(c: Context, op: Iteration) -> ast.expr:
+    """The expression over which a loop runs."""
+    loc = c.loc(op)
+    if op.how in RAW:
+        return RAW[op.how](c, op, c.exprs(op.sources), loc)
+    sources = [items(c, source, op.who) for source in op.sources]
+    loc = c.loc(op)
+    if op.how == "indexed":
+        return call(name("enumerate", loc), sources, loc)
+    if op.how == "zip":
+        return call(name("zip", loc), sources, loc)
+    if op.how == "reversed":
+        over = attribute(sources[0], "items", loc) if op.sources[0].type.only(LIST) else sources[0]
+        return call(name("reversed", loc), [over], loc)
+    return sources[0]
+
+
+def lines(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
+    return call(c.runtime("sema_runtime.lib.files.files:lines_of", loc), [*args, const(op.who, loc)], loc)
+
+
+def pairs(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
+    if op.sources[0].type.only(DICT):
+        return call(attribute(args[0], "pairs", loc), [], loc)
+    return call(c.runtime("sema_runtime.lib.collections.map_entries:map_pairs", loc), args, loc)
+
+
+def range_(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
+    if len(args) == 2 and isinstance(args[0], ast.Constant) and args[0].value == 0:
+        args = args[1:]
+    return call(name("range", loc), args, loc)
+
+
+def counter(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`count_until(ge, 0, n)`: a range that is made when the loop begins."""
+    tests = [c.runtime(ARITHMETIC + op.who, loc)] if op.who else []
+    return call(c.runtime(COUNTING + op.how, loc), [*tests, *args], loc)
+
+
+def walk(c: Context, op: Iteration, args: list[ast.expr], loc: Loc) -> ast.expr:
+    return call(c.runtime("sema_runtime.values.lists:walk", loc), args, loc)
+
+
+RAW: dict[str, Callable[[Context, Iteration, list[ast.expr], Loc], ast.expr]] = {
+    "lines": lines,
+    "pairs": pairs,
+    "range": range_,
+    "walk": walk,
+    "count_to": counter,
+    "count_until": counter,
+    "count_while": counter,
+}
+
+
+def target(c: Context, pattern: Pattern, loc: Loc) -> ast.expr:
+    """What the items are bound to: a name, or a tuple of names for items that surely fit."""
+    if type(pattern) is VarPattern:
+        return ast.Name(c.bound(pattern.var), ast.Store(), **loc)
+    if type(pattern) is SequencePattern:
+        return ast.Tuple([target(c, part, loc) for part in pattern.parts], ast.Store(), **loc)
+    return ast.Name(c.names.temporary("_"), ast.Store(), **loc)
+
+
+# Loops
+
+
+def for_(c: Context, op: For, dest: Dest) -> None:
+    params = [c.bound(var) for var in op.params]
+    for var, init in zip(params, op.inits, strict=False):
+        c.stmt(init, Dest("assign", var))
+    over = iterable(c, op)
+    loc = c.loc(op)
+    if op.how == "rest":
+        over = c.save(call(c.runtime(HOFS + "first_and_rest", loc), [over], loc), "items", loc)
+        c.append(assign(params[0], call(name("next", loc), [over], loc), loc))
+    bound = target(c, op.target, loc)
+    jumps_past = bool(jumps(op.body) - {op})
+    leaves = jumps_past or (dest.kind != "return" and not always_jumps(op.body, op))
+    c.loops.append(op)
+    body = c.statements(op.body, leaving(dest))
+    c.loops.pop()
+    drop_trailing_continue(body)
+    finish_loop(
+        c, ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc), dest, leaves, lambda d: c.block(op.after, d)
+    )
+
+
+def result_param(op: For) -> Var | None:
+    """The parameter of a loop that nothing leaves early, where its last value is the loop's."""
+    exit_ = op.after.exit
+    value = exit_.value if type(exit_) is Result and not op.after.instrs else None
+    if type(value) is not Ref or value.var not in op.params or not always_jumps(op.body, op):
+        return None
+    return value.var
+
+
+def leaving(dest: Dest) -> Dest:
+    """Where a value goes that ends a loop."""
+    return dest if dest.kind == "return" else Dest(dest.kind, dest.target, after=True)
+
+
+def finish_loop(c: Context, loop: ast.For, dest: Dest, leaves: bool, after: Callable[[Dest], Any]) -> None:
+    """A loop and what follows where nothing has left it early. leaves: whether `break` does."""
+    if not leaves:
+        c.append(loop)
+        after(dest)
+        return
+    loop.orelse = c.in_block(lambda: after(Dest(dest.kind, dest.target)))[1]
+    c.append(loop)
+    if dest.after:
+        c.append(ast.Break(**c.current))
+
+
+# Comprehensions
+
+
+def comprehension(c: Context, op: Comprehension) -> ast.expr:
+    """A comprehension all of whose blocks are expressions."""
+    return EXPRESSIONS[op.kind](c, op, c.loc(op))
+
+
+def list_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
+    generators = generators_of(c, op, loc)
+    made = ast.ListComp(c.expr(value_of(op.body)), generators, **loc)
+    return made if op.bare else call(c.runtime(LIST_CLASS, loc), [made], loc)
+
+
+def any_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
+    generators = generators_of(c, op, loc)
+    function = "any" if op.kind == "any" else "all"
+    return call(name(function, loc), [ast.GeneratorExp(c.test(value_of(op.body)), generators, **loc)], loc)
+
+
+def find_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
+    generators = generators_of(c, op, loc)
+    found = ast.GeneratorExp(c.expr(value_of(op.body)), generators, **loc)
+    return call(name("next", loc), [found, const(None, loc)], loc)
+
+
+def sort_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
+    """Sorted by keys that Python orders as the language does."""
+    over = iterable(c, op)
+    assert type(op.target) is VarPattern
+    item = ast.arg(c.bind(op.target.var), None, **loc)
+    key = ast.Lambda(ast.arguments([], [item], None, [], [], None, []), c.expr(value_of(op.body)), **loc)
+    made = call(name("sorted", loc), [over], loc, [ast.keyword("key", key, **loc)])
+    return made if op.bare else call(c.runtime(LIST_CLASS, loc), [made], loc)
+
+
+def sum_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
+    """`sum(xs)` of ints."""
+    value = value_of(op.body)
+    if not op.stages and type(op.target) is VarPattern and type(value) is Ref and value.var is op.target.var:
+        return call(name("sum", loc), [iterable(c, op)], loc)
+    generators = generators_of(c, op, loc)
+    return call(name("sum", loc), [ast.ListComp(c.expr(value), generators, **loc)], loc)
+
+
+EXPRESSIONS: dict[str, Callable[[Context, Comprehension, Loc], ast.expr]] = {
+    "list": list_expression,
+    "any": any_expression,
+    "every": any_expression,
+    "find": find_expression,
+    "sum": sum_expression,
+    "sort-by": sort_expression,
+}
+
+
+def generators_of(c: Context, op: Comprehension, loc: Loc) -> list[ast.comprehension]:
+    """`for x in xs if test for y in f(x)`."""
+    over = iterable(c, op)
+    generators = [ast.comprehension(target(c, op.target, loc), over, [], 0)]
+    for stage in op.stages:
+        if stage.how == "if":
+            generators[-1].ifs.append(c.test(value_of(stage.block)))
+            continue
+        assert stage.var is not None
+        more = spread(c, value_of(stage.block))
+        generators.append(ast.comprehension(ast.Name(c.bind(stage.var), ast.Store(), **loc), more, [], 0))
+    return generators
+
+
+def spread(c: Context, value: Expr) -> ast.expr:
+    """What `flat-map` takes from a result: the items of a list or vector, or the value alone."""
+    printed = c.expr(value)
+    return printed if value.type.only(SEQUENCE) else call(c.runtime(HOFS + "spread", c.current), [printed], c.current)
+
+
+# The same as statements
+
+
+def collect(c: Context, op: Comprehension, dest: Dest) -> None:
+    """A loop that does what a comprehension would."""
+    if op.weight and op.kind in EXPRESSIONS:
+        c.finish(comprehension(c, op), dest, c.loc(op))
+        return
+    COLLECTORS[op.kind](c, op, dest, c.loc(op))
+
+
+def loop_over(c: Context, op: Comprehension, over: ast.expr, loc: Loc, inside: Callable[[], None]) -> ast.For:
+    """The loop over the items: the stages, then what inside() prints."""
+    bound = target(c, op.target, loc)
+    c.loops.append(None)
+    body = c.in_block(lambda: staged(c, op.stages, loc, inside))[1]
+    c.loops.pop()
+    return ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc)
+
+
+def staged(c: Context, stages: list[Stage], loc: Loc, inside: Callable[[], None]) -> None:
+    """Statements of stages, what inside() prints where an item gets through them."""
+    if not stages:
+        inside()
+        return
+    stage, *more = stages
+    c.instructions(stage.block)
+    if stage.how == "if":
+        test = c.test(value_of(stage.block))
+        body = c.in_block(lambda: staged(c, more, loc, inside))[1]
+        c.append(ast.If(test, body or [ast.Pass(**loc)], [], **loc))
+        return
+    assert stage.var is not None
+    over = spread(c, value_of(stage.block))
+    bound = ast.Name(c.bind(stage.var), ast.Store(), **loc)
+    body = c.in_block(lambda: staged(c, more, loc, inside))[1]
+    c.append(ast.For(bound, over, body or [ast.Pass(**loc)], [], **loc))
+
+
+def value(c: Context, op: Comprehension) -> Expr:
+    """What body has for an item, its instructions printed."""
+    c.instructions(op.body)
+    return value_of(op.body)
+
+
+def collect_list(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
+    over = iterable(c, op)
+    is_direct = op.bare and dest.kind == "assign" and not dest.after
+    made = name(dest.target if is_direct else c.names.temporary("items"), loc)
+    c.append(assign(made.id, ast.List([], ast.Load(), **loc), loc))
+    c.append(loop_over(c, op, over, loc, lambda: append(c, made, c.expr(value(c, op)), loc)))
+    if not is_direct:
+        c.finish(call(c.runtime(LIST_CLASS, loc), [made], loc), dest, loc)
+
+
+def append(c: Context, made: ast.expr, item: ast.expr, loc: Loc) -> None:
+    c.append(ast.Expr(call(attribute(made, "append", loc), [item], loc), **loc))
+
+
+def collect_any(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
+    """`for x in xs: if test: return True`."""
+    over = iterable(c, op)
+    outcome = op.kind == "any"
+
+    def inside() -> None:
+        test = c.test(value(c, op))
+        if not outcome:
+            test = ast.UnaryOp(ast.Not(), test, **loc)
+        found = c.in_block(lambda: c.finish(const(outcome, loc), leaving(dest), loc))[1]
+        c.append(ast.If(test, found, [], **loc))
+
+    loop = loop_over(c, op, over, loc, inside)
+    finish_loop(c, loop, dest, dest.kind != "return", lambda d: c.finish(const(not outcome, loc), d, loc))
+
+
+def collect_find(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
+    over = iterable(c, op)
+    loop = loop_over(c, op, over, loc, lambda: c.block(op.body, leaving(dest)))
+    finish_loop(c, loop, dest, dest.kind != "return", lambda d: c.finish(const(None, loc), d, loc))
+
+
+def collect_sorted(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
+    """Sorted by keys of any types, which are computed first."""
+    over = iterable(c, op)
+    source = over if isinstance(over, ast.Name) else c.save(over, "items", loc)
+    keys: ast.expr
+    if op.body.instrs:
+        keys = c.save(ast.List([], ast.Load(), **loc), "keys", loc)
+        c.append(loop_over(c, op, source, loc, lambda: append(c, keys, c.expr(value(c, op)), loc)))
+    else:
+        generator = ast.comprehension(target(c, op.target, loc), source, [], 0)
+        keys = ast.ListComp(c.expr(value_of(op.body)), [generator], **loc)
+    sorter = c.runtime("sema_runtime.lib.collections.sorting:sorted_by", loc)
+    c.finish(call(sorter, [name(source.id, loc), keys], loc), dest, loc)
+
+
+def collect_groups(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
+    """`for x in xs: groups[x % 10].append(x)`."""
+    over = iterable(c, op)
+    groups = c.save(call(c.runtime(HOFS + "new_groups", loc), [], loc), "groups", loc)
+
+    def inside() -> None:
+        group = subscript(groups, stored_key(c, value(c, op), loc), loc)
+        append(c, group, item_of(op, loc), loc)
+
+    c.append(loop_over(c, op, over, loc, inside))
+    c.finish(call(c.runtime(HOFS + "grouped", loc), [groups], loc), dest, loc)
+
+
+def collect_index(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
+    """`for x in xs: index[x.id] = x`."""
+    over = iterable(c, op)
+    index = c.save(ast.Dict([], [], **loc), "index", loc)
+
+    def inside() -> None:
+        key = stored_key(c, value(c, op), loc)
+        place = ast.Subscript(index, key, ast.Store(), **loc)
+        c.append(ast.Assign([place], item_of(op, loc), **loc))
+
+    c.append(loop_over(c, op, over, loc, inside))
+    c.finish(call(c.runtime("sema_runtime.values.maps:Map", loc), [index], loc), dest, loc)
+
+
+def stored_key(c: Context, key: Expr, loc: Loc) -> ast.expr:
+    """A key in the form in which maps store it."""
+    printed = c.expr(key)
+    if key.type.only(PLAIN_KEYS):
+        return printed
+    return call(c.runtime("sema_runtime.values.maps:stored", loc), [printed], loc)
+
+
+def item_of(op: Comprehension, loc: Loc) -> ast.expr:
+    assert type(op.target) is VarPattern
+    return name(op.target.var.py, loc)
+
+
+def collect_sum(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
+    over = iterable(c, op)
+    total = c.save(const(0, loc), "total", loc)
+
+    def inside() -> None:
+        added = binop(name(total.id, loc), ast.Add(), c.expr(value(c, op)), loc)
+        c.append(assign(total.id, added, loc))
+
+    c.append(loop_over(c, op, over, loc, inside))
+    c.finish(name(total.id, loc), dest, loc)
+
+
+COLLECTORS: dict[str, Callable[[Context, Comprehension, Dest, Loc], None]] = {
+    "list": collect_list,
+    "any": collect_any,
+    "every": collect_any,
+    "find": collect_find,
+    "sum": collect_sum,
+    "sort-by": collect_sorted,
+    "group-by": collect_groups,
+    "key-by": collect_index,
+}

@@ -1,0 +1,261 @@
+"""Puts operations whose value is used once back where it is used: `t = g(x); u = f(t)` → `u = f(g(x))`.
+
+Effects keep their order: an operation moves only past operations that can't tell. What needs statements stays an
+instruction, and so does what the program names. Afterwards operands may be operations, and `weight` says how large an
+expression is (0: it must be a statement). Only printing works on this form.
+"""
+
+from __future__ import annotations
+
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    Call,
+    Closure,
+    Comprehension,
+    Declare,
+    Destructure,
+    Expr,
+    For,
+    Guarded,
+    If,
+    Iteration,
+    Jump,
+    Let,
+    Logic,
+    Loop,
+    Match,
+    Move,
+    Op,
+    PyImport,
+    PySetAttr,
+    Python,
+    Read,
+    Ref,
+    Result,
+    SetItem,
+    Try,
+    While,
+    With,
+)
+from semac.anf.walk import blocks, exit_operands, map_exit, map_operands, operands
+from semac.generate.effects import EFFECT, PURE, commute, own_rank, rank, value_type
+from semac.generate.fusion import fuse, may_assign
+from semac.generate.python_ops import PYTHON_OPS
+from semac.ir.nodes import Function
+from semac.types.lattice import INT, STR
+
+STATEMENTS = frozenset((Assign, Declare, Loop, For, While, Try, With, Match, Destructure, PyImport, PySetAttr, SetItem))
+ORDERED = (INT, STR)  # keys of one of these types Python orders as the language does
+MOST = 80  # nodes of an expression
+LAMBDA = 14  # nodes of the body of a Python lambda
+
+
+def nest(block: Block) -> None:
+    """Nests a block and everything inside, functions made there too, in place."""
+    count_uses(block)
+    Nest().block(block)
+
+
+def count_uses(block: Block) -> None:
+    """Counts how often each variable is read. Reads in other blocks count twice: there nothing nests."""
+    stack = [block]
+    while stack:
+        current = stack.pop()
+        values = exit_operands(current.exit)
+        for instr in current.instrs:
+            op = instr.op
+            if instr.var is not None:
+                instr.var.home = current
+            values += operands(op)
+            stack += blocks(op)
+            if type(op) is Closure:
+                stack.append(op.function.code)
+        for value in values:
+            if type(value) is Ref:
+                value.var.uses += 1 if value.var.home is current else 2
+
+
+def expr_weight(expr: Expr) -> int:
+    """The number of nodes of an expression, 0 for what must be a statement."""
+    return expr.weight if isinstance(expr, Op) else 1
+
+
+def block_weight(block: Block) -> int:
+    return 0 if block.instrs or type(block.exit) is Jump else expr_weight(block.exit.value)  # type: ignore[union-attr]
+
+
+def weigh(op: Op) -> int:
+    """The weight of an operation whose operands and blocks are nested already."""
+    kind = type(op)
+    if kind in STATEMENTS or (kind is Comprehension and not is_expression(op)):  # type: ignore[arg-type]
+        return 0
+    weights = [expr_weight(operand) for operand in operands(op)]
+    if kind is If or kind is Logic or kind is Comprehension:
+        weights += map(block_weight, blocks(op))
+    if kind is Closure:
+        weights.append(lambda_weight(op.function))  # type: ignore[attr-defined]
+    total = 1 + sum(weights)
+    return 0 if 0 in weights or total > MOST else total
+
+
+def is_expression(op: Comprehension) -> bool:
+    """Whether a comprehension prints as an expression where its blocks do."""
+    if op.kind == "sort-by":
+        return any(value_type(op).only(tags) for tags in ORDERED)
+    if any(stage.how == "for" and may_assign(stage.block.exit.value) for stage in op.stages):  # type: ignore[union-attr]
+        return False
+    return op.kind in ("list", "any", "every", "find", "sum")
+
+
+def lambda_weight(function: Function) -> int:
+    """The weight of a function as a Python lambda."""
+    body: Block = function.code
+    weight = block_weight(body)
+    if function.rest is not None or function.self_tail or function.doc is not None or not 0 < weight <= LAMBDA:
+        return 0
+    if len({var.name for var in function.params}) < len(function.params) or has_trampoline(body.exit.value):  # type: ignore[union-attr]
+        return 0
+    return weight
+
+
+def has_trampoline(expr: Expr) -> bool:
+    """Whether an expression in tail position makes a call that must not grow the stack."""
+    if type(expr) is Call:
+        return expr.trampolined
+    if type(expr) in (If, Logic):
+        return any(has_trampoline(inner.exit.value) for inner in blocks(expr))  # type: ignore[union-attr, arg-type]
+    return False
+
+
+class Nest:
+    def __init__(self) -> None:
+        self.out: list[Let] = []
+        self.pending: list[Let] = []  # in order; each may still become an operand
+
+    def block(self, block: Block) -> None:
+        outer = self.out, self.pending
+        self.out, self.pending = [], []
+        for instr in block.instrs:
+            self.instruction(instr)
+        self.exit(block)
+        block.instrs = self.out
+        self.out, self.pending = outer
+
+    def instruction(self, instr: Let) -> None:
+        op, var = instr.op, instr.var
+        for inner in blocks(op):
+            self.block(inner)
+        if type(op) is Closure:
+            Nest().block(op.function.code)
+        if type(op) is Assign and self.out and not self.pending and is_only_use(op.value, self.out[-1]):
+            op.value = self.out.pop().op  # it may be a statement: its value goes to the variable
+        self.take(operands(op), foldable(op))
+        map_operands(op, self.folded)
+        if isinstance(op, Iteration):
+            fuse(op)
+        op.weight = weigh(op)
+        op.rank = max([own_rank(op), *map(rank, operands(op))])
+        if var is not None and not var.name and var.uses == 0:
+            var = instr.var = None
+        if var is None and op.rank < EFFECT:
+            return
+        if op.weight and var is not None and not var.name and var.uses == 1:
+            self.pending.append(instr)
+            return
+        self.flush(op.rank)
+        self.out.append(instr)
+
+    def exit(self, block: Block) -> None:
+        exit_ = block.exit
+        values = exit_operands(exit_)
+        last = self.out[-1] if self.out and not self.pending else None
+        if type(exit_) is Result and last is not None and is_only_use(exit_.value, last):
+            self.out.pop()
+            exit_.value = last.op
+            return
+        if last is not None and len(values) == 1 and is_only_use(values[0], last):  # a jump
+            self.out.pop()
+            exit_.args[0] = last.op  # type: ignore[union-attr]
+            return
+        self.take(values, [True] * len(values))
+        map_exit(exit_, self.folded)
+        self.flush(EFFECT)
+
+    def take(self, values: list[Expr], may_fold: list[bool]) -> None:
+        """Sees to it that the pending operations among values can become operands, in order."""
+        places = {instr.var: index for index, instr in enumerate(self.pending)}
+        wanted = []
+        for value, fold in zip(values, may_fold, strict=True):
+            if type(value) is Ref and value.var in places:
+                if not fold:
+                    self.flush_to(places[value.var], all_of_it=True)
+                    return self.take(values, [True] * len(values))
+                wanted.append(places[value.var])
+        if wanted and not self.is_order_kept(wanted):
+            self.flush_to(len(self.pending) - 1)
+
+    def is_order_kept(self, wanted: list[int]) -> bool:
+        """Whether nobody can tell when the pending operations at these places are evaluated in this order, now."""
+        order = [*wanted, *(place for place in range(min(wanted), len(self.pending)) if place not in wanted)]
+        if order == sorted(order):
+            return True
+        ranks = [self.pending[place].op.rank for place in order]
+        return not any(
+            later < place and not commute(ranks[index], ranks[index + 1 + offset])
+            for index, place in enumerate(order)
+            for offset, later in enumerate(order[index + 1 :])
+        )
+
+    def folded(self, value: Expr) -> Expr:
+        """The pending operation that a variable stands for, or the value itself."""
+        if type(value) is Ref:
+            for index in range(len(self.pending) - 1, -1, -1):
+                if self.pending[index].var is value.var:
+                    op = self.pending.pop(index).op
+                    return op.value if type(op) is Move else op
+        return value
+
+    def flush(self, before: int) -> None:
+        """Makes instructions of the pending operations that must not happen after one of a rank."""
+        last = max((i for i, instr in enumerate(self.pending) if not commute(instr.op.rank, before)), default=-1)
+        self.flush_to(last)
+
+    def flush_to(self, last: int, all_of_it: bool = False) -> None:
+        """Makes instructions of the pending operations up to a place, but for those that can happen at any time."""
+        kept = []
+        for place, instr in enumerate(self.pending):
+            if place > last or (instr.op.rank == PURE and not (all_of_it and place == last)):
+                kept.append(instr)
+            else:
+                self.out.append(instr)
+        self.pending = kept
+
+
+def is_only_use(value: Expr, instr: Let) -> bool:
+    return type(value) is Ref and value.var is instr.var and not value.var.name and value.var.uses == 1
+
+
+def foldable(op: Op) -> list[bool]:
+    """Which operands of an operation may be operations."""
+    if type(op) is Call:
+        head = op.head  # a computed function is kept, so that an error can show what was no function
+        return [type(head) is Ref and type(head.var.op) is Read, *([True] * len(op.args))]
+    if type(op) is PySetAttr:
+        return [True, False]  # the value is read again
+    if type(op) is Guarded:
+        return guarded_operands(op)
+    if type(op) is Comprehension and is_expression(op):  # Python has no `:=` in what a comprehension runs over
+        return [not (type(source) is Ref and may_assign(source.var.op)) for source in op.sources]
+    if type(op) is Python and PYTHON_OPS[op.kind].is_named:
+        first = op.args[0]
+        return [type(first) is Ref and type(first.var.op) is Read, *([True] * (len(op.args) - 1))]
+    return [True] * len(operands(op))
+
+
+def guarded_operands(op: Guarded) -> list[bool]:
+    """An operand that is tested may be computed in the test: then nothing before it may be computed later."""
+    tested = [position for _, positions in op.tests for position in positions]
+    last_tested = max(tested)
+    sure = op.tests[0][1][:2]  # what comes later isn't computed where the test stops before it
+    return [index in sure or index > last_tested for index in range(len(op.args))]

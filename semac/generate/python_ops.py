@@ -1,0 +1,176 @@
+"""How operations of Python itself print: `Python(kind, args)`.
+
+An operation is printed only where its operands are known to be of its kind, so none of them asks.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from semac.emit.pyast import Loc, attribute, binop, call, compare, const, name, negate, subscript
+
+PURE, READ, EFFECT = 0, 1, 2  # as in nest.py
+Printer = Callable[[list[ast.expr], Loc], ast.expr]
+
+
+class PythonOp:
+    """rank: how it takes part in the order of effects where its operands are of its kind. is_named: whether it writes
+    its first operand twice, which then must be a name. runtime: what it takes of the runtime, as an operand more."""
+
+    __slots__ = ("is_named", "print", "rank", "runtime")
+
+    def __init__(self, print_: Printer, rank: int, is_named: bool, runtime: str) -> None:
+        self.print = print_
+        self.rank = rank
+        self.is_named = is_named
+        self.runtime = runtime
+
+
+PYTHON_OPS: dict[str, PythonOp] = {}
+
+
+def _op(kind: str, print_: Printer, rank: int = PURE, is_named: bool = False, runtime: str = "") -> None:
+    PYTHON_OPS[kind] = PythonOp(print_, rank, is_named, runtime)
+
+
+def _chain(operator: type[ast.operator]) -> Printer:
+    def printed(args: list[ast.expr], loc: Loc) -> ast.expr:
+        result = args[0]
+        for arg in args[1:]:
+            result = binop(result, operator(), arg, loc)
+        return result
+
+    return printed
+
+
+def _comparison(operator: type[ast.cmpop]) -> Printer:
+    def printed(args: list[ast.expr], loc: Loc) -> ast.expr:
+        first, *rest = args
+        return ast.Compare(first, [operator() for _ in rest], rest, **loc)
+
+    return printed
+
+
+def _negated_comparison(operator: type[ast.cmpop]) -> Printer:
+    return lambda args, loc: negate(compare(args[0], operator(), args[1], loc), loc)
+
+
+def _called(function: str) -> Printer:
+    return lambda args, loc: call(name(function, loc), args, loc)
+
+
+def _attribute(attr: str) -> Printer:
+    return lambda args, loc: attribute(args[0], attr, loc)
+
+
+def _method(attr: str) -> Printer:
+    return lambda args, loc: call(attribute(args[0], attr, loc), args[1:], loc)
+
+
+for _kind, _operator in {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "concat": ast.Add}.items():
+    _op(_kind, _chain(_operator))
+for _kind, _operator in {"div": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod}.items():
+    _op(_kind, _chain(_operator), EFFECT)
+for _kind, _compared in {"lt": ast.Lt, "gt": ast.Gt, "le": ast.LtE, "ge": ast.GtE, "eq": ast.Eq, "is": ast.Is}.items():
+    _op(_kind, _comparison(_compared))
+_op("is_not", _comparison(ast.IsNot))
+_op("not_gt", _negated_comparison(ast.Gt))  # `<=` of floats: true of a NaN in the language
+_op("not_lt", _negated_comparison(ast.Lt))
+_op("neg", lambda args, loc: ast.UnaryOp(ast.USub(), args[0], **loc))
+_op("not", lambda args, loc: negate(args[0], loc))
+_op("len", _called("len"))
+_op("item", lambda args, loc: subscript(args[0], args[1], loc), EFFECT)
+_op("is_none", lambda args, loc: compare(args[0], ast.Is(), const(None, loc), loc))
+_op("car", _attribute("car"))
+_op("cdr", _attribute("cdr"))
+_op("empty", _attribute("empty"))
+_op("tuple", lambda args, loc: ast.Tuple(args, ast.Load(), **loc))
+_op("List", lambda args, loc: ast.List(args, ast.Load(), **loc))  # inside of a call of the class
+_op("is_even", lambda args, loc: compare(binop(args[0], ast.Mod(), const(2, loc), loc), ast.Eq(), const(0, loc), loc))
+_op("is_odd", lambda args, loc: compare(binop(args[0], ast.Mod(), const(2, loc), loc), ast.Eq(), const(1, loc), loc))
+_op("in", lambda args, loc: compare(args[0], ast.In(), args[1], loc), READ)
+_op("get", _method("get"), READ)
+_op("size", _called("len"), READ)  # of what may change
+
+# Of lists, maps and mutable arrays
+
+
+def _of(attr: str, print_: Printer) -> Printer:
+    """An operation on an attribute of its first operand."""
+    return lambda args, loc: print_([attribute(args[0], attr, loc), *args[1:]], loc)
+
+
+def list_items(args: list[ast.expr], loc: Loc) -> ast.expr:
+    """`xs.flat or xs.items`: a list has its items mostly at hand."""
+    return ast.BoolOp(ast.Or(), [attribute(args[0], "flat", loc), attribute(args[0], "items", loc)], **loc)
+
+
+def index_test(length: ast.expr, index: ast.expr, loc: Loc) -> ast.expr:
+    """`0 <= i < length`."""
+    if isinstance(index, ast.Constant):
+        return compare(length, ast.Gt(), index, loc)
+    return ast.Compare(const(0, loc), [ast.LtE(), ast.Lt()], [index, length], **loc)
+
+
+def _is_array_index(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return index_test(call(name("len", loc), [attribute(args[0], "items", loc)], loc), args[1], loc)
+
+
+def _is_int_array_index(args: list[ast.expr], loc: Loc) -> ast.expr:
+    is_int = compare(call(name("type", loc), [args[1]], loc), ast.Is(), name("int", loc), loc)
+    return ast.BoolOp(ast.And(), [is_int, _is_array_index(args, loc)], **loc)
+
+
+def _subscript(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return subscript(args[0], args[1], loc)
+
+
+def _not(args: list[ast.expr], loc: Loc) -> ast.expr:
+    return ast.UnaryOp(ast.Not(), args[0], **loc)
+
+
+_op("blank", _not)
+_op("part", _subscript)  # of a vector, where it surely is
+_op("head", lambda args, loc: subscript(args[0], const(0, loc), loc))
+_op("next", _attribute("next"))
+_op("second", _of("next", _attribute("car")))
+_op("filled", _of("empty", _not))
+_op("list_items", list_items, is_named=True)
+_op("list_len", lambda args, loc: call(name("len", loc), [list_items(args, loc)], loc), is_named=True)
+_op("map_get", _of("d", _method("get")), READ)
+_op("map_item", _of("d", _subscript), READ)
+_op("map_has", lambda args, loc: compare(args[1], ast.In(), attribute(args[0], "d", loc), loc), READ)
+_op("map_len", _of("d", _called("len")), READ)
+_op("map_blank", _of("d", _not), READ)
+_op("items", _attribute("items"))
+_op("array_item", _of("items", _subscript), EFFECT)
+_op("array_len", _of("items", _called("len")), READ)
+_op("is_array_index", _is_array_index, READ)
+_op("is_int_array_index", _is_int_array_index, READ)
+_op("push", _of("items", _method("append")), EFFECT)
+_op("char", lambda args, loc: subscript(args[2], _subscript(args, loc), loc), runtime="sema_runtime.values.atoms:CHARS")
+
+# Of numbers
+
+
+def _with(operator: type[ast.cmpop], number: int) -> Printer:
+    return lambda args, loc: compare(args[0], operator(), const(number, loc), loc)
+
+
+def _from_math(function: str) -> None:
+    _op(function, lambda args, loc: call(args[-1], args[:-1], loc), runtime=f"math:{function}")
+
+
+for _kind, _compared in {"is_zero": ast.Eq, "is_positive": ast.Gt, "is_negative": ast.Lt}.items():
+    _op(_kind, _with(_compared, 0))
+for _kind, _operator in {"bit_and": ast.BitAnd, "bit_or": ast.BitOr, "bit_xor": ast.BitXor, "pow": ast.Pow,
+                         "shift_left": ast.LShift, "shift_right": ast.RShift}.items():  # fmt: skip
+    _op(_kind, _chain(_operator))
+for _kind in ("abs", "float", "int"):
+    _op(_kind, _called(_kind))
+for _kind in ("sqrt", "sin", "cos", "atan", "tanh", "gcd"):
+    _from_math(_kind)
+_op("floor", lambda args, loc: binop(args[0], ast.FloorDiv(), const(1, loc), loc))
+_op("second_of", lambda args, loc: args[1])
+_op("ord", lambda args, loc: call(name("ord", loc), [attribute(args[0], "value", loc)], loc))

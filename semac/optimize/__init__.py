@@ -1,0 +1,1 @@
+"""The passes over the intermediate representation."""

@@ -1,0 +1,1 @@
+"""Type inference: what every variable can hold, over a whole unit, until nothing grows any more."""

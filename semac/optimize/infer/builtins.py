@@ -1,0 +1,370 @@
+"""What calls of builtins give: rules where the arguments decide more than a signature can say, else the signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from semac.anf.build import is_fixed
+from semac.anf.nodes import CallBuiltin, Expr, Lit, Move, Op, Ref
+from semac.anf.records import RecordMember, Site
+from semac.ir.nodes import Function
+from semac.optimize.infer.instantiate import escape_data, instantiate, items_of, match_arguments
+from semac.types.lattice import (
+    ANY,
+    ARRAY,
+    DICT,
+    FALSE,
+    FLOAT,
+    INT,
+    KEYWORD,
+    LIST,
+    MAP,
+    NEVER,
+    NIL,
+    NUMBER,
+    RATIO,
+    REAL,
+    SEQUENCE,
+    STR,
+    TRUE,
+    VECTOR,
+    Type,
+    atom,
+    dict_of,
+    has_field,
+    join,
+    join_all,
+    list_of,
+    make,
+    row_of,
+    shape_of,
+    vector_of,
+)
+from semac.types.lattice import field as field_of
+from semac.types.signatures import signature_for
+
+if TYPE_CHECKING:
+    from semac.optimize.infer.flow import Flow
+
+Rule = Callable[["Flow", CallBuiltin, "list[Type]"], "Type | None"]
+RULES: dict[str, Rule] = {}
+MANY_ITEMS = 8  # of a list written out, each of which has a type of its own
+BOOL_TYPE, INT_TYPE, NIL_TYPE = atom(TRUE | FALSE), atom(INT), atom(NIL)
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def builtin_result(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
+    """The type of a call of a builtin."""
+    by_rule = RULES.get(op.name)
+    if by_rule is not None:
+        type_ = by_rule(flow, op, args)
+        if type_ is not None:
+            return type_
+    return by_signature(flow, op.name, args)
+
+
+def called_function(flow: Flow, function: Any, args: list[Type], op: Op | None = None) -> Type:
+    """The type of a call of one known function: of the program, of a record type, a builtin."""
+    if type(function) is Function:
+        return flow.call_known(function, args)
+    if type(function) is RecordMember:
+        return flow.call_member(function, args)
+    if any(arg is NEVER for arg in args):
+        return NEVER
+    return builtin_result(flow, CallBuiltin(function, [Lit(None, arg) for arg in args]), args)
+
+
+def by_signature(flow: Flow, name: str, args: list[Type]) -> Type:
+    if any(arg is NEVER for arg in args):
+        return NEVER
+    signature = signature_for(name, len(args))
+    if signature is None:
+        for arg in args:
+            flow.solver.escape(arg)
+        return ANY
+    bound = match_arguments(flow, signature, args)
+    result = instantiate(signature.result, bound)
+    if result.is_vague or any(type_.is_vague for type_ in bound.values()):
+        escape_data(flow, signature, args)
+    return result
+
+
+# Numbers
+
+
+def numeric(args: list[Type]) -> Type:
+    """What arithmetic gives for operands of types."""
+    if any(arg is NEVER for arg in args):
+        return NEVER
+    if all(arg.only(REAL) for arg in args):
+        if any(arg.only(FLOAT) for arg in args):
+            return atom(FLOAT)
+        return INT_TYPE if all(arg.only(INT) for arg in args) else atom(REAL)
+    return atom(NUMBER) if all(arg.only(NUMBER) for arg in args) else ANY
+
+
+@rule("+", "-", "*")
+def arithmetic(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
+    if op.name == "+" and len(args) == 2 and all(arg.only(STR) for arg in args):
+        return atom(STR)
+    if not args:
+        return INT_TYPE
+    result = numeric(args)
+    if result is not ANY:
+        return result
+    if any(arg.tags & STR == 0 and arg.only(NUMBER) for arg in args) and all(arg.tags & NUMBER for arg in args):
+        return ANY  # a value from Python may know what to do with a number
+    return ANY
+
+
+@rule("/")
+def divide(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
+    result = numeric(args)
+    if result.only(INT):
+        return atom(INT | RATIO | FLOAT)
+    return atom(NUMBER) if result.only(NUMBER) and not result.only(FLOAT) else result
+
+
+@rule("mod", "modulo", "quotient", "remainder")
+def integer_division(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    result = numeric(args)
+    return result if result.only(REAL) or result is NEVER else None
+
+
+@rule("min", "max")
+def extreme(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if all(arg.only(REAL) for arg in args):
+        return join_all(args)
+    return NEVER if any(arg is NEVER for arg in args) else None
+
+
+@rule("abs")
+def absolute(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    return args[0] if len(args) == 1 and args[0].only(REAL) else None
+
+
+@rule("sqrt")
+def square_root(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) != 1 or not args[0].only(REAL) or not is_not_negative(op.args[0]):
+        return None
+    return args[0] if args[0].only(FLOAT) else atom(REAL)
+
+
+def is_not_negative(value: Expr) -> bool:
+    """Whether a real number surely isn't below zero: a square, the root of one, or a sum of such. NaN isn't either."""
+    if type(value) is Lit:
+        return bool(value.value >= 0)  # a number, as its type is known
+    op: Any = value.var.op if type(value) is Ref and is_fixed(value.var) and not value.var.is_global else None
+    if type(op) is Move:
+        return is_not_negative(op.value)
+    if type(op) is not CallBuiltin:
+        return False
+    if op.name == "*" and len(op.args) == 2:
+        a, b = op.args
+        return type(a) is Ref and type(b) is Ref and a.var is b.var
+    return op.name in ("abs", "sqrt") or (op.name in ("+", "*") and all(map(is_not_negative, op.args)))
+
+
+@rule("<", ">", "<=", ">=", "=", "not", "eq?", "equal?", "nil?")
+def truth(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
+    return BOOL_TYPE
+
+
+# Lists and vectors
+
+
+@rule("list")
+def make_list(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
+    return row_of(*args) if 0 < len(args) <= MANY_ITEMS else list_of(join_all(args))
+
+
+@rule("vector")
+def make_vector(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type:
+    return vector_of(*args)
+
+
+@rule("cons")
+def cons(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) != 2 or NEVER in args:
+        return NEVER if NEVER in args else None
+    head, tail = args
+    if tail.only(LIST):
+        return list_of(join(head, tail.item))
+    return None
+
+
+@rule("car", "first")
+def first(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) != 1 or args[0] is NEVER:
+        return NEVER if len(args) == 1 else None
+    if not args[0].only(SEQUENCE):
+        return None
+    known = args[0].vec if args[0].only(VECTOR) else args[0].row if args[0].only(LIST) else None
+    if known:
+        return known[0]
+    source = op.args[0]
+    is_filled = type(source) is Ref and source.var in flow.facts.filled
+    item = items_of(flow, args[0])
+    return item if is_filled else join(item, NIL_TYPE)
+
+
+@rule("cdr", "rest")
+def rest(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) != 1 or args[0] is NEVER:
+        return NEVER if len(args) == 1 else None
+    if not args[0].only(LIST):
+        return None
+    return (
+        list_of(args[0].item)
+        if not args[0].row
+        else row_of(*args[0].row[1:])
+        if len(args[0].row) > 1
+        else list_of(NEVER)
+    )
+
+
+@rule("map/entries")
+def map_entries(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    return list_of(row_of(args[0].key, args[0].value)) if len(args) == 1 and args[0].only(DICT) else None
+
+
+@rule("cadr", "caddr")
+def later_item(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    return join(args[0].item, NIL_TYPE) if len(args) == 1 and args[0].only(LIST) else None
+
+
+@rule("cddr")
+def later_rest(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    return args[0] if len(args) == 1 and args[0].only(LIST) else None
+
+
+@rule("nth")
+def nth(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) != 2 or NEVER in args:
+        return NEVER if NEVER in args else None
+    vec, index = args[0].vec if args[0].only(VECTOR) else args[0].row if args[0].only(LIST) else None, op.args[1]
+    if vec is not None and type(index) is Lit and type(index.value) is int:
+        return vec[index.value] if 0 <= index.value < len(vec) else NEVER
+    return items_of(flow, args[0]) if args[0].only(SEQUENCE) else None
+
+
+# Maps
+
+
+@rule("get")
+def get(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) not in (2, 3) or NEVER in args:
+        return NEVER if NEVER in args else None
+    default = args[2] if len(args) == 3 else NIL_TYPE
+    if not args[0].only(DICT):
+        return None
+    key = op.args[1]
+    if args[0].shape is not None and type(key) is Lit and key.type.only(KEYWORD):
+        return field_of(args[0], key.value) if has_field(args[0], key.value) else default
+    return join(args[0].value, default)
+
+
+@rule("assoc")
+def assoc(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) < 3 or len(args) % 2 == 0 or NEVER in args:
+        return NEVER if NEVER in args else None
+    subject = args[0]
+    if not subject.only(DICT):
+        return None
+    keys = op.args[1::2]
+    if subject.only(MAP) and subject.shape is not None:
+        if all(type(key) is Lit and key.type.only(KEYWORD) for key in keys):
+            fields = dict(subject.shape)
+            fields.update({key.value: type_ for key, type_ in zip(keys, args[2::2], strict=True)})  # type: ignore[union-attr]
+            return shape_of(fields)
+    key_type, value_type = subject.key, subject.value
+    for index in range(1, len(args), 2):
+        key_type, value_type = join(key_type, args[index]), join(value_type, args[index + 1])
+    return dict_of(subject.tags, key_type, value_type)
+
+
+@rule("hashmap/new")
+def hashmap(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    from semac.types.lattice import HASHMAP
+
+    return dict_of(HASHMAP, NEVER, NEVER) if not args else None
+
+
+# Mutable arrays
+
+
+@rule("mutable-array/length")
+def array_length(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    return INT_TYPE if args and args[0].only(ARRAY) else None
+
+
+@rule("mutable-array/new")
+def array_new(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if NEVER in args or len(args) > 2:
+        return None
+    if op.site is None:
+        op.site = Site()
+    site: Site = op.site
+    if args:
+        flow.solver.grow(site, args[1] if len(args) > 1 else NEVER)
+    return make(ARRAY, arrays=frozenset((site,)))
+
+
+@rule("mutable-array/get")
+def array_get(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) < 2 or NEVER in args:
+        return None
+    if not args[0].only(ARRAY) or args[0].arrays is None:
+        return None
+    item = items_of(flow, args[0])
+    return join(item, args[2]) if len(args) > 2 else item
+
+
+@rule("mutable-array/set!", "mutable-array/push!")
+def array_set(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) < 2:
+        return None
+    value = args[-1]
+    if args[0].tags & ARRAY and args[0].arrays is not None:
+        for site in args[0].arrays:
+            flow.solver.grow(site, value)
+            if site.is_open:
+                flow.solver.escape(value)
+    elif args[0] is not NEVER:
+        flow.solver.escape(value)
+    return args[0] if args[0].only(ARRAY) else None
+
+
+# Python
+
+
+@rule("py/setattr!")
+def set_attribute(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if args:
+        flow.set_attribute(args[0])
+    return None
+
+
+@rule("apply")
+def apply_(flow: Flow, op: CallBuiltin, args: list[Type]) -> Type | None:
+    if len(args) < 2 or NEVER in args:
+        return NEVER if NEVER in args else None
+    head, more = args[0], join_all([*args[1:-1], items_of(flow, args[-1])])
+    if head.fns is None or not head.fns or any(type(function) is not Function for function in head.fns):
+        return None
+    result = NEVER
+    for function in head.fns:
+        for param in function.params:
+            flow.solver.grow(param, more)
+        if function.rest is not None:
+            flow.solver.grow(function.rest, list_of(more))
+        result = join(result, flow.solver.read(function))
+    return result

@@ -1,0 +1,163 @@
+"""What tests and operations that succeeded say of variables that never change, where the visit of a unit stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from semac.anf.build import is_fixed
+from semac.anf.nodes import Call, CallBuiltin, Expr, Logic, Move, Ref, Result
+from semac.anf.records import RecordMember, RecordType
+from semac.ir.nodes import Var
+from semac.types.lattice import (
+    BOOL,
+    CHAR,
+    DICT,
+    FALSY,
+    FLOAT,
+    FN,
+    INT,
+    KEYWORD,
+    LIST,
+    NEVER,
+    NIL,
+    NUMBER,
+    OTHER,
+    RECORD,
+    STR,
+    SYMBOL,
+    VECTOR,
+    Type,
+    join,
+    make,
+    restrict,
+)
+
+if TYPE_CHECKING:
+    from semac.optimize.infer.flow import Flow
+
+# Predicates of one argument → (what a value can have for which they hold, what it hasn't for which they don't).
+# OTHER stands where values of Python's own pass as well: a list, a dict, a subclass of str.
+PREDICATES: dict[str, tuple[int, int]] = {
+    "nil?": (NIL, NIL), "string?": (STR | OTHER, STR), "keyword?": (KEYWORD, KEYWORD), "symbol?": (SYMBOL, SYMBOL),
+    "list?": (LIST | OTHER, LIST), "vector?": (VECTOR, VECTOR), "char?": (CHAR, CHAR), "bool?": (BOOL, BOOL),
+    "boolean?": (BOOL, BOOL), "integer?": (INT | FLOAT, 0), "float?": (FLOAT, FLOAT),
+    "number?": (NUMBER | OTHER, INT | FLOAT), "map?": (DICT | OTHER, 0), "pair?": (LIST | OTHER, 0),
+}  # fmt: skip
+EMPTINESS = frozenset(("null?", "empty?"))
+
+
+class Facts:
+    """Narrowed types by variable, and variables whose lists surely have an item; both can be taken back."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.env: dict[Var, Type] = {}
+        self.filled: set[Var] = set()
+        self.trail: list[tuple[Var, Type | None, bool]] = []
+
+    def clear(self) -> None:
+        self.env.clear()
+        self.filled.clear()
+        self.trail.clear()
+
+    def mark(self) -> int:
+        return len(self.trail)
+
+    def undo(self, mark: int) -> None:
+        while len(self.trail) > mark:
+            var, before, was_filled = self.trail.pop()
+            if before is None:
+                self.env.pop(var, None)
+            else:
+                self.env[var] = before
+            if not was_filled:
+                self.filled.discard(var)
+
+    def impossible(self, mark: int) -> bool:
+        """Whether something that was said since mark can't be."""
+        return any(
+            self.env.get(var) is NEVER and self.flow.declared(var) is not NEVER for var, _, _ in self.trail[mark:]
+        )
+
+    # Narrowing
+
+    def note(self, var: Var, type_: Type | None, is_filled: bool = False) -> None:
+        self.trail.append((var, self.env.get(var), var in self.filled))
+        if type_ is not None:
+            self.env[var] = type_
+        if is_filled:
+            self.filled.add(var)
+
+    def narrow(self, var: Var, tags: int) -> None:
+        """A variable surely has one of the tags."""
+        if is_fixed(var) and not var.is_global:
+            type_ = self.flow.var(var)
+            kept = restrict(type_, tags)
+            if kept is not type_:
+                self.note(var, kept)
+
+    def narrow_record(self, var: Var, record: RecordType, outcome: bool) -> None:
+        """A variable surely is a record of a type, or surely none."""
+        if not is_fixed(var) or var.is_global:
+            return
+        type_ = self.flow.var(var)
+        is_known = not record.has_twin and (type_.records is not None or self.flow.solver.sealed)
+        if outcome and is_known:
+            is_possible = type_.tags & RECORD and (type_.records is None or record in type_.records)
+            kept = make(RECORD, records=frozenset((record,))) if is_possible else NEVER
+        elif outcome:
+            kept = restrict(type_, RECORD)
+        elif is_known and type_.tags & RECORD and type_.records is not None:
+            left = type_.records - {record}
+            kept = join(restrict(type_, ~RECORD), make(RECORD, records=left) if left else NEVER)
+        else:
+            return
+        if kept is not type_:
+            self.note(var, kept)
+
+    def assume(self, test: Expr, outcome: bool) -> None:
+        """The value of a test is true, or false."""
+        if type(test) is not Ref:
+            return
+        var = test.var
+        op = var.op if is_fixed(var) and not var.is_global else None
+        if op is None or var.name:
+            self.narrow(var, ~FALSY if outcome else FALSY)
+        if op is None:
+            return
+        kind = type(op)
+        if kind is Move:
+            self.assume(op.value, outcome)
+        elif kind is CallBuiltin:
+            self.assume_builtin(op, outcome)
+        elif kind is Call:
+            self.assume_call(op, outcome)
+        elif kind is Logic and op.is_and is outcome:
+            self.assume(op.first, outcome)
+            if type(op.rest.exit) is Result:
+                self.assume(op.rest.exit.value, outcome)
+
+    def assume_builtin(self, op: CallBuiltin, outcome: bool) -> None:
+        if len(op.args) != 1:
+            return
+        subject: Any = op.args[0]
+        if op.name == "not":
+            self.assume(subject, not outcome)
+            return
+        if type(subject) is not Ref:
+            return
+        if op.name in PREDICATES:
+            holds, exact = PREDICATES[op.name]
+            self.narrow(subject.var, holds if outcome else ~exact)
+        if (op.name in EMPTINESS and not outcome) or (op.name == "pair?" and outcome):
+            if is_fixed(subject.var) and not subject.var.is_global:
+                self.note(subject.var, None, is_filled=True)
+
+    def assume_call(self, op: Call, outcome: bool) -> None:
+        """A call of the predicate of a record type."""
+        head = op.head.type
+        if not head.only(FN) or head.fns is None or len(head.fns) != 1 or len(op.args) != 1:
+            return
+        (member,) = head.fns
+        if type(member) is RecordMember and member.role == "predicate" and type(op.args[0]) is Ref:
+            self.narrow_record(op.args[0].var, member.record, outcome)

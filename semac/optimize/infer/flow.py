@@ -1,0 +1,406 @@
+"""The visit of one unit of code: types flow through its blocks in the order of evaluation.
+
+Where a test holds, or an operation has succeeded, more is known of a variable that never changes: `env` says it for the
+instructions that follow. Each operand gets the type that holds where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from semac.anf import nodes as anf
+from semac.anf.nodes import Block, Expr, Jump, Op, Ref
+from semac.anf.records import RecordMember, RecordType
+from semac.anf.walk import code_of, operands, params_of
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.optimize.infer import iteration, patterns
+from semac.optimize.infer.builtins import builtin_result, called_function
+from semac.optimize.infer.facts import Facts
+from semac.optimize.infer.solver import Solver
+from semac.types.lattice import (
+    ANY,
+    DICT,
+    FALSE,
+    FALSY,
+    FN,
+    KEYWORD,
+    MAP,
+    NEVER,
+    NIL,
+    OTHER,
+    RECORD,
+    TRUE,
+    Type,
+    atom,
+    dict_of,
+    function_of,
+    has_field,
+    join,
+    limited,
+    list_of,
+    make,
+    restrict,
+    shape_of,
+    vector_of,
+)
+from semac.types.lattice import field as field_of
+
+KEYWORD_GET = "sema_runtime.values.lookup:keyword_get"
+BOOL_TYPE = atom(TRUE | FALSE)
+MANY_FIELDS = 30
+
+
+def infer(unit: Unit) -> None:
+    """Fills in the types of a unit's variables, operations and operands."""
+    flow = Flow(unit)
+    while (code := flow.solver.next()) is not None:
+        flow.visit(code)
+
+
+class Flow:
+    """Visits code; `solver` keeps the facts and what is left to do."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.solver = Solver(unit)
+        self.facts = Facts(self)
+        self.function: Function | None = None
+
+    def visit(self, code: Any) -> None:
+        self.facts.clear()
+        if type(code) is Function:
+            self.function = code
+            if code.rest is not None and code.is_open:
+                self.solver.grow(code.rest, list_of(ANY))
+            self.solver.returned(code, self.block(code_of(code)))
+        else:
+            self.function = None
+            self.solver.escape(self.block(code))  # whoever runs the unit may get the value of a form
+
+    # Blocks
+
+    def block(self, block: Block) -> Type:
+        """The type of the block's value; NEVER where it has none."""
+        reached = True
+        for instr in block.instrs:
+            type_ = self.op(instr.op)
+            var = instr.var
+            if var is None:
+                pass
+            elif var.name:
+                self.solver.grow(var, type_)
+            else:
+                var.type = type_
+            if type_ is NEVER and type(instr.op) is anf.Throw:
+                reached = False
+        exit_ = block.exit
+        if type(exit_) is Jump:
+            self.jump(exit_)
+            return NEVER
+        result = self.operand(exit_.value)  # type: ignore[union-attr]
+        return result if reached else NEVER
+
+    def scoped(self, block: Block, assume: Callable[[], None] | None = None) -> Type:
+        """The type of a block in which more is known than around it."""
+        mark = self.facts.mark()
+        if assume is not None:
+            assume()
+        type_ = self.block(block)
+        self.facts.undo(mark)
+        return type_
+
+    def jump(self, exit_: Jump) -> None:
+        for param, arg in zip(params_of(exit_.target), exit_.args, strict=False):
+            self.solver.grow(param, self.operand(arg))
+
+    # Operands
+
+    def operand(self, value: Expr) -> Type:
+        """The type of an atom where it stands, which it gets."""
+        if type(value) is Ref:
+            value.type = self.var(value.var)
+        return value.type
+
+    def var(self, var: Var) -> Type:
+        known = self.facts.env.get(var)
+        return self.declared(var) if known is None else known
+
+    def declared(self, var: Var) -> Type:
+        """What a variable can hold anywhere."""
+        if not var.name and var.readers is None:  # it has one definition, which has been visited
+            type_: Type = var.type
+            return type_
+        return self.solver.read(var)
+
+    def op(self, op: Op) -> Type:
+        """The type of an operation's value, computed and stored."""
+        type_ = limited(OPS[type(op)](self, op))
+        op.type = type_
+        return type_
+
+    def unknown(self, op: Op) -> Type:
+        """An operation of which nothing is known: its operands escape."""
+        for value in operands(op):
+            self.solver.escape(self.operand(value))
+        return ANY
+
+    # Variables
+
+    def move(self, op: anf.Move) -> Type:
+        return self.operand(op.value)
+
+    def read(self, op: anf.Read) -> Type:
+        return self.declared(op.var)
+
+    def assign(self, op: anf.Assign) -> Type:
+        type_ = self.operand(op.value)
+        if op.var.is_global and not self.solver.closed:
+            self.solver.escape(type_)  # others read the globals of a module
+        self.solver.grow(op.var, type_)
+        return atom(NIL)
+
+    def declare(self, op: anf.Declare) -> Type:
+        return atom(NIL)
+
+    def closure(self, op: anf.Closure) -> Type:
+        self.solver.make(op.function)
+        return function_of(op.function)
+
+    # Calls
+
+    def call(self, op: anf.Call) -> Type:
+        args = [self.operand(arg) for arg in op.args]
+        head = self.operand(op.head)
+        type_ = self.apply(head, args, op)
+        member = next(iter(head.fns)) if head.only(FN) and head.fns and len(head.fns) == 1 else None
+        if type(member) is RecordMember and member.role == "accessor" and len(args) == 1 and type(op.args[0]) is Ref:
+            self.facts.narrow_record(op.args[0].var, member.record, True)  # it would have raised for anything else
+        return type_
+
+    def apply(self, head: Type, args: list[Type], op: Op | None = None) -> Type:
+        """The type of a call of a value of a type."""
+        result = NEVER
+        if head.fns is None or head.tags & OTHER:
+            for arg in args:
+                self.solver.escape(arg)
+            result = ANY
+        elif head.tags & KEYWORD:
+            result = self.looked_up(args[0], NIL) if len(args) == 1 else ANY
+        for function in head.fns or ():  # anything else that isn't a function raises
+            result = join(result, called_function(self, function, args, op))
+        return result
+
+    def call_known(self, function: Function, args: list[Type]) -> Type:
+        """A call of a function of the unit."""
+        for param, arg in zip(function.params, args, strict=False):
+            self.solver.grow(param, arg)
+        if function.rest is not None:
+            rest = NEVER
+            for arg in args[len(function.params) :]:
+                rest = join(rest, arg)
+            self.solver.grow(function.rest, list_of(rest))
+            self.solver.escape(rest)
+        elif len(args) != len(function.params):
+            return NEVER  # it raises
+        return self.solver.read(function)
+
+    def call_builtin(self, op: anf.CallBuiltin) -> Type:
+        args = [self.operand(arg) for arg in op.args]
+        return builtin_result(self, op, args)
+
+    def call_runtime(self, op: anf.CallRuntime) -> Type:
+        if op.path == KEYWORD_GET and type(op.args[1]) is anf.Lit:
+            self.operand(op.args[1])
+            type_ = self.keyword_get(self.operand(op.args[0]), op.args[1].value)
+            if type(op.args[0]) is Ref:
+                self.facts.narrow(op.args[0].var, DICT | OTHER)  # it would have raised for anything else
+            return type_
+        return self.unknown(op)
+
+    def keyword_get(self, subject: Type, key: Any) -> Type:
+        maps = restrict(subject, DICT)
+        if not subject.tags & OTHER and maps.only(MAP) and maps.shape is not None:
+            return field_of(maps, key) if has_field(maps, key) else atom(NIL)
+        return self.looked_up(subject, NIL)
+
+    def looked_up(self, subject: Type, default: int) -> Type:
+        """A look-up of an unknown key; it raises for what is no map."""
+        if subject.tags & OTHER:
+            self.solver.escape(subject)
+            return ANY
+        maps = restrict(subject, DICT)
+        return join(maps.value, atom(default)) if maps.tags else NEVER
+
+    # Records
+
+    def make_record_type(self, op: anf.MakeRecordType) -> Type:
+        return ANY
+
+    def record_function(self, op: anf.RecordFunction) -> Type:
+        self.operand(op.kind)
+        return function_of(op.function)
+
+    def call_member(self, member: RecordMember, args: list[Type]) -> Type:
+        record: RecordType = member.record
+        if member.role == "constructor":
+            if len(args) != len(record.params):
+                return NEVER
+            for name, arg in zip(record.params, args, strict=True):
+                self.solver.fill(record.fields[name], arg)
+            return make(RECORD, records=None if record.has_twin else frozenset((record,)))
+        if len(args) != 1:
+            return NEVER
+        if member.role == "predicate":
+            return BOOL_TYPE
+        return self.field(record, member.field, args[0])
+
+    def field(self, record: RecordType, name: str, subject: Type) -> Type:
+        """What an accessor gives for a value of a type; it raises for what isn't a record of its own type."""
+        if not subject.tags & RECORD or (subject.records is not None and record not in subject.records):
+            return NEVER
+        if record.has_twin or name not in record.fields or (subject.records is None and not self.solver.sealed):
+            return ANY
+        return self.solver.read(record.fields[name])
+
+    def set_attribute(self, subject: Type) -> None:
+        """Something sets an attribute of a value: it may be a field of a record."""
+        if subject.tags & RECORD:
+            for record in subject.records or self.unit.records.values():
+                for cell in record.fields.values():
+                    self.solver.grow(cell, ANY)
+
+    # Data
+
+    def make_vector(self, op: anf.MakeVector) -> Type:
+        return vector_of(*[self.operand(item) for item in op.items])
+
+    def make_map(self, op: anf.MakeMap) -> Type:
+        types = [self.operand(item) for item in op.items]
+        keys = op.items[0::2]
+        if len(keys) <= MANY_FIELDS and all(type(key) is anf.Lit and key.type.only(KEYWORD) for key in keys):
+            return shape_of({key.value: type_ for key, type_ in zip(keys, types[1::2], strict=True)})  # type: ignore[union-attr]
+        key_type = value_type = NEVER
+        for index in range(0, len(types), 2):
+            key_type, value_type = join(key_type, types[index]), join(value_type, types[index + 1])
+        return dict_of(MAP, key_type, value_type)
+
+    # Control
+
+    def if_(self, op: anf.If) -> Type:
+        self.operand(op.test)
+        mark = self.facts.mark()
+        self.facts.assume(op.test, True)
+        then = self.block(op.then) if not self.facts.impossible(mark) else self.dead(op.then)
+        self.facts.undo(mark)
+        self.facts.assume(op.test, False)
+        otherwise = self.block(op.otherwise) if not self.facts.impossible(mark) else self.dead(op.otherwise)
+        if then is not NEVER:
+            self.facts.undo(mark)
+            if otherwise is NEVER:
+                self.facts.assume(op.test, True)
+        return join(then, otherwise)
+
+    def dead(self, block: Block) -> Type:
+        """A branch that types rule out is visited all the same, so that its operands have types."""
+        self.block(block)
+        return NEVER
+
+    def logic(self, op: anf.Logic) -> Type:
+        first = self.operand(op.first)
+        rest = self.scoped(op.rest, lambda: self.facts.assume(op.first, op.is_and))
+        if op.is_and:
+            return join(restrict(first, FALSY), rest) if first is not NEVER else NEVER
+        return join(restrict(first, ~FALSY), rest) if first is not NEVER else NEVER
+
+    def loop(self, op: anf.Loop) -> Type:
+        for param, init in zip(op.params, op.inits, strict=True):
+            self.solver.grow(param, self.operand(init))
+        return self.scoped(op.body)
+
+    def while_(self, op: anf.While) -> Type:
+        mark = self.facts.mark()
+        self.block(op.test)
+        self.facts.assume(op.test.exit.value, True)  # type: ignore[union-attr]
+        self.block(op.body)
+        self.facts.undo(mark)
+        return atom(NIL)
+
+    def try_(self, op: anf.Try) -> Type:
+        body = self.scoped(op.body)
+        self.solver.grow(op.var, ANY)
+        return join(body, self.scoped(op.handler))
+
+    def throw(self, op: anf.Throw) -> Type:
+        self.solver.escape(self.operand(op.value))
+        return NEVER
+
+    def with_(self, op: anf.With) -> Type:
+        self.solver.escape(self.operand(op.context))
+        if op.target is not None:
+            self.solver.grow(op.target, ANY)
+        return self.scoped(op.body)
+
+    # Patterns
+
+    def destructure(self, op: anf.Destructure) -> Type:
+        patterns.bind(self.solver, op.pattern, self.operand(op.value))
+        return atom(NIL)
+
+    def match(self, op: anf.Match) -> Type:
+        subject = self.operand(op.subject)
+        result = atom(NIL) if op.lenient else NEVER
+        for clause in op.clauses:
+            mark = self.facts.mark()
+            patterns.bind(self.solver, clause.pattern, subject)
+            if clause.guard is not None:
+                self.block(clause.guard)
+                self.facts.assume(clause.guard.exit.value, True)  # type: ignore[union-attr]
+            result = join(result, self.block(clause.body))
+            self.facts.undo(mark)
+        return result
+
+    # Python
+
+    def py_set_attr(self, op: anf.PySetAttr) -> Type:
+        self.set_attribute(self.operand(op.object))
+        return self.unknown(op)
+
+    def py_import(self, op: anf.PyImport) -> Type:
+        for var in [op.var] if op.names is None else [var for _, var in op.names]:
+            self.solver.grow(var, ANY)
+        return atom(NIL)
+
+
+OPS: dict[type, Callable[[Flow, Any], Type]] = {
+    anf.Move: Flow.move,
+    anf.Read: Flow.read,
+    anf.Assign: Flow.assign,
+    anf.Declare: Flow.declare,
+    anf.Closure: Flow.closure,
+    anf.Call: Flow.call,
+    anf.CallBuiltin: Flow.call_builtin,
+    anf.CallRuntime: Flow.call_runtime,
+    anf.MakeRecordType: Flow.make_record_type,
+    anf.RecordFunction: Flow.record_function,
+    anf.MakeVector: Flow.make_vector,
+    anf.MakeMap: Flow.make_map,
+    anf.If: Flow.if_,
+    anf.Logic: Flow.logic,
+    anf.Loop: Flow.loop,
+    anf.While: Flow.while_,
+    anf.Try: Flow.try_,
+    anf.Throw: Flow.throw,
+    anf.With: Flow.with_,
+    anf.Destructure: Flow.destructure,
+    anf.Match: Flow.match,
+    anf.PyImport: Flow.py_import,
+    anf.For: iteration.for_,
+    anf.Comprehension: iteration.comprehension,
+    anf.PyAttr: Flow.unknown,
+    anf.PyItem: Flow.unknown,
+    anf.PySetAttr: Flow.py_set_attr,
+    anf.PyCall: Flow.unknown,
+    anf.Import: Flow.unknown,
+}

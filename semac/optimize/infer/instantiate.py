@@ -1,0 +1,140 @@
+"""Signatures of builtins against the types of a call: what their variables stand for, what is called, what escapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semac.types.lattice import (
+    ALL,
+    ANY,
+    ARRAY,
+    BOOL,
+    BYTES,
+    CHAR,
+    DICT,
+    FLOAT,
+    FN,
+    HASHMAP,
+    INT,
+    KEYWORD,
+    LIST,
+    MAP,
+    NEVER,
+    NIL,
+    NUMBER,
+    OTHER,
+    RATIO,
+    RECORD,
+    SEQUENCE,
+    STR,
+    SYMBOL,
+    VECTOR,
+    Type,
+    atom,
+    join,
+    join_all,
+    make,
+)
+from semac.types.signatures import Function as FunctionExpr
+from semac.types.signatures import Name, Signature, TypeExpr, Union, Variable, variables
+
+if TYPE_CHECKING:
+    from semac.optimize.infer.flow import Flow
+
+TAGS = {
+    "any": ALL, "never": 0, "nil": NIL, "bool": BOOL, "int": INT, "float": FLOAT, "rational": RATIO, "number": NUMBER,
+    "str": STR, "char": CHAR, "keyword": KEYWORD, "symbol": SYMBOL, "fn": FN | KEYWORD | OTHER, "bytevector": BYTES,
+    "other": OTHER | RECORD | FN, "list": LIST, "vector": VECTOR, "seq": SEQUENCE, "array": ARRAY, "map": MAP,
+    "hashmap": HASHMAP, "dict": DICT,
+}  # fmt: skip
+Bound = dict[str, Type]
+ROUNDS = 6  # of a function argument whose result is its own argument, before that is unknown
+
+
+def instantiate(expr: TypeExpr, bound: Bound) -> Type:
+    """The type that an expression stands for."""
+    if type(expr) is Variable:
+        return bound.get(expr.letter, NEVER)
+    if type(expr) is Union:
+        return join_all(instantiate(part, bound) for part in expr.parts)
+    if type(expr) is FunctionExpr:
+        return atom(FN)
+    assert type(expr) is Name
+    tags = TAGS[expr.name]
+    inner = [instantiate(arg, bound) for arg in expr.args]
+    if not inner:
+        return atom(tags)
+    if tags & DICT:
+        return make(tags, key=inner[0], value=inner[1])
+    return make(tags, item=inner[0], vitem=inner[0])
+
+
+def match_arguments(flow: Flow, signature: Signature, args: list[Type]) -> Bound:
+    """What the variables of a signature stand for in a call. Function arguments are called, others may escape."""
+    bound: Bound = {}
+    functions: list[tuple[FunctionExpr, Type]] = []
+    shown = variables(signature.result)
+    for index, arg in enumerate(args):
+        param = signature.param(index)
+        bind(flow, param.type, arg, bound)
+        called = [part for part in parts_of(param.type) if type(part) is FunctionExpr]
+        if param.mode == "now" and called:
+            functions.append((called[0], arg))
+        elif param.mode in ("now", "later") or (param.mode == "keep" and not variables(param.type) & shown):
+            flow.solver.escape(arg)
+    for _ in range(ROUNDS):
+        before = dict(bound)
+        for function, arg in functions:
+            result = flow.apply(arg, [instantiate(param, bound) for param in function.params])
+            bind(flow, function.result, result, bound)
+        if bound == before:
+            return bound
+    for function, arg in functions:
+        flow.solver.escape(arg)
+        for letter in variables(function.result):
+            bound[letter] = ANY
+    return bound
+
+
+def parts_of(expr: TypeExpr) -> tuple[TypeExpr, ...]:
+    return expr.parts if type(expr) is Union else (expr,)
+
+
+def bind(flow: Flow, expr: TypeExpr, type_: Type, bound: Bound) -> None:
+    """Adds to the variables of an expression what a value of a type has in their place."""
+    if type(expr) is Variable:
+        bound[expr.letter] = join(bound.get(expr.letter, NEVER), type_)
+    elif type(expr) is Union:
+        for part in expr.parts:
+            bind(flow, part, type_, bound)
+    elif type(expr) is Name and expr.args and type_ is not NEVER:
+        tags = TAGS[expr.name]
+        if tags & DICT:
+            known = type_.only(DICT)
+            if not known:
+                flow.solver.escape(type_)
+            bind(flow, expr.args[0], type_.key if known else ANY, bound)
+            bind(flow, expr.args[1], type_.value if known else ANY, bound)
+        else:
+            bind(flow, expr.args[0], items_of(flow, type_), bound)
+
+
+def escape_data(flow: Flow, signature: Signature, args: list[Type]) -> None:
+    """Opens what the result may hold, or a function argument may be given, without a type that says so."""
+    for index, arg in enumerate(args):
+        param = signature.param(index)
+        if arg.refs and not (param.mode == "now" and any(type(part) is FunctionExpr for part in parts_of(param.type))):
+            flow.solver.escape(arg)
+
+
+def items_of(flow: Flow, type_: Type) -> Type:
+    """What an item of a sequence or array can be."""
+    if type_ is NEVER:
+        return NEVER
+    if not type_.only(SEQUENCE | ARRAY) or (type_.tags & ARRAY and type_.arrays is None):
+        flow.solver.escape(type_)
+        return ANY
+    item = join(type_.item, type_.vitem)
+    for site in type_.arrays or ():
+        item = join(item, flow.solver.read(site))
+    return item

@@ -1,0 +1,171 @@
+"""The worklist: code units (top-level forms, functions) are visited until no fact that they have read grows any more.
+
+A fact is the type of a holder: a variable, what a function returns, a field of a record type, the items of the arrays
+made at one place. Facts only grow, one holder at a time is widened where its type would grow for ever, and a unit comes
+again when a fact that it has read has grown: so the cost is in proportion to the program and to the height of types.
+
+What escapes to code that isn't seen (unknown callers, data that any code can read, `eval`) is opened: a function may
+then be called with anything, an array may hold anything.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from semac.anf.records import Cell, RecordMember, RecordType, Site
+from semac.anf.walk import all_blocks, bound
+from semac.ir.nodes import Function
+from semac.ir.unit import Unit
+from semac.types.lattice import ANY, NEVER, Type, join, limited, list_of, take_lost
+
+Holder = Any  # Var, Function, Cell or Site: has `type` and `readers`
+GROWTHS = 12  # changes of one holder before what it holds is widened level by level
+
+
+class Solver:
+    """The state of the inference of one unit."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.closed = unit.is_closed
+        self.sealed = unit.is_sealed
+        self.shared = unit.is_open or (unit.is_input and not self.closed)  # other code defines our globals anew
+        self.work: deque[Any] = deque()
+        self.queued: set[Any] = set()
+        self.current: Any = None  # the block or function that is being visited
+        self.growths: dict[Holder, int] = {}
+        self.made: set[Function] = set()  # functions whose making has been visited
+        self.opening: list[Any] | None = None  # what is left to open, while something is
+        self.start()
+
+    def start(self) -> None:
+        unit = self.unit
+        for var in unit.globals.values():
+            known = var.defined and (self.closed or not var.assigned)
+            var.type, var.readers = NEVER if known and not self.shared else ANY, set()
+        for function in [unit.main, *unit.functions]:
+            function.type, function.readers, function.is_open = NEVER, set(), False
+            for var in [*function.params, *function.locals]:
+                var.type, var.readers = NEVER, set()
+            if function.rest is not None:
+                function.rest.type, function.rest.readers = list_of(ANY), set()
+        for record in unit.records.values():
+            for cell in record.fields.values():
+                cell.reset()
+        for block in unit.blocks:
+            for inner in all_blocks(block):
+                for instr in inner.instrs:
+                    if instr.var is not None and not instr.var.name:
+                        instr.var.type, instr.var.readers = NEVER, None
+                    for var in bound(instr.op):
+                        if not var.name:
+                            var.type, var.readers = NEVER, set()
+            self.enqueue(block)
+        take_lost()  # that of others
+
+    # The worklist
+
+    def enqueue(self, code: Any) -> None:
+        if code not in self.queued:
+            self.queued.add(code)
+            self.work.append(code)
+
+    def next(self) -> Any:
+        """The next unit of code to visit; None when nothing is left."""
+        self.open_all(take_lost())
+        if not self.work:
+            return None
+        self.current = code = self.work.popleft()
+        self.queued.discard(code)
+        return code
+
+    def make(self, function: Function) -> None:
+        """A function value is made: its body is visited."""
+        if function not in self.made:
+            self.made.add(function)
+            self.enqueue(function)
+
+    # Facts
+
+    def read(self, holder: Holder) -> Type:
+        """The type of a holder; the current unit comes again when it grows."""
+        if holder.readers is None:
+            holder.readers = set()
+        holder.readers.add(self.current)
+        type_: Type = holder.type
+        return type_
+
+    def grow(self, holder: Holder, type_: Type) -> None:
+        """Adds what a holder can hold."""
+        old: Type = holder.type
+        new = join(old, type_)
+        if new is not old:
+            growths = self.growths[holder] = self.growths.get(holder, 0) + 1
+            if growths > GROWTHS:
+                new = limited(new, max(0, 3 - (growths - GROWTHS)))
+                if growths > 2 * GROWTHS:
+                    new = join(new, ANY)
+            holder.type = new
+            for reader in holder.readers or ():
+                self.enqueue(reader)
+        if type_.refs and type(holder) is Cell and holder.is_open:
+            self.escape(type_)
+
+    # Escapes
+
+    def escape(self, type_: Type) -> None:
+        """A value of the type reaches code that isn't seen."""
+        if type_.refs:
+            self.open_all(type_.refs)
+
+    def open_all(self, refs: Iterable[Any]) -> None:
+        if self.opening is not None:  # what is opened opens more
+            self.opening += refs
+            return
+        self.opening = list(refs)
+        while self.opening:
+            self.open(self.opening.pop())
+        self.opening = None
+
+    def open(self, ref: Any) -> None:
+        """Anybody may call a function, or change an array."""
+        if type(ref) is Function:
+            if not ref.is_open:
+                ref.is_open = True
+                for param in ref.params:
+                    self.grow(param, ANY)
+                self.enqueue(ref)
+                self.escape(ref.type)
+        elif type(ref) is Site:
+            if not ref.is_open:
+                ref.is_open = True
+                self.grow(ref, ANY)
+        elif type(ref) is RecordMember:
+            if ref.role == "constructor":
+                for cell in ref.record.fields.values():
+                    self.grow(cell, ANY)
+            elif ref.field in ref.record.fields:
+                self.show(ref.record.fields[ref.field])
+        elif type(ref) is RecordType and not self.sealed:
+            for cell in ref.fields.values():
+                self.show(cell)
+
+    def show(self, cell: Cell) -> None:
+        """Anybody may read a field of records."""
+        if not cell.is_open:
+            cell.is_open = True
+            self.escape(cell.type)
+
+    def fill(self, cell: Cell, type_: Type) -> None:
+        """A record holds a value of the type in a field."""
+        if cell.is_open:
+            self.escape(type_)
+        self.grow(cell, type_)
+
+    def returned(self, function: Function, type_: Type) -> None:
+        """A function returns a value of the type."""
+        if function.is_open:
+            self.escape(type_)
+        self.grow(function, type_)

@@ -1,0 +1,97 @@
+"""Items of vectors, lists, mutable arrays and strings by index.
+
+Python takes a negative index as one from the end and raises errors of its own, so an index is tested first: it stands
+in the bare form only where types say that it is there. The language has no other indices than exact ints.
+"""
+
+from __future__ import annotations
+
+from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Move, Op, Result, SetItem
+from semac.optimize.inline.table import Place, guarded, inlines, known_index, may_be, python
+from semac.types.lattice import ARRAY, BOOL, INT, LIST, STR, VECTOR, atom
+
+BOOL_TYPE = atom(BOOL)
+
+
+def index_tests(op: CallBuiltin, kind: str = "index") -> list[tuple[str, tuple[int, ...]]]:
+    """The tests that operand 1 is an index of operand 0. kind: how the sequence says its length."""
+    index = op.args[1]
+    is_int = [] if index.type.only(INT) else [("int", (1,))]
+    return [*is_int, (kind, (0, 1))]
+
+
+def may_be_index(index: Expr) -> bool:
+    """Whether to ask if a value is an index."""
+    return known_index(index) is not None or (type(index) is not Lit and may_be(index.type, INT))
+
+
+@inlines("nth")
+def nth(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 2:
+        return None
+    sequence, index = op.args
+    literal = known_index(index)
+    type_ = sequence.type
+    if type_.only(VECTOR) and type_.vec is not None and literal is not None and literal < len(type_.vec):
+        return python("part", sequence, index)
+    if not place.guards or not may_be_index(index):
+        return None
+    if type_.only(VECTOR):
+        return guarded(op, "item", *index_tests(op))
+    if type_.only(LIST):
+        items = place.bind(python("list_items", sequence), "items")
+        on_items = CallBuiltin("nth", [items, index])
+        return guarded(on_items, "item", *index_tests(on_items))
+    if type_.only(ARRAY):
+        return guarded(op, "array_item", *index_tests(op, "array_index"))
+    if may_be(type_, VECTOR) and index.type.only(INT):
+        return guarded(op, "item", ("tuple", (0,)), *index_tests(op))
+    return None
+
+
+def is_array_access(op: CallBuiltin, place: Place) -> bool:
+    return place.guards and op.args[0].type.only(ARRAY) and may_be_index(op.args[1])
+
+
+@inlines("mutable-array/get")
+def array_get(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) not in (2, 3) or not is_array_access(op, place):
+        return None
+    return guarded(op, "array_item", *index_tests(op, "array_index"))
+
+
+@inlines("mutable-array/set!")
+def array_set(op: CallBuiltin, place: Place) -> Op | None:
+    """`if 0 <= i < len(a.items): a.items[i] = v`; the value is the array."""
+    if len(op.args) != 3 or not is_array_access(op, place):
+        return None
+    array, index, value = op.args
+    kind = "is_array_index" if index.type.only(INT) else "is_int_array_index"
+    test = place.bind(python(kind, array, index), "is_index", BOOL_TYPE)
+    then, otherwise = place.nested(), place.nested()
+    then.do(SetItem(then.bind(python("items", array), "items"), index, value))
+    failed = otherwise.bind(CallBuiltin(op.name, list(op.args), fixed=op.fixed), "array", op.type)
+    result = array if place.wanted else Lit(None)
+    return If(test, Block(then.before, Result(result)), Block(otherwise.before, Result(failed)))
+
+
+@inlines("mutable-array/push!")
+def array_push(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 2 or not op.args[0].type.only(ARRAY):
+        return None
+    array, value = op.args
+    push = python("push", array, value)
+    if not place.wanted:
+        return push
+    place.do(push)
+    return Move(array)
+
+
+@inlines("string-ref", "string/ref")
+def string_ref(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 2 or not place.guards:
+        return None
+    text, index = op.args
+    if not text.type.only(STR) or not may_be_index(index):
+        return None
+    return guarded(op, "char", *index_tests(op))

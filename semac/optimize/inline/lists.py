@@ -1,0 +1,127 @@
+"""Lists: their first item and their rest are attributes. Lengths of everything that has one.
+
+Sound because `car` and `empty` of a `List` are always set, and `next` is the rest or None where it isn't linked yet;
+anything but an exact `List` goes to the builtin.
+"""
+
+from __future__ import annotations
+
+from semac.anf.nodes import CallBuiltin, Lit, Op, Python
+from semac.optimize.inline.table import Place, guarded, inlines, may_be, python
+from semac.types.lattice import ARRAY, BYTES, DICT, LIST, STR, VECTOR, Type
+
+IS_LIST = ("List", (0,))
+LINKED = ("linked", (0,))
+SIZED = LIST | VECTOR | STR | DICT
+LENGTHS = {
+    "length": SIZED | ARRAY | BYTES, "count": SIZED, "string-length": STR, "string/length": STR,
+    "mutable-array/length": ARRAY,
+}  # fmt: skip
+
+
+def asks(type_: Type, place: Place) -> bool:
+    """Whether to ask if a value is a list."""
+    return place.guards and may_be(type_, LIST)
+
+
+@inlines("car", "first")
+def first(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1:
+        return None
+    type_ = op.args[0].type
+    if type_.only(LIST):
+        return Python("car", op.args)
+    if type_.only(VECTOR):
+        if type_.vec:
+            return python("part", op.args[0], Lit(0))
+        return guarded(op, "head", ("filled", (0,))) if place.guards else None
+    return guarded(op, "car", IS_LIST) if asks(type_, place) else None
+
+
+@inlines("cdr", "rest")
+def rest(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1:
+        return None
+    type_ = op.args[0].type
+    if type_.only(LIST):
+        return guarded(op, "next", LINKED) if place.guards else Python("cdr", op.args)
+    return guarded(op, "next", IS_LIST, LINKED) if asks(type_, place) else None
+
+
+@inlines("cadr")
+def second(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1 or not place.guards:
+        return None
+    type_ = op.args[0].type
+    if type_.only(VECTOR) and type_.vec is not None and len(type_.vec) > 1:
+        return python("part", op.args[0], Lit(1))
+    if type_.only(LIST):
+        return guarded(op, "second", LINKED)
+    return guarded(op, "second", IS_LIST, LINKED) if asks(type_, place) else None
+
+
+@inlines("cddr")
+def after_second(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1 or not place.guards or not op.args[0].type.only(LIST):
+        return None
+    first_rest = place.bind(guarded(CallBuiltin("cdr", op.args), "next", LINKED), "rest_", op.args[0].type)
+    return guarded(CallBuiltin("cdr", [first_rest]), "next", LINKED)
+
+
+@inlines("null?")
+def is_null(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1:
+        return None
+    type_ = op.args[0].type
+    if type_.only(LIST):
+        return Python("empty", op.args)
+    if type_.only(VECTOR):
+        return None
+    return guarded(op, "empty", IS_LIST) if asks(type_, place) else None
+
+
+@inlines("pair?")
+def is_pair(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1:
+        return None
+    type_ = op.args[0].type
+    if type_.only(LIST):
+        return Python("filled", op.args)
+    return guarded(op, "filled", IS_LIST) if asks(type_, place) else None
+
+
+@inlines("empty?")
+def is_empty(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1:
+        return None
+    type_ = op.args[0].type
+    if type_.only(LIST):
+        return Python("empty", op.args)
+    if type_.only(VECTOR | STR):
+        return Python("blank", op.args)
+    if type_.only(DICT):
+        return Python("map_blank", op.args)
+    return guarded(op, "empty", IS_LIST) if asks(type_, place) else None
+
+
+@inlines("string/empty?")
+def is_empty_text(op: CallBuiltin, place: Place) -> Op | None:
+    return Python("blank", op.args) if len(op.args) == 1 and op.args[0].type.only(STR) else None
+
+
+@inlines(*LENGTHS)
+def length(op: CallBuiltin, place: Place) -> Op | None:
+    if len(op.args) != 1:
+        return None
+    type_ = op.args[0].type
+    if not type_.only(LENGTHS[op.name]):
+        return None
+    if type_.only(VECTOR | STR | BYTES):
+        return Python("len", op.args)
+    if type_.only(LIST):
+        return Python("list_len", op.args) if place.guards else Python("len", op.args)
+    if type_.only(DICT):
+        return Python("map_len", op.args)
+    if type_.only(ARRAY):
+        return Python("array_len", op.args)
+    return None

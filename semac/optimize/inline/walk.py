@@ -1,0 +1,47 @@
+"""The pass that inlines: one walk over the calls of a unit."""
+
+from __future__ import annotations
+
+from semac.anf.nodes import CallBuiltin, CallRuntime, Closure, Let, Op
+from semac.anf.walk import blocks, code_of
+from semac.ir.unit import Unit
+from semac.optimize.inline import access, lists, maps, numbers  # they enter their builtins
+from semac.optimize.inline.table import INLINE, INLINE_RUNTIME, Place
+from semac.optimize.operators import LOOPS, replace
+
+ENTERED = (access, lists, maps, numbers)
+
+
+def inline_builtins(unit: Unit) -> None:
+    """Inlines the calls of builtins that the table has, unless a later input of a session may define them anew."""
+    stack = [(form, False) for form in unit.blocks]
+    while stack:
+        block, guards = stack.pop()
+        rewritten: list[Let] = []
+        for instr in block.instrs:
+            op = instr.op
+            kind = type(op)
+            if kind is CallBuiltin or kind is CallRuntime:
+                inline(instr, op, guards, unit.is_input, rewritten)
+            rewritten.append(instr)
+            if kind is Closure:
+                stack.append((code_of(op.function), True))
+            else:
+                often = guards or kind in LOOPS
+                stack += [(inner, often) for inner in blocks(op)]  # not those of what was inlined
+        block.instrs = rewritten
+
+
+def inline(instr: Let, op: Op, guards: bool, is_input: bool, rewritten: list[Let]) -> None:
+    if type(op) is CallBuiltin:
+        inliner = INLINE.get(op.name) if op.fixed or not is_input else None
+    else:
+        inliner = INLINE_RUNTIME.get(op.path)  # type: ignore[attr-defined]
+    if inliner is None:
+        return
+    place = Place(instr.var.owner if instr.var is not None else None, guards, instr.var is not None, op.span)
+    new = inliner(op, place)
+    if new is not None:
+        new.span, new.type = op.span, op.type
+        rewritten += place.before
+        replace(instr, new)

@@ -1,0 +1,254 @@
+"""Operators of numbers, comparisons and simple tests become operations of Python where the operands' types permit it.
+
+Where types aren't known, a guard asks for the likely type and takes the runtime's function for any other (`Guarded`).
+Sound because each Python operation stands only where its operands are of types on which Python and the language agree:
+exact ints, floats, strings; `<=` of floats is `not >`, as the reference has it for NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sema_runtime.values.atoms import Char, Keyword, Symbol
+from semac.anf.nodes import (
+    CallBuiltin,
+    CallRuntime,
+    Closure,
+    Comprehension,
+    Expr,
+    For,
+    Guarded,
+    Let,
+    Lit,
+    Loop,
+    Op,
+    Python,
+    Ref,
+    While,
+)
+from semac.anf.walk import blocks, code_of
+from semac.ir.intrinsics import OPERATORS
+from semac.ir.unit import Unit
+from semac.types.lattice import ANY, BOOL, CHAR, FLOAT, INT, KEYWORD, LIST, NIL, NUMBER, REAL, STR, SYMBOL, Type
+
+ARITHMETIC = "sema_runtime.lib.numbers.arithmetic:"
+EQUAL = "sema_runtime.values.equality:equal"
+IDENTICAL = (Keyword, Symbol, Char, bool, type(None))  # each exists once in a process
+IDENTICAL_TAGS = KEYWORD | SYMBOL | CHAR | BOOL | NIL
+ARITHMETIC_OPS = {"+": "add", "-": "sub", "*": "mul"}
+COMPARISONS = {"<": "lt", ">": "gt", "<=": "le", ">=": "ge"}
+UNORDERED = {"<=": "not_gt", ">=": "not_lt"}  # of floats
+
+LOOPS = frozenset((Loop, While, For, Comprehension))
+Lowering = Callable[["CallBuiltin", bool], "Op | None"]
+LOWERINGS: dict[str, Lowering] = {}
+
+
+def lower_operators(unit: Unit) -> None:
+    """Rewrites the calls of builtins in LOWERINGS, with guards inside of functions and loops."""
+    stack = [(form, False) for form in unit.blocks]
+    while stack:
+        block, guards = stack.pop()
+        for instr in block.instrs:
+            op = instr.op
+            kind = type(op)
+            if kind is CallBuiltin:
+                if op.name in LOWERINGS:
+                    lower_call(instr, op, guards)
+            elif kind is Closure:
+                stack.append((code_of(op.function), unit.optimize))
+            else:
+                often = guards or (unit.optimize and kind in LOOPS)
+                stack += [(inner, often) for inner in blocks(op)]
+
+
+def lower_call(instr: Let, op: CallBuiltin, guards: bool) -> None:
+    lower = operator_value if op.as_value and op.name in OPERATORS else LOWERINGS[op.name]
+    lowered = lower(op, guards and instr.var is not None)
+    if lowered is not None:
+        lowered.span, lowered.type = op.span, op.type
+        replace(instr, lowered)
+
+
+def replace(instr: Let, op: Op) -> None:
+    """Has an instruction do another operation that gives the same value."""
+    if instr.var is not None and instr.var.op is instr.op:
+        instr.var.op = op
+    instr.op = op
+
+
+def lowering(*names: str) -> Callable[[Lowering], Lowering]:
+    def register(function: Lowering) -> Lowering:
+        LOWERINGS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def types_of(op: CallBuiltin) -> list[Type]:
+    return [arg.type for arg in op.args]
+
+
+def runtime(path: str, op: CallBuiltin) -> Op:
+    return CallRuntime(path, op.args)
+
+
+def operator_value(op: CallBuiltin, guards: bool) -> Op | None:
+    """An operator applied as a function: it takes numbers alone, and fewer kinds of them."""
+    kind = ARITHMETIC_OPS.get(op.name) or COMPARISONS.get(op.name) or ("eq" if op.name == "=" else "")
+    if not kind or len(op.args) != 2:
+        return not_(op, guards) if op.name == "not" else None
+    allowed = REAL if op.name in ARITHMETIC_OPS else INT
+    if all(type_.only(allowed) for type_ in types_of(op)):
+        return Python(kind, op.args)
+    return guarded(op, kind, "", guards, INT) if likely_kind(op.args)[0] != "float" else None
+
+
+@lowering("+", "-", "*")
+def arithmetic(op: CallBuiltin, guards: bool) -> Op | None:
+    types, kind = types_of(op), ARITHMETIC_OPS[op.name]
+    if len(types) == 1 and op.name == "-":
+        if types[0].only(REAL):
+            return Python("neg", op.args)
+        if guards and type(op.args[0]) is Ref:
+            return Guarded([("int", (0,))], op.args, "neg", ARITHMETIC + "negate")
+        return runtime(ARITHMETIC + "negate", op)
+    if len(types) < 2:
+        return None
+    if all(type_.only(REAL) for type_ in types):  # what is made of ratios must be brought to lowest terms
+        return Python(kind, op.args)
+    if op.name == "+" and len(types) == 2 and all(type_.only(STR) for type_ in types):
+        return Python("concat", op.args)
+    if len(types) == 2:
+        return guarded(op, kind, ARITHMETIC + kind, guards)
+    return guarded(op, kind, "", guards) if len(types) <= 4 and guards else None
+
+
+def guarded(op: CallBuiltin, fast: str, slow: str, guards: bool, only: int = 0) -> Op | None:
+    """The fast operation behind a guard, or the call of the slow one. only: INT where it is of ints alone."""
+    kind, unknown = likely_kind(op.args)
+    if only and kind != "int":
+        kind, unknown = "int", [index for index, arg in enumerate(op.args) if not arg.type.only(INT)]
+    if not guards or any(type(op.args[index]) is Lit for index in unknown):
+        return runtime(slow, op) if slow else None
+    return Guarded([(kind, tuple(unknown))], op.args, fast, slow or f"builtin:{op.name}")
+
+
+def likely_kind(args: list[Expr]) -> tuple[str, list[int]]:
+    """The type that operands of unknown type probably have, and the positions of those that aren't known to have it.
+
+    "number" asks for two ints or two floats: where nothing is known, either is as likely.
+    """
+    types = [arg.type for arg in args]
+    if any(type_.only(INT) for type_ in types):
+        known, kind = INT, "int"
+    elif any(type_.tags & FLOAT and type_ is not ANY and type_.tags & NUMBER != NUMBER for type_ in types):
+        known, kind = FLOAT, "float"
+    else:
+        known, kind = 0, "number"
+    return kind, [i for i, type_ in enumerate(types) if not type_.only(known)]
+
+
+@lowering("<", ">", "<=", ">=")
+def comparison(op: CallBuiltin, guards: bool) -> Op | None:
+    types, kind = types_of(op), COMPARISONS[op.name]
+    if len(types) == 2:
+        a, b = types
+        if a.only(REAL) and b.only(REAL):
+            unordered = op.name in UNORDERED and (a.tags | b.tags) & FLOAT
+            return Python(UNORDERED[op.name] if unordered else kind, op.args)
+        if a.only(STR) and b.only(STR):
+            return Python(kind, op.args)
+        if op.name in UNORDERED and (a.only(FLOAT) or b.only(FLOAT)):
+            return runtime(ARITHMETIC + kind, op)
+        likely, _ = likely_kind(op.args)
+        if op.name in UNORDERED and likely != "int":
+            return guarded(op, UNORDERED[op.name], ARITHMETIC + kind, guards)
+        return guarded(op, kind, ARITHMETIC + kind, guards)
+    if len(types) == 3 and all(type_.only(INT) for type_ in types):
+        return Python(kind, op.args)
+    return None
+
+
+@lowering("=")
+def numeric_equality(op: CallBuiltin, guards: bool) -> Op | None:
+    if len(op.args) != 2:
+        return None
+    exact = exact_equality(op, loose=True)
+    if exact is not None:
+        return exact
+    a, b = types_of(op)
+    if a.only(NUMBER) and b.only(NUMBER):
+        return Python("eq", op.args)
+    return guarded(op, "eq", ARITHMETIC + "num_eq", guards)
+
+
+@lowering("eq?", "equal?")
+def equality(op: CallBuiltin, guards: bool) -> Op | None:
+    if len(op.args) != 2:
+        return None
+    return exact_equality(op, loose=False) or runtime(EQUAL, op)
+
+
+def exact_equality(op: CallBuiltin, loose: bool) -> Op | None:
+    """`is` or `==` where one operand's type says that they mean the same. loose: 1 equals 1.0."""
+    a, b = op.args
+    for constant, other in ((b, a), (a, b)):
+        if type(constant) is Lit:
+            value = constant.value
+            if type(value) in IDENTICAL:
+                return Python("is", op.args)
+            exact_int = type(value) is int and (
+                other.type.only(INT) or (loose and (value not in (0, 1) or other.type.only(NUMBER)))
+            )
+            if type(value) is str or exact_int:
+                return Python("eq", op.args)
+    if (a.type.only(INT) and b.type.only(INT)) or (a.type.only(STR) and b.type.only(STR)):
+        return Python("eq", op.args)
+    if a.type.only(IDENTICAL_TAGS) or b.type.only(IDENTICAL_TAGS):
+        return Python("is", op.args)
+    return None
+
+
+@lowering("not")
+def not_(op: CallBuiltin, guards: bool) -> Op | None:
+    return Python("not", op.args) if len(op.args) == 1 else None
+
+
+@lowering("nil?")
+def is_nil(op: CallBuiltin, guards: bool) -> Op | None:
+    return Python("is_none", op.args) if len(op.args) == 1 else None
+
+
+@lowering("mod", "modulo")
+def modulo(op: CallBuiltin, guards: bool) -> Op | None:
+    if len(op.args) != 2:
+        return None
+    types = types_of(op)
+    if all(type_.only(INT) for type_ in types):
+        return Python("mod", op.args)
+    if any(type_.only(FLOAT) for type_ in types):  # Python's % of floats takes another sign
+        return runtime(ARITHMETIC + "mod", op)
+    return guarded(op, "mod", ARITHMETIC + "mod", guards, INT)
+
+
+@lowering("/")
+def divide(op: CallBuiltin, guards: bool) -> Op | None:
+    return runtime(ARITHMETIC + "div", op) if len(op.args) == 2 else None
+
+
+@lowering("vector")
+def vector(op: CallBuiltin, guards: bool) -> Op | None:
+    return Python("tuple", op.args)
+
+
+@lowering("list")
+def list_(op: CallBuiltin, guards: bool) -> Op | None:
+    return Python("List", op.args)
+
+
+@lowering("cons")
+def cons(op: CallBuiltin, guards: bool) -> Op | None:
+    if len(op.args) != 2 or not op.args[1].type.only(LIST):
+        return None
+    return runtime("sema_runtime.values.lists:cons", op)

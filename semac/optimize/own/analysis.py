@@ -1,0 +1,344 @@
+"""Which groups of variables may hold bare dicts.
+
+First all copies unite variables into groups, and what can't be raw spoils its group: a map that isn't fresh, a variable
+that closures capture or that unknown code fills. Then liveness decides: a map that is changed in place must have no
+later reader under its old name, one that others see must not be changed later. Any doubt spoils the group; then the
+runtime's maps are used, which are always right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.anf import nodes as anf
+from semac.anf.build import is_fixed
+from semac.anf.nodes import Block, Jump, Let, Op, Ref, Result
+from semac.anf.walk import all_blocks, blocks, exit_operands, operands, params_of
+from semac.anf.walk import bound as bound_by
+from semac.ir.nodes import Function, Var
+from semac.ir.unit import Unit
+from semac.optimize.own.groups import Groups
+from semac.optimize.own.uses import CHANGE, ESCAPE, LEND, MOVE, READ, is_fresh, is_map, known_callee, maps, uses_of
+
+LOOPS = (anf.Loop, anf.For)
+READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed on later
+
+
+ROUNDS = 6  # in which members that can't hold bare dicts are parted from the groups that they would spoil
+
+
+def analyzed(unit: Unit) -> Analysis:
+    """The analysis of a unit, in which what spoils a group stands apart from it as far as rounds allow."""
+    general: frozenset[Any] = frozenset()
+    for _ in range(ROUNDS):
+        analysis = Analysis(unit, general)
+        spoilt = analysis.run().spoilt
+        if spoilt == general:
+            break
+        general = frozenset(spoilt)
+    return analysis
+
+
+class Analysis:
+    """The groups of a unit. own: parameters whose function takes the map over, instead of only reading it."""
+
+    def __init__(self, unit: Unit, general: frozenset[Any]) -> None:
+        self.unit = unit
+        self.groups = Groups(general)
+        self.own: set[Var] = set()
+        self.passes: dict[Var, set[Var]] = {}  # parameter → parameters of callers that are handed to it
+        self.code: list[tuple[Block, Function | None]] = []
+
+    def run(self) -> Groups:
+        for form in self.unit.blocks:
+            self.collect(form, None)
+        self.spoil_called_elsewhere()
+        for block, function in self.code:
+            self.united(block, function)
+        self.find_owners()
+        for block, function in self.code:
+            Liveness(self, function).block(block, {}, {})
+        return self.groups
+
+    def collect(self, block: Block, function: Function | None) -> None:
+        """All code of the unit, each function apart."""
+        self.code.append((block, function))
+        for inner in all_blocks(block, into_functions=False):
+            for instr in inner.instrs:
+                if type(instr.op) is anf.Closure:
+                    self.collect(instr.op.function.code, instr.op.function)
+
+    def spoil_called_elsewhere(self) -> None:
+        """Functions that are called otherwise than by a call of theirs alone get and give general maps."""
+        for block, _ in self.code:
+            for inner in all_blocks(block, into_functions=False):
+                values = exit_operands(inner.exit)
+                for instr in inner.instrs:
+                    op = instr.op
+                    if type(op) is anf.Call and known_callee(op) is not None:
+                        values += op.args
+                    elif type(op) not in (anf.Move, anf.Assign, anf.Closure):
+                        values += operands(op)
+                for value in values:
+                    for ref in value.type.refs:
+                        if type(ref) is Function:
+                            self.spoil_function(ref)
+
+    def spoil_function(self, function: Function) -> None:
+        self.groups.spoil(function, "called from elsewhere")
+        for param in function.params:
+            self.groups.spoil(param, "called from elsewhere")
+
+    # Groups
+
+    def united(self, block: Block, function: Function | None) -> None:
+        own_blocks = list(all_blocks(block, into_functions=False))
+        bound = {instr.var for inner in own_blocks for instr in inner.instrs}
+        bound |= set(function.params) if function is not None else set()
+        for inner in own_blocks:
+            for instr in inner.instrs:
+                if isinstance(instr.op, LOOPS):
+                    bound |= set(instr.op.params)
+        if function is not None:
+            for param in function.params:
+                if is_map(param.type) and (function.is_open or not is_fixed_or_param(param)):
+                    self.groups.spoil(param, "parameter of a function that anybody calls")
+        for inner in own_blocks:
+            for instr in inner.instrs:
+                self.instruction(instr, bound)
+            self.exit(inner, bound)
+        self.result_of(block, function, function)
+
+    def instruction(self, instr: Let, bound: set[Any]) -> None:
+        op, var = instr.op, instr.var
+        for part in bound_by(op):
+            if type(op) not in LOOPS or part not in op.params:  # type: ignore[attr-defined]
+                self.groups.spoil(part, "part of another value")
+        if type(op) is anf.Comprehension:
+            for inner in blocks(op):
+                for value in exit_operands(inner.exit):
+                    if maps(value):
+                        self.groups.spoil(value.var, "an item of a list")  # type: ignore[union-attr]
+        for use in uses_of(op, var):
+            if use.var not in bound:
+                self.groups.spoil(use.var, "used in another function")
+            if use.how in (MOVE, CHANGE) and use.target is not None:
+                self.hand_on(use.var, use.target)
+            if use.how == CHANGE:
+                self.groups.of(use.var).gains = True
+        if var is None or not is_map(op.type):
+            return
+        kind = is_fresh(op)
+        if not is_fixed(var):
+            self.groups.spoil(var, "changes")
+        elif kind:
+            self.groups.makes(var, kind)
+        elif type(op) in (anf.If, anf.Match, anf.Try, anf.Logic, anf.With, *LOOPS):
+            for inner in blocks(op):
+                self.result_of(inner, var, None)
+        elif type(op) is anf.Call and known_callee(op) is not None:
+            self.hand_on(known_callee(op), var)
+        elif not (type(op) is anf.Move or (type(op) is anf.CallBuiltin and op.name == "assoc")) or not maps(
+            operands(op)[0]
+        ):
+            self.groups.spoil(var, "not fresh")
+
+    def hand_on(self, source: Any, target: Any) -> None:
+        general = self.groups.general
+        if source in general:
+            self.groups.spoil(target, "not fresh")
+            return
+        if target in general:
+            return  # a map object is put around the dict
+        self.groups.unite(source, target)
+        if type(target) is Var and not is_map(target.type):
+            self.groups.spoil(target, "not only maps")
+
+    def exit(self, block: Block, bound: set[Any]) -> None:
+        for value in exit_operands(block.exit):
+            if maps(value) and value.var not in bound:  # type: ignore[union-attr]
+                self.groups.spoil(value.var, "used in another function")  # type: ignore[union-attr]
+        if type(block.exit) is Jump:
+            for param, arg in zip(params_of(block.exit.target), block.exit.args, strict=False):
+                if maps(arg):
+                    self.hand_on(arg.var, param)  # type: ignore[union-attr]
+                elif is_map(param.type):
+                    self.groups.spoil(param, "not fresh")
+
+    def result_of(self, block: Block, target: Any, function: Function | None) -> None:
+        """The value of a block goes to a variable, or is what a function returns."""
+        exit_ = block.exit
+        if target is None or type(exit_) is not Result:
+            return
+        value = exit_.value
+        if function is not None and (function.is_open or not is_map(function.type)):
+            return  # the map is made general where it is returned
+        if maps(value):
+            self.hand_on(value.var, target)  # type: ignore[union-attr]
+        elif type(value) is not Ref or value.type.tags:
+            if function is not None or is_map(target.type):
+                self.groups.spoil(target, "not only maps")
+
+    # Parameters
+
+    def find_owners(self) -> None:
+        """Parameters are borrowed unless their function, or one that it hands them to, takes the map over."""
+        todo: list[Var] = []
+        for block, function in self.code:
+            if function is None:
+                continue
+            params = set(function.params)
+            for inner in all_blocks(block, into_functions=False):
+                found = [use for instr in inner.instrs for use in uses_of(instr.op, instr.var)]
+                for use in found:
+                    if use.var in params and use.how not in (READ, LEND):
+                        if use.how == MOVE and is_parameter(use.target):
+                            self.passes.setdefault(use.target, set()).add(use.var)
+                        else:
+                            todo.append(use.var)
+                todo += [value.var for value in exit_operands(inner.exit) if maps(value) and value.var in params]  # type: ignore[union-attr]
+        while todo:
+            param = todo.pop()
+            if param not in self.own:
+                self.own.add(param)
+                todo += self.passes.get(param, ())
+
+
+def is_parameter(var: Any) -> bool:
+    """Whether a variable is the parameter of a function that isn't a loop of its caller."""
+    return type(var) is Var and var.owner is not None and var in var.owner.params and not is_loop(var.owner)
+
+
+def is_loop(function: Function) -> bool:
+    loop = function.var.loop if function.var is not None else None
+    return loop is not None and loop.is_loop and not function.self_tail
+
+
+def is_fixed_or_param(var: Var) -> bool:
+    return not var.assigned and not var.early and var.defined <= 1
+
+
+Live = dict[Var, int]
+
+
+class Liveness:
+    """Walks code backwards and spoils the groups whose maps are used after they were changed or given away."""
+
+    def __init__(self, analysis: Analysis, function: Function | None) -> None:
+        self.groups = analysis.groups
+        self.own = analysis.own
+        self.function = function
+        self.loops: dict[Any, Live] = {}  # what is live where a jump goes back to a loop
+
+    def block(self, block: Block, after: Live, always: Live) -> Live:
+        """What is live before a block. after: what is live behind it; always: what a handler around it reads."""
+        live = dict(after)
+        exit_ = block.exit
+        if type(exit_) is Jump:
+            live = merged(self.loops.get(exit_.target, {}), always)
+        for value in reversed(exit_operands(exit_)):
+            if maps(value):
+                self.take(value.var, TAKING, live)  # type: ignore[union-attr]
+        for instr in reversed(block.instrs):
+            self.instruction(instr, live, always)
+        return live
+
+    def instruction(self, instr: Let, live: Live, always: Live) -> None:
+        op = instr.op
+        if instr.var is not None:
+            live.pop(instr.var, None)
+        self.inner(op, live, always)
+        uses = uses_of(op, instr.var)
+        before = dict(live)
+        for use in uses:
+            how = self.strength(use)
+            others = sum(other.var is use.var for other in uses) > 1
+            if how == TAKING and (before.get(use.var, 0) or others or always.get(use.var, 0)):
+                self.groups.spoil(use.var, "used after it was given away")
+            if how == ESCAPED and (before.get(use.var, 0) & TAKING or always.get(use.var, 0) & TAKING):
+                self.groups.spoil(use.var, "changed after others saw it")
+            live[use.var] = live.get(use.var, 0) | (READING if how == READING else TAKING)
+
+    def strength(self, use: Any) -> int:
+        if use.how in (READ, LEND):
+            return READING
+        if use.how == MOVE and is_parameter(use.target) and use.target not in self.own:
+            return READING
+        if use.how == ESCAPE or (use.how == MOVE and use.target in self.groups.general):
+            return ESCAPED
+        return TAKING
+
+    def take(self, var: Var, how: int, live: Live) -> None:
+        if live.get(var, 0):
+            self.groups.spoil(var, "used after it was given away")
+        live[var] = live.get(var, 0) | how
+
+    def inner(self, op: Op, live: Live, always: Live) -> None:
+        """The blocks of an operation: live becomes what is live before them."""
+        kind = type(op)
+        if isinstance(op, anf.Iteration):
+            around = loop_reads(op)
+            self.loops[op] = inside = merged(live, around)
+            for inner in blocks(op):
+                inside = merged(inside, self.block(inner, self.loops[op], always))
+            for var in bound_by(op):
+                inside.pop(var, None)
+            replace(live, inside)
+        elif kind is anf.Loop or kind is anf.While:
+            around = loop_reads(op)
+            inside = merged(live, around)
+            if kind is anf.While:
+                body = self.block(op.body, inside, always)  # type: ignore[attr-defined]
+                inside = merged(inside, body)
+                inside = self.block(op.test, inside, always)  # type: ignore[attr-defined]
+            else:
+                self.loops[op.source] = merged(live, around)  # type: ignore[attr-defined]
+                inside = self.block(op.body, merged(live, {}), always)  # type: ignore[attr-defined]
+                for param in op.params:  # type: ignore[attr-defined]
+                    inside.pop(param, None)
+            replace(live, merged(inside, around))
+        elif kind is anf.Try:
+            handler = self.block(op.handler, live, always)  # type: ignore[attr-defined]
+            body = self.block(op.body, live, merged(always, handler))  # type: ignore[attr-defined]
+            replace(live, merged(body, handler))
+        else:
+            branches = [self.block(inner, live, always) for inner in blocks(op)]
+            if kind is anf.Logic or kind is anf.Match:
+                branches.append(dict(live))
+            if branches:
+                joined: Live = {}
+                for branch in branches:
+                    joined = merged(joined, branch)
+                replace(live, joined)
+
+
+ESCAPED = 3
+
+
+def loop_reads(op: Op) -> Live:
+    """The variables from outside that a loop uses: they are live in all its rounds."""
+    used: Live = {}
+    bound: set[Var | None] = set(bound_by(op))
+    for body in blocks(op):
+        for inner in all_blocks(body, into_functions=False):
+            for instr in inner.instrs:
+                bound.add(instr.var)
+                bound.update(bound_by(instr.op))
+                for use in uses_of(instr.op, instr.var):
+                    used[use.var] = used.get(use.var, 0) | (READING if use.how in (READ, LEND) else READING | TAKING)
+            for value in exit_operands(inner.exit):
+                if maps(value):
+                    used[value.var] = READING | TAKING  # type: ignore[union-attr]
+    return {var: how for var, how in used.items() if var not in bound}
+
+
+def merged(a: Live, b: Live) -> Live:
+    result = dict(a)
+    for var, how in b.items():
+        result[var] = result.get(var, 0) | how
+    return result
+
+
+def replace(live: Live, new: Live) -> None:
+    live.clear()
+    live.update(new)

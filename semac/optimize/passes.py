@@ -1,0 +1,61 @@
+"""The passes over the intermediate representation, in order. Each rewrites the unit's blocks in place.
+
+Each is sound alone: `SEMA_SKIP=name,name` leaves passes out, which changes no answer, as tests compare. `SEMA_OPT=0`
+leaves out all that are marked as optimizations.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from semac.ir.unit import Unit
+from semac.optimize.caught import read_caught_fields
+from semac.optimize.infer.flow import infer
+from semac.optimize.inline.walk import inline_builtins
+from semac.optimize.loops.counting import count_in_loops
+from semac.optimize.loops.higher_order import loop_over_items
+from semac.optimize.loops.sums import sum_ints
+from semac.optimize.loops.walks import walk_lists
+from semac.optimize.operators import lower_operators
+from semac.optimize.own.rewrite import own_maps
+from semac.optimize.records import lower_records
+from semac.optimize.tails import clear_trampolines
+
+
+class Pass:
+    """A pass. optional: an optimization, which can be left out. needs: the pass without which it isn't run."""
+
+    __slots__ = ("name", "needs", "optional", "run")
+
+    def __init__(self, name: str, run: Callable[[Unit], None], optional: bool = True, needs: str = "") -> None:
+        self.name = name
+        self.run = run
+        self.optional = optional
+        self.needs = needs
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("loops", loop_over_items),  # `map`, folds and their kin over known functions become loops
+    Pass("infer", infer),  # what every variable and operand can hold
+    Pass("counting", count_in_loops),  # loops that count become `for ... in range`
+    Pass("walks", walk_lists),  # loops that walk down a list become loops over its items
+    Pass("caught", read_caught_fields),  # handlers read entries of errors without making maps of them
+    Pass("own", own_maps, needs="infer"),  # maps that nobody else sees change in place
+    Pass("tails", clear_trampolines),  # tail calls that can't be part of an endless chain are plain calls
+    Pass("records", lower_records),  # accessors become attributes, predicates tests of classes
+    Pass("inline", inline_builtins),  # small builtins become operations of Python
+    Pass("operators", lower_operators, optional=False),  # operators become Python's where types permit it
+    Pass("sums", sum_ints),  # loops that add up ints become `sum`
+)
+
+
+def run_passes(unit: Unit, after: Callable[[str, Unit], None] | None = None) -> None:
+    """Runs the passes over a unit. after: called with the name of each pass that has run (a verifier, a dump)."""
+    skipped = frozenset(os.environ.get("SEMA_SKIP", "").split(","))
+    for one in PASSES:
+        if one.optional and (not unit.optimize or one.name in skipped or one.needs in skipped - {""}):
+            continue
+        one.run(unit)
+        if after is not None:
+            after(one.name, unit)

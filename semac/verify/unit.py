@@ -1,0 +1,14 @@
+"""Runs the rules over a unit after each pass."""
+
+from __future__ import annotations
+
+from semac.ir.unit import Unit
+from semac.verify.scope import check_scope
+
+
+class Verifier:
+    """Called with the name of each pass that has run over a unit."""
+
+    def __call__(self, after: str, unit: Unit) -> None:
+        """Raises Fault where the unit breaks a rule."""
+        check_scope(unit, after)
