@@ -96,7 +96,7 @@ def anchor(name: str) -> str:
 def section(entry: Entry) -> str:
     """One entry of a page."""
     prose, examples = split_examples(entry.body)
-    arrow = f" → {entry.returns}" if entry.returns not in ("", "any") else ""
+    arrow = f" → {entry.returns}" if entry.returns else ""
     signatures = "\n".join(f"{signature}{arrow}" for signature in entry.signatures)
     parts = [f'<a id="{anchor(entry.name)}"></a>\n\n## `{entry.name}`', fenced(signatures, "text"), markdown(prose)]
     if examples:

@@ -1,0 +1,98 @@
+"""Ways to compile a program, by name, for comparing them.
+
+optimized                  all passes
+plain                      SEMA_OPT=0
+without:PASS,PASS          all passes but some, by the names of their functions (infer_types, find_owned_maps, ...)
+env:NAME=VALUE             all passes, with a variable of the environment set while programs are compiled and run
+call:PACKAGE.MODULE:NAME   what that function makes of (source, filename, mode): a CompiledUnit
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import CodeType
+from typing import NamedTuple
+
+from semac import pipeline
+from semac.passes.inference import infer_types, leave_types_open
+from semac.pipeline import CompiledUnit
+
+KEPT = 8
+recent: dict[tuple[str, str, str], CodeType] = {}
+
+Compile = Callable[[str, str, str], CompiledUnit]
+
+
+class Configuration(NamedTuple):
+    """name: as it was asked for. variables: of the environment. left_out: passes. compile: in place of the pipeline."""
+
+    name: str
+    variables: dict[str, str]
+    left_out: frozenset[str] = frozenset()
+    compile: Compile | None = None
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """While it is entered, everything is compiled in this way, also what `eval` and sessions compile."""
+        before, passes = {name: os.environ.get(name) for name in self.variables}, pipeline.PASSES
+        os.environ.update(self.variables)
+        if self.left_out:
+            pipeline.PASSES = tuple(map(self.replacement, passes))
+        try:
+            yield
+        finally:
+            pipeline.PASSES = passes
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+    def replacement(self, its: pipeline.Pass) -> pipeline.Pass:
+        if its.__name__ not in self.left_out:
+            return its
+        return leave_types_open if its is infer_types else do_nothing
+
+    def compiled(self, source: str, filename: str, mode: str) -> CompiledUnit:
+        """A program (mode "program") or module (mode "module") whose last value goes to the global RESULT."""
+        if self.compile is not None:
+            return self.compile(source, filename, mode)
+        return pipeline.compile_source(source, filename, mode, result=True)
+
+    def code(self, source: str, filename: str, mode: str) -> CodeType:
+        """The code of a program; that of the last few is kept, as they run in several ways."""
+        key = self.name, source, mode
+        found = recent.pop(key, None) or self.compiled(source, filename, mode).code
+        recent[key] = found
+        if len(recent) > KEPT:
+            del recent[next(iter(recent))]
+        return found
+
+
+def do_nothing(_: object) -> None:
+    """Takes the place of a pass that is left out."""
+
+
+def configuration(name: str) -> Configuration:
+    """The configuration of a name. Raises ValueError for one that is none."""
+    kind, _, rest = name.partition(":")
+    if name == "optimized":
+        return Configuration(name, {"SEMA_OPT": "1"})
+    if name == "plain":
+        return Configuration(name, {"SEMA_OPT": "0"})
+    if kind == "env" and "=" in rest:
+        variable, _, value = rest.partition("=")
+        return Configuration(name, {"SEMA_OPT": "1", variable: value})
+    if kind == "without" and rest:
+        known = {its.__name__ for its in pipeline.PASSES}
+        left_out = frozenset(rest.split(","))
+        if not left_out <= known:
+            raise ValueError(f"no such pass: {' '.join(sorted(left_out - known))}; there are {' '.join(sorted(known))}")
+        return Configuration(name, {"SEMA_OPT": "1"}, left_out)
+    if kind == "call" and ":" in rest:
+        module, _, function = rest.partition(":")
+        return Configuration(name, {}, compile=getattr(import_module(module), function))
+    raise ValueError(f"no configuration: {name}")
