@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
@@ -39,6 +40,8 @@ PASSES: tuple[Pass, ...] = (
 )
 PASSES_AS_WRITTEN: tuple[Pass, ...] = (mark_tail_calls, leave_types_open)  # what SEMA_OPT=0 leaves of them
 
+NEW_MIDDLE = os.environ.get("SEMA_MIDDLE") == "new"
+VERIFY = bool(os.environ.get("SEMA_VERIFY"))  # every unit after every pass
 TOO_DEEP = "expression nested too deeply"
 SPLIT_IT = "split it with define or let"
 
@@ -187,13 +190,59 @@ def compile_forms(
         unit = analyze_program(forms, filename, environment, Analyzer, known, python).unit
         unit.lists_globals |= lists_globals
         unit.is_program = mode == "program"
+        unit.is_input = shared is not None
         unit.optimize = optimizes() if optimize is None else optimize
-        for run_pass in PASSES if unit.optimize else PASSES_AS_WRITTEN:
-            run_pass(unit)
-        tree = emit_module(unit, result) if shared is None else emit_input(unit, shared)
+        if NEW_MIDDLE:
+            tree = new_middle(unit, result, shared)
+        else:
+            for run_pass in PASSES if unit.optimize else PASSES_AS_WRITTEN:
+                run_pass(unit)
+            tree = emit_module(unit, result) if shared is None else emit_input(unit, shared)
     except RecursionError:
         raise SemaError(TOO_DEEP, SPLIT_IT) from None
     return CompiledUnit(unit, tree, filename, forms, is_input=shared is not None)
+
+
+def new_middle(unit: Unit, result: bool, shared: SharedNames | None) -> ast.Module:
+    """The middle that is being built beside the old one."""
+    from semac.anf.build import build
+    from semac.generate import module
+    from semac.optimize.passes import run_passes
+    from semac.types.lattice import compiling
+
+    with compiling():
+        mark_tail_calls(unit)
+        if unit.optimize:
+            inline_cycles(unit)
+        build(unit)
+        run_passes(unit, watcher(unit))
+        return module.emit_module(unit, result) if shared is None else module.emit_input(unit, shared)
+
+
+def watcher(unit: Unit) -> Callable[[str, Unit], None] | None:
+    """What looks at a unit after each pass: a verifier, and what has the program check its types."""
+    watchers: list[Callable[[str, Unit], None]] = []
+    if VERIFY:
+        from semac.verify.unit import Verifier
+
+        watchers.append(Verifier())
+        watchers[0]("build", unit)
+    if os.environ.get("SEMA_ASSERT_TYPES"):
+        watchers.append(asserted)
+
+    def watch(name: str, unit: Unit) -> None:
+        for one in watchers:
+            one(name, unit)
+
+    return watch if watchers else None
+
+
+def asserted(name: str, unit: Unit) -> None:
+    """Has the program check its types, once they are inferred."""
+    if name == "infer":
+        from semac.anf.assertions import assert_types
+
+        assert_types(unit)
 
 
 # Macros

@@ -68,6 +68,7 @@ class Analyzer(Context):
             bound = self.defined | self.macros.keys()
             self.unit.warnings += [doubt for doubt in self.doubts if doubt.unbound not in bound]
         late = {name for name, var in self.unit.globals.items() if var.defined} & self.resolved_builtins
+        self.unit.uses_python |= any(name.startswith("py/") for name in self.resolved_builtins)
         if late - OPERATORS or self.unit.reassigned != self.reassigned:
             raise LateDefinition(late, self.unit.reassigned)
         return self.unit

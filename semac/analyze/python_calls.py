@@ -27,9 +27,10 @@ def denial(context: Context, form: str) -> Any:
     return Runtime("sema_runtime.capabilities:require", [Const(form), Const(GROUP)], span=context.span)
 
 
-def note_use() -> None:
+def note_use(context: Context) -> None:
     global used
     used = True
+    context.unit.uses_python = True
 
 
 def dotted(context: Context, name: str, scope: Scope) -> Any:
@@ -39,7 +40,7 @@ def dotted(context: Context, name: str, scope: Scope) -> Any:
         return None
     if GROUP in denied:
         return denial(context, name)
-    note_use()
+    note_use(context)
     node: Any = Ref(scope.find(first) or context.global_var(first), span=context.span)
     for part in rest:
         node = PyAttr(node, attribute_name(part), span=context.span)
@@ -94,7 +95,7 @@ def method_call(context: Context, form: List, scope: Scope) -> Any:
     name = form.items[0].name
     if GROUP in denied:
         return denial(context, name)
-    note_use()
+    note_use(context)
     if name.startswith(".-") and len(name) > 2:
         (target,) = context.expect(form, 1, 1)
         return attribute_path(context, context.node(target, scope), name[2:])
@@ -117,7 +118,7 @@ def method_value(context: Context, name: str) -> Any:
     """`.upper` or `.-name` where no call is meant: a function of the object."""
     if GROUP in denied:
         return denial(context, name)
-    note_use()
+    note_use(context)
     if name.startswith(".-") and len(name) > 2:
         path = ".".join(map(attribute_name, name[2:].split(".")))
         return Runtime("operator:attrgetter", [Const(path)], span=context.span)
@@ -130,7 +131,7 @@ def set_attribute(context: Context, place: List, value: Any, scope: Scope) -> An
     name = place.items[0].name
     if GROUP in denied:
         return denial(context, name)
-    note_use()
+    note_use(context)
     if len(place.items) != 2:
         raise context.error("set!: expected (.-name object)")
     target = attribute_path(context, context.node(place.items[1], scope), name[2:])

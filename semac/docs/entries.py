@@ -17,6 +17,7 @@ from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
 from semac.docs.examples import split_examples
+from semac.docs.results import returned
 from semac.docs.special_forms import FORMS, VALUES
 
 SENTENCE_END = re.compile(r"(?<!\.)\.(?=\s|$)")
@@ -80,7 +81,7 @@ class Entry:
 
     def text(self) -> str:
         """The whole documentation: heading, signatures, description, examples, as Markdown."""
-        arrow = f" → {self.returns}" if self.returns not in ("", "any") else ""
+        arrow = f" → {self.returns}" if self.returns else ""
         parts = [self.heading(), "\n".join(f"    {signature}{arrow}" for signature in self.signatures)]
         prose, examples = split_examples(self.body)
         parts.append(prose)
@@ -201,12 +202,12 @@ def _is_builtin(node: ast.expr) -> bool:
 
 
 def _entry(name: str, names: list[str], module: str, function: ast.FunctionDef | None) -> Entry:
-    _, _, least, most, returns, capability, _ = INDEX.get(name, (module, "", 0, -1, "any", "", False))
+    _, _, least, most, _, capability, *_ = INDEX.get(name, (module, "", 0, -1, "any", "", False))
     parameters = _parameters(function.args) if function is not None else _numbered(least, most)
     signature = f"({' '.join([name, *parameters])})"
     body = (ast.get_docstring(function) or "") if function is not None else ""
     entry = Entry(name, "builtin", topic(module), [signature], body)
-    entry.returns = returns
+    entry.returns = returned(name) if name in INDEX else ""
     entry.capability = capability
     if name != names[0]:
         entry.alias_of = names[0]

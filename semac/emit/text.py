@@ -24,13 +24,13 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
     for statement in tree.body:
         line = statement.lineno
         text = ast.unparse(ast.fix_missing_locations(statement))
-        is_def = isinstance(statement, ast.FunctionDef)
+        is_def = isinstance(statement, ast.FunctionDef | ast.ClassDef)
         notes = comments.pop(line, []) if not is_preamble(statement) else []
         if is_def and not notes:
             notes = [f"{shown}:{line}"]
         gap = (
             "\n\n"
-            if is_def or isinstance(previous, ast.FunctionDef)
+            if is_def or isinstance(previous, ast.FunctionDef | ast.ClassDef)
             else "\n"
             if separates(previous, statement)
             else ""

@@ -15,8 +15,8 @@ class Var:
     """A variable. `assigned` counts changes after its first binding; `function` is set when it names one function."""
 
     __slots__ = (
-        "assigned", "captured", "defined", "escapes", "function", "inner_define", "is_global", "late", "loop", "name",
-        "owned", "owner", "py", "raw_list", "span", "type",
+        "assigned", "captured", "defined", "early", "escapes", "function", "hint", "home", "inner_define", "is_global",
+        "late", "loop", "name", "op", "owned", "owner", "py", "raw_list", "readers", "span", "type", "uses",
     )  # fmt: skip
 
     def __init__(self, name: str, owner: Function | None, is_global: bool = False) -> None:
@@ -24,6 +24,12 @@ class Var:
         self.owner = owner
         self.is_global = is_global
         self.late = False  # a global that functions may call before it is defined
+        self.early = False  # a local that may be read before it is defined
+        self.readers: Any = None  # while types are inferred: the units that have read the type
+        self.home: Any = None  # the block whose instruction binds it; set by generate/nest.py
+        self.uses = 0  # how often a variable of the compiler's own is read; counted by generate/nest.py
+        self.hint = ""  # of a variable of the compiler's own: the name it would like to have
+        self.op: Any = None  # the operation whose value it is, where there is but one
         self.assigned = 0
         self.defined = 0
         self.captured = False  # used by a function nested in the owner
@@ -35,7 +41,7 @@ class Var:
         self.raw_list = False  # holds a Python list that only `first`, `nth` and `length` look at
         self.py = ""
         self.span: Any = None
-        self.type = 0
+        self.type: Any = 0
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -52,8 +58,27 @@ class Function:
     """A lambda: shared by `Lambda` nodes, definitions and named lets. rest: the variable of `. rest`."""
 
     __slots__ = (
-        "anonymous", "body", "doc", "has_closures", "is_callback", "is_thunk", "locals",
-        "name", "params", "parent", "place", "py", "rest", "returns", "self_tail", "span", "var",
+        "anonymous",
+        "body",
+        "code",
+        "doc",
+        "has_closures",
+        "is_callback",
+        "is_open",
+        "is_thunk",
+        "locals",
+        "name",
+        "params",
+        "parent",
+        "place",
+        "py",
+        "readers",
+        "rest",
+        "returns",
+        "self_tail",
+        "span",
+        "type",
+        "var",
     )  # fmt: skip
 
     def __init__(self, name: str, parent: Function | None) -> None:
@@ -62,6 +87,7 @@ class Function:
         self.params: list[Var] = []
         self.rest: Var | None = None
         self.body: Node = Const(None)
+        self.code: Any = None  # the block of its instructions (semac/anf)
         self.anonymous = False
         self.is_callback = False  # stands as the argument of a higher-order builtin
         self.is_thunk = False  # what a special form makes of its body: nothing in it is a tail call in the reference
@@ -71,6 +97,9 @@ class Function:
         self.self_tail = False
         self.has_closures = False
         self.returns = 0
+        self.type: Any = None  # of what it returns, while types are inferred and afterwards
+        self.readers: Any = None
+        self.is_open = False  # code that the compiler doesn't see may call it, with anything
         self.doc: str | None = None
         self.span: Any = None
         self.py = ""

@@ -14,13 +14,17 @@ class Unit:
     def __init__(self, filename: str) -> None:
         self.filename = filename
         self.tree: Any = None
+        self.blocks: list[Any] = []  # of the top-level forms, in A-normal form
         self.main = Function("<lambda>", None)
         self.globals: dict[str, Var] = {}
         self.functions: list[Function] = []
         self.macro_files: list[str] = []
         self.is_portable = True  # no value of this process stands in the code
+        self.records: dict[str, Any] = {}  # by name, the record types (semac/anf/records.py)
         self.is_open = False  # code compiled elsewhere may call our functions: eval, load
+        self.uses_python = False  # Python code may make and change values of the unit
         self.is_program = False  # nobody else calls its functions
+        self.is_input = False  # one of a session, which shares its globals with the others
         self.optimize = True  # false: compiled as it is written (SEMA_OPT=0)
         self.lists_globals = False  # says which globals are the program's: for eval and load, and for who imports it
         self.reassigned: set[str] = set()
@@ -32,3 +36,13 @@ class Unit:
         self.match_advice: dict[Any, str] = {}  # matches → what is wrong with a parenthesised pattern of theirs
         self.warnings: list[Any] = []  # what is accepted and surely a mistake (`analyze/suspects.py`)
         self.values: list[Any] = []  # what stands in the code of an input of a session although no text can say it
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether all calls of its functions are in the unit."""
+        return self.is_program and not self.is_open
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether all records that it meets are of its own types."""
+        return self.is_closed and not self.uses_python

@@ -172,8 +172,8 @@ class Inference:
         self.read(var)
         limit = self.limits.get(var)
         if limit is not None and limit != TAGS:
-            return var.type & (limit | ~TAGS)
-        return var.type
+            return int(var.type & (limit | ~TAGS))
+        return int(var.type)
 
     def builtin(self, node: Any) -> int:
         return FUNCTION

@@ -144,5 +144,8 @@ def replaced(node: Any, old: Any, new: Any) -> Any:
                     if item is old:
                         value[index] = new
                         return node
+                    if type(item) is tuple and any(piece is old for piece in item):  # a clause of match
+                        value[index] = tuple(new if piece is old else piece for piece in item)
+                        return node
         stack.extend(ir.children(part))
     raise AssertionError("the call to replace is not in the body")

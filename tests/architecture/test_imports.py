@@ -203,6 +203,19 @@ def test_the_table_of_builtins_is_fresh() -> None:
     assert build_catalogue(ROOT, "--check").returncode == 0, "run python scripts/build_catalogue.py"
 
 
+def test_a_malformed_signature_is_refused_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(SCRIPTS / "build_catalogue.py", tmp_path / "scripts")
+    lib = tmp_path / "runtime" / "sema_runtime" / "lib"
+    lib.mkdir(parents=True)
+    (lib / "one.py").write_text('\n@builtin("a", type="int, string -> int")\ndef f(x, y):\n    return x\n')
+    refused = build_catalogue(tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "runtime/sema_runtime/lib/one.py:2: a: unknown type 'string' at column 6 of 'int, string -> int'\n"
+    )
+
+
 def test_a_name_is_declared_once(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
     shutil.copy(SCRIPTS / "build_catalogue.py", tmp_path / "scripts")

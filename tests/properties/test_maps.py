@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections import namedtuple
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sema_runtime.lib.collections.hofs import list_group_by
+from sema_runtime.lib.collections.list_sets import frequencies, list_diff, list_unique
 from sema_runtime.lib.collections.map_entries import assoc_in, deep_merge, get_in, map_map_vals, map_update, update_in
 from sema_runtime.lib.collections.maps import assoc, dissoc, get, is_contains, keys, merge
-from sema_runtime.values.atoms import keyword
+from sema_runtime.values.atoms import char, keyword, symbol
+from sema_runtime.values.equality import equal
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.map_keys import map_literal
-from sema_runtime.values.maps import SMALL, HashMap, Map
+from sema_runtime.values.maps import SMALL, HashMap, Map, MovedDict
 from sema_runtime.values.mutable import MutableArray, MutableCell
+from sema_runtime.values.ordering import order_key
 
 Step = tuple[str, int, int, int]
 KEYS: list[Any] = [*range(SMALL + 20), "a", "b", List([1]), (1, 2), 1.5, True, None, keyword("k")]
@@ -71,11 +76,8 @@ def test_an_old_version_does_not_keep_all_its_successors_alive() -> None:
         made = made.assoc(index % 100, index)
     alive = 0
     here = base
-    while True:
-        try:
-            here = here.undo[0]
-        except AttributeError:
-            break
+    while type(here.d) is MovedDict:
+        here = here.d.source[0]
         alive += 1
     assert alive <= 101
     assert base.lookup(7) == 0
@@ -117,6 +119,44 @@ def test_keys_that_python_confuses_are_different() -> None:
     assert made.lookup(1.0) == "float"
     assert made.lookup((1,)) == "vector"
     assert repr(Map.of([(-0.0, 1), (0.0, 2), (float("nan"), 3), (float("nan"), 4)])) == "{-0.0 2 NaN 4}"
+
+
+CONFUSABLE: list[Any] = [0, 0.0, False, 1, 1.0, True, 1 + 0j, "1", b"1", None, keyword("k"), symbol("k"), char("1"), 2]
+Point = namedtuple("Point", ["x", "y"])
+confusable = st.recursive(
+    st.sampled_from(CONFUSABLE),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(tuple), st.lists(inner, max_size=2).map(List), st.builds(Point, inner, inner)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(confusable, max_size=12), confusable)
+def test_keys_are_told_apart_as_equal_does(values: list[Any], other: Any) -> None:
+    """Vectors, nested ones and tuples of Python's own types included, wherever keys are stored."""
+    different: list[Any] = []
+    for value in values:
+        if not any(equal(value, known) for known in different):
+            different.append(value)
+    last = {id(key): index for index, value in enumerate(values) for key in different if equal(key, value)}
+    made = Map.of((value, index) for index, value in enumerate(values))
+    grown = Map()
+    for index, value in enumerate(values):
+        grown = assoc(grown, value, index)
+    assert grown == made
+    assert len(made) == len(different)
+    assert [made.lookup(key) for key in different] == [get(made, key) for key in different] == list(last.values())
+    assert is_contains(made, other) == made.has(other) == any(equal(other, key) for key in different)
+    assert [order_key(key) for key in made] == sorted(map(order_key, different))
+    assert [(key, made.lookup(key)) for key in made] == made.pairs() == list(zip(made, made.values(), strict=True))
+    assert dissoc(made, other) == Map.of(pair for pair in made.pairs() if not equal(pair[0], other))
+    assert len(frequencies(List(values))) == len(list_unique(List(values))) == len(different)
+    assert list_group_by(lambda value: value, List(values)) == list_group_by(lambda value: value, tuple(values))
+    assert len(list_diff(List(different), List([other]))) == len(dissoc(made, other))
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert hash(pickle.loads(pickle.dumps(made))) == hash(made)
 
 
 def test_python_sees_a_mapping() -> None:

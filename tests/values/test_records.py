@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import pytest
 from outcomes import outcome
 
+from sema_runtime.interop import to_python
 from sema_runtime.lib.collections.records import record_accessor, record_constructor, record_modifier, record_predicate
+from sema_runtime.lib.language.predicates import type_
+from sema_runtime.values.atoms import keyword
 from sema_runtime.values.errors import SemaError
 from sema_runtime.values.maps import Map
 from sema_runtime.values.mutable import MutableArray
 from sema_runtime.values.printer import to_text
-from sema_runtime.values.records import make_record_type
+from sema_runtime.values.records import Record, make_record_type, slot_names
 from semac.session import Session
 
 POINT = "(define-record-type point (make-point x y) point? (x point-x) (y point-y)) "
@@ -63,6 +67,60 @@ def test_records_in_python() -> None:
     assert record_accessor(kind, "owner", "owner")(account) == "Bob"
     again = make_record_type("bank-account", ("owner",))
     assert record_predicate(again, "account?")(account)
+
+
+class Written(Record):
+    """A record type as emitted code writes it down."""
+
+    __slots__ = ("owner", "sort_code")
+    sema_tag = "written-account"
+    sema_fields = ("owner", "sort-code")
+
+
+def test_a_class_statement_is_a_record_type() -> None:
+    for kind in (Written, make_record_type("made-account", ("owner", "sort-code"))):
+        make = record_constructor(kind, "make-account", kind.sema_fields)
+        account, same, other = make("Ada", 7), make("Ada", 7), make("Ada", 7.0)
+        assert (account.owner, account.sort_code) == ("Ada", 7)
+        assert to_text(account) == f'#<record {kind.sema_tag} "Ada" 7>'
+        assert account == same != other
+        assert hash(account) == hash(same)
+        assert Map.of([(account, 1)]).lookup(same) == 1
+        assert copy.deepcopy(account) == pickle.loads(pickle.dumps(account)) == account
+        assert type(pickle.loads(pickle.dumps(account))) is kind
+        assert to_python(account) == {"owner": "Ada", "sort-code": 7}
+        assert record_accessor(kind, "account-code", "sort-code")(account) == 7
+        record_modifier(kind, "set-code!", "sort-code")(account, 8)
+        assert account.sort_code == 8
+        assert record_predicate(kind, "account?")(account)
+        assert type_(account) is keyword(kind.sema_tag)
+    assert record_constructor(Written, "make", Written.sema_fields)("Ada", 7) != make("Ada", 7)
+
+
+def test_a_type_written_down_twice_is_one_type() -> None:
+    class Again(Record):
+        __slots__ = ("owner", "sort_code")
+        sema_tag = "written-account"
+        sema_fields = ("owner", "sort-code")
+
+    old = record_constructor(Written, "make", Written.sema_fields)("Ada", 7)
+    new = record_constructor(Again, "make", Again.sema_fields)("Ada", 7)
+    assert old == new
+    assert hash(old) == hash(new)
+    assert record_predicate(Again, "account?")(old)
+    assert record_accessor(Again, "account-owner", "owner")(old) == "Ada"
+    assert make_record_type("written-account", ("owner", "sort-code")) is Written
+
+
+def test_fields_that_python_cannot_write() -> None:
+    fields = ("class", "class-", "x?", "--b", "tag", "sema-tag", "type-name", "grö-ße", "x?")
+    assert slot_names(fields) == (
+        "class_", "class__", "field_2", "field_3", "tag", "field_5", "field_6", "grö_ße", "field_8",
+    )  # fmt: skip
+    kind = make_record_type("odd", fields)
+    made = record_constructor(kind, "make-odd", fields)(*range(9))
+    assert [record_accessor(kind, "get", field)(made) for field in fields] == [0, 1, 2, 3, 4, 5, 6, 7, 2]
+    assert to_text(made) == "#<record odd 0 1 2 3 4 5 6 7 8>"
 
 
 MULTI = "(defmulti area :kind) (defmethod area :square (fn (s) (* (:side s) (:side s)))) "

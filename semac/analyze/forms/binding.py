@@ -185,7 +185,7 @@ def let_values(context: Context, form: List, scope: Scope) -> Any:
         steps.append((formals(context, target, inner, what), node))
     body = context.body(parts[1:], inner.child())
     for shape, node in reversed(steps):
-        body = bind_pattern(context, shape, values_items(node, shape), always(body))
+        body = bind_pattern(context, shape, values_items(node, shape, context.span), always(body))
     return body
 
 
@@ -202,10 +202,11 @@ def formals(context: Context, target: Any, scope: Scope, what: str) -> Any:
     return ("sequence", patterns, ("var", scope.declare(rest)) if rest is not None else None)
 
 
-def values_items(node: Any, shape: Any) -> Any:
-    """The multiple values of a node as a tuple, checked against the number of variables."""
+def values_items(node: Any, shape: Any, span: Any) -> Any:
+    """The multiple values of a node as a tuple, checked against the number of variables. span: of the form."""
     low = len(shape[1])
-    return Runtime("sema_runtime.values.multiple:values_tuple", [node, Const(low), Const(shape[2] is not None)])
+    arguments = [node, Const(low), Const(shape[2] is not None)]
+    return Runtime("sema_runtime.values.multiple:values_tuple", arguments, span=node.span or span)
 
 
 def parameterize(context: Context, form: List, scope: Scope) -> Any:
@@ -220,7 +221,7 @@ def parameterize(context: Context, form: List, scope: Scope) -> Any:
             type_error("list or vector", binding, "first: argument 1 must be a list or vector")
         flat += [context.node(part, scope) for part in [*binding, None, None][:2]]
     body = context.body(parts[1:], scope.child()) if len(parts) > 1 else Const(None)
-    manager = Runtime("sema_runtime.values.parameters:parameterized", flat)
+    manager = Runtime("sema_runtime.values.parameters:parameterized", flat, span=context.span)
     return With(manager, None, body, span=context.span)
 
 

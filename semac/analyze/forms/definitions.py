@@ -116,7 +116,7 @@ def define_values(context: Context, form: List, scope: Scope) -> Any:
         var.defined += 2
         sets.append(Set(var, Ref(source), where, span=context.span))
     return bind_pattern(
-        context, shape, values_items(value, shape), lambda: Seq([*sets, Const(None)], span=context.span)
+        context, shape, values_items(value, shape, context.span), lambda: Seq([*sets, Const(None)], span=context.span)
     )
 
 

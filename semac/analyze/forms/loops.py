@@ -14,7 +14,8 @@ def while_(context: Context, form: List, scope: Scope) -> Any:
     test, *body = context.expect(form, 2)
     condition = context.node(test, scope)
     if type(context.reference("not", scope)) is Ref:  # the reference loops until `(not test)`, whatever `not` means
-        condition = CallBuiltin("not", [Call(context.reference("not", scope), [condition], False, None)], False)
+        negated = Call(context.reference("not", scope), [condition], False, None, span=context.span)
+        condition = CallBuiltin("not", [negated], False)
     return While(condition, context.body(body, scope.child()), span=context.span)
 
 

@@ -31,7 +31,7 @@ def denied_in_sandbox(name: str, handler: Handler) -> Handler:
     def checked(context: Context, form: List, scope: Scope) -> Any:
         if GROUP in denied:
             return denial(context, name)
-        note_use()
+        note_use(context)
         return handler(context, form, scope)
 
     return checked
