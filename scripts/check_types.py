@@ -24,7 +24,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import compare_optimization
 
 from sema_runtime.values.printer import to_text
-from semac import pipeline
 from semac.anf import assertions
 
 SECONDS = 3
@@ -41,13 +40,13 @@ def note(value: Any, claim: int) -> None:
 @contextmanager
 def asserting() -> Iterator[None]:
     """Programs that are compiled meanwhile check their types, and go on after a false claim."""
-    before = assertions.check, pipeline.NEW_MIDDLE
-    assertions.check, pipeline.NEW_MIDDLE = note, True  # the code of programs imports `check` when it starts
+    before = assertions.check
+    assertions.check = note  # the code of programs imports `check` when it starts
     os.environ["SEMA_ASSERT_TYPES"] = "1"
     try:
         yield
     finally:
-        assertions.check, pipeline.NEW_MIDDLE = before
+        assertions.check = before
         del os.environ["SEMA_ASSERT_TYPES"]
 
 

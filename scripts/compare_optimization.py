@@ -27,7 +27,7 @@ from random_programs import Programs
 from sema_runtime.conditions.describe import describe
 from sema_runtime.lib.language import output
 from sema_runtime.values.printer import to_text
-from semac.emit.module import RESULT
+from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.process import deepen
 

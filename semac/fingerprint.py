@@ -1,4 +1,4 @@
-"""What decides the code of a source, apart from its text: the files of the compiler, and whether it optimizes."""
+"""What decides the code of a source, apart from its text: the files of the compiler, and the switches of its passes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ import os
 import sys
 
 VARIABLE = "SEMA_OPT"
+SWITCHES = ("SEMA_SKIP", "SEMA_ASSERT_TYPES")  # variables of the environment that change the code, too
 HASH_KEY = 0x53454D41
 # The folders of semac whose files decide what a source compiles to.
-COMPILING = ((), ("syntax",), ("expand",), ("ir",), ("analyze",), ("analyze", "forms"), ("passes",), ("emit",))
+COMPILING = tuple(
+    tuple(folder.split("/")) if folder else ()
+    for folder in (
+        "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/infer",
+        "optimize/inline", "optimize/loops", "optimize/own", "generate",
+    )
+)  # fmt: skip
 
 _compiler: bytes | None = None
 
@@ -53,6 +60,13 @@ def _stamp(name: str, facts: os.stat_result) -> str:
 def digest(data: bytes | memoryview) -> bytes:
     """Eight bytes that tell one text from another: the hash that Python has for sources, with a key of our own."""
     return bytes(_imp.source_hash(HASH_KEY, data))
+
+
+def switches() -> str:
+    """What marks the files of code that the environment has the compiler make otherwise than usual; "" for none."""
+    asked = [f"{name}={value}" for name in SWITCHES if (value := os.environ.get(name))]
+    plain = "" if optimizes() else ".plain"
+    return f"{plain}.{digest(' '.join(asked).encode()).hex()}" if asked else plain
 
 
 def optimizes() -> bool:

@@ -14,33 +14,24 @@ from sema_runtime.values.errors import SemaError
 from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze.analyzer import Analyzer
+from semac.analyze.mutual_recursion import inline_cycles
 from semac.analyze.program import analyze_program
-from semac.emit.code import with_places
-from semac.emit.module import RESULT, emit_input, emit_module
+from semac.analyze.tail_calls import mark_tail_calls
+from semac.anf.build import build
 from semac.expand.environment import MacroEnvironment, prelude_macros
 from semac.fingerprint import compiler_hash, optimizes
+from semac.generate.code import with_places
+from semac.generate.module import RESULT, emit_input, emit_module
 from semac.ir.unit import Unit
-from semac.passes.inference import infer_types, leave_types_open
-from semac.passes.mutual_recursion import inline_cycles
-from semac.passes.ownership import find_owned_maps
-from semac.passes.tail_calls import mark_tail_calls
+from semac.optimize.passes import run_passes
+from semac.types.lattice import compiling
 
 if TYPE_CHECKING:
-    from semac.emit.session_names import SharedNames
     from semac.expand.expander import PreludeMacros
+    from semac.generate.session_names import SharedNames
 
-Pass = Callable[[Unit], None]
+Watcher = Callable[[str, Unit], None]  # gets the name of each pass that has run, and the unit
 
-# The passes between analysis and emission, in order. Each notes facts in the tree of a unit, or rewrites it in place.
-PASSES: tuple[Pass, ...] = (
-    mark_tail_calls,  # which calls are tail calls, which functions become loops
-    inline_cycles,  # small cycles of functions that tail-call each other become one loop
-    infer_types,  # what each variable can hold
-    find_owned_maps,  # maps and lists that nobody else sees can be plain dicts and lists
-)
-PASSES_AS_WRITTEN: tuple[Pass, ...] = (mark_tail_calls, leave_types_open)  # what SEMA_OPT=0 leaves of them
-
-NEW_MIDDLE = os.environ.get("SEMA_MIDDLE") == "new"
 VERIFY = bool(os.environ.get("SEMA_VERIFY"))  # every unit after every pass
 TOO_DEEP = "expression nested too deeply"
 SPLIT_IT = "split it with define or let"
@@ -92,25 +83,11 @@ class CompiledUnit:
 
     def python_text(self) -> str:
         """The module as Python source. Raises SemaError for a value in the code that no text can say."""
-        from semac.emit.text import module_text
+        from semac.generate.text import module_text
 
         if not self.unit.is_portable:
             raise SemaError("a macro put a value into the program that can't be written down, like a function")
         return module_text(self.tree, self.filename, self.text)
-
-    def dump(self, kind: str) -> str:
-        """What one pass makes, as text: `expanded`, `ir`, `ast` or `py`. Raises ValueError for an unknown kind."""
-        from semac.ir import dump
-
-        if kind == "py":
-            return self.python_text()
-        if kind == "ast":
-            return ast.dump(self.tree, indent=2) + "\n"
-        if kind == "ir":
-            return dump.tree_text(self.unit)
-        if kind == "expanded":
-            return dump.expanded_text(self.unit)
-        raise ValueError(f"unknown dump: {kind} (one of expanded, ir, ast, py)")
 
 
 def compile_source(
@@ -125,6 +102,7 @@ def compile_source(
     shared: SharedNames | None = None,
     lists_globals: bool = False,
     optimize: bool | None = None,
+    watch: Watcher | None = None,
 ) -> CompiledUnit:
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
 
@@ -132,7 +110,7 @@ def compile_source(
     added. known: names defined before; python: those of them that hold things imported from Python. shared: the names
     of the session that the text is an input of; the code is then that of a function that returns the value of the last
     form. lists_globals: whether the module says which of its globals are the program's, as one with `eval` always does.
-    optimize: whether all passes run; None: as SEMA_OPT says.
+    optimize: whether all passes run; None: as SEMA_OPT says. watch: is called with the unit after each pass.
     Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.syntax.reader import read_program
@@ -150,6 +128,7 @@ def compile_source(
                 shared=shared,
                 lists_globals=lists_globals,
                 optimize=optimize,
+                watch=watch,
             )
         except SemaError as error:
             if not hasattr(error, "source_file"):
@@ -183,6 +162,7 @@ def compile_forms(
     shared: SharedNames | None = None,
     lists_globals: bool = False,
     optimize: bool | None = None,
+    watch: Watcher | None = None,
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
     try:
@@ -192,49 +172,41 @@ def compile_forms(
         unit.is_program = mode == "program"
         unit.is_input = shared is not None
         unit.optimize = optimizes() if optimize is None else optimize
-        if NEW_MIDDLE:
-            tree = new_middle(unit, result, shared)
-        else:
-            for run_pass in PASSES if unit.optimize else PASSES_AS_WRITTEN:
-                run_pass(unit)
-            tree = emit_module(unit, result) if shared is None else emit_input(unit, shared)
+        tree = generated(unit, result, shared, watch)
     except RecursionError:
         raise SemaError(TOO_DEEP, SPLIT_IT) from None
     return CompiledUnit(unit, tree, filename, forms, is_input=shared is not None)
 
 
-def new_middle(unit: Unit, result: bool, shared: SharedNames | None) -> ast.Module:
-    """The middle that is being built beside the old one."""
-    from semac.anf.build import build
-    from semac.generate import module
-    from semac.optimize.passes import run_passes
-    from semac.types.lattice import compiling
+def generated(unit: Unit, result: bool, shared: SharedNames | None, watch: Watcher | None) -> ast.Module:
+    """The Python of an analyzed unit, through A-normal form and its passes (`optimize/passes.py`)."""
+    watchers = [*watchers_asked_for(), *([watch] if watch is not None else [])]
+
+    def after(name: str, unit: Unit) -> None:
+        for watcher in watchers:
+            watcher(name, unit)
 
     with compiling():
         mark_tail_calls(unit)
         if unit.optimize:
             inline_cycles(unit)
+        after("tree", unit)
         build(unit)
-        run_passes(unit, watcher(unit))
-        return module.emit_module(unit, result) if shared is None else module.emit_input(unit, shared)
+        after("build", unit)
+        run_passes(unit, after)
+        return emit_module(unit, result) if shared is None else emit_input(unit, shared)
 
 
-def watcher(unit: Unit) -> Callable[[str, Unit], None] | None:
-    """What looks at a unit after each pass: a verifier, and what has the program check its types."""
-    watchers: list[Callable[[str, Unit], None]] = []
+def watchers_asked_for() -> list[Watcher]:
+    """What the environment has look at a unit after each pass: a verifier, and what has the program check its types."""
+    watchers: list[Watcher] = []
     if VERIFY:
         from semac.verify.unit import Verifier
 
         watchers.append(Verifier())
-        watchers[0]("build", unit)
     if os.environ.get("SEMA_ASSERT_TYPES"):
         watchers.append(asserted)
-
-    def watch(name: str, unit: Unit) -> None:
-        for one in watchers:
-            one(name, unit)
-
-    return watch if watchers else None
+    return watchers
 
 
 def asserted(name: str, unit: Unit) -> None:

@@ -10,7 +10,7 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from semac.analyze.analyzer import Analyzer
 from semac.analyze.program import analyze_program
-from semac.emit.session_names import SharedNames, shared_names
+from semac.generate.session_names import SharedNames, shared_names
 from semac.ir.intrinsics import OPERATORS
 from semac.pipeline import CompiledUnit, compile_forms, compile_source, macro_environment
 from semac.process import deepen, drain_tasks

@@ -2,7 +2,7 @@
 
 optimized                  all passes
 plain                      SEMA_OPT=0
-without:PASS,PASS          all passes but some, by the names of their functions (infer_types, find_owned_maps, ...)
+without:PASS,PASS          all passes but some (infer, own, ...: SEMA_SKIP)
 env:NAME=VALUE             all passes, with a variable of the environment set while programs are compiled and run
 call:PACKAGE.MODULE:NAME   what that function makes of (source, filename, mode): a CompiledUnit
 """
@@ -17,7 +17,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from semac import pipeline
-from semac.passes.inference import infer_types, leave_types_open
+from semac.optimize.passes import PASSES
 from semac.pipeline import CompiledUnit
 
 KEPT = 8
@@ -27,34 +27,25 @@ Compile = Callable[[str, str, str], CompiledUnit]
 
 
 class Configuration(NamedTuple):
-    """name: as it was asked for. variables: of the environment. left_out: passes. compile: in place of the pipeline."""
+    """name: as it was asked for. variables: of the environment. compile: in place of the pipeline."""
 
     name: str
     variables: dict[str, str]
-    left_out: frozenset[str] = frozenset()
     compile: Compile | None = None
 
     @contextmanager
     def active(self) -> Iterator[None]:
         """While it is entered, everything is compiled in this way, also what `eval` and sessions compile."""
-        before, passes = {name: os.environ.get(name) for name in self.variables}, pipeline.PASSES
+        before = {name: os.environ.get(name) for name in self.variables}
         os.environ.update(self.variables)
-        if self.left_out:
-            pipeline.PASSES = tuple(map(self.replacement, passes))
         try:
             yield
         finally:
-            pipeline.PASSES = passes
             for name, value in before.items():
                 if value is None:
                     os.environ.pop(name, None)
                 else:
                     os.environ[name] = value
-
-    def replacement(self, its: pipeline.Pass) -> pipeline.Pass:
-        if its.__name__ not in self.left_out:
-            return its
-        return leave_types_open if its is infer_types else do_nothing
 
     def compiled(self, source: str, filename: str, mode: str) -> CompiledUnit:
         """A program (mode "program") or module (mode "module") whose last value goes to the global RESULT."""
@@ -72,10 +63,6 @@ class Configuration(NamedTuple):
         return found
 
 
-def do_nothing(_: object) -> None:
-    """Takes the place of a pass that is left out."""
-
-
 def configuration(name: str) -> Configuration:
     """The configuration of a name. Raises ValueError for one that is none."""
     kind, _, rest = name.partition(":")
@@ -87,11 +74,11 @@ def configuration(name: str) -> Configuration:
         variable, _, value = rest.partition("=")
         return Configuration(name, {"SEMA_OPT": "1", variable: value})
     if kind == "without" and rest:
-        known = {its.__name__ for its in pipeline.PASSES}
+        known = {its.name for its in PASSES}
         left_out = frozenset(rest.split(","))
         if not left_out <= known:
             raise ValueError(f"no such pass: {' '.join(sorted(left_out - known))}; there are {' '.join(sorted(known))}")
-        return Configuration(name, {"SEMA_OPT": "1"}, left_out)
+        return Configuration(name, {"SEMA_OPT": "1", "SEMA_SKIP": rest})
     if kind == "call" and ":" in rest:
         module, _, function = rest.partition(":")
         return Configuration(name, {}, compile=getattr(import_module(module), function))

@@ -18,7 +18,7 @@ from sema_runtime.values.mutable import MutableArray, MutableCell
 from sema_runtime.values.printer import to_text
 from sema_runtime.values.records import Record
 from semac import process
-from semac.emit.module import RESULT
+from semac.generate.module import RESULT
 from semac.session import Session
 
 MODES = ("program", "module", "session")

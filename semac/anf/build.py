@@ -16,9 +16,8 @@ from semac.anf.patterns import pattern_node
 from semac.anf.records import RecordMember, RecordType
 from semac.anf.walk import pattern_vars
 from semac.ir import nodes as ir
-from semac.ir.facts import read_early
 from semac.ir.intrinsics import INTRINSICS
-from semac.ir.jumps import jumps_out
+from semac.ir.questions import jumps_out, read_early
 from semac.ir.unit import Unit
 
 RECORDS = "sema_runtime.lib.collections.records:"

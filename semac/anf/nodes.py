@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from semac.anf.node import Node
 from semac.anf.records import RecordMember, RecordType
+from semac.ir.node import Node
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import ANY, FN, Type, atom
 

@@ -10,8 +10,6 @@ import click
 
 from semac.cli.common import SETTINGS, failed, standalone
 
-DUMPS = ("expanded", "ir", "ast", "py")
-
 
 def main(args: list[str]) -> int:
     """Runs `sema compile ARGS` and returns the exit status."""
@@ -22,7 +20,7 @@ def main(args: list[str]) -> int:
 @click.argument("source", metavar="FILE|FOLDER")
 @click.option("-o", "--output", metavar="OUT", help="File or folder to write; - for stdout. [FILE with .py, beside it]")
 @click.option("--check", is_flag=True, help="Compile without writing; report whether it worked.")
-@click.option("--dump", type=click.Choice(DUMPS), help="Print the output of one compiler pass instead.")
+@click.option("--dump", metavar="PASS", help="Print what one pass of the compiler makes instead: see below.")
 def compile_command(source: str, output: str | None, check: bool, dump: str | None) -> int:
     """Compile Sema files to Python modules that run wherever sema_runtime is installed.
 
@@ -34,6 +32,9 @@ def compile_command(source: str, output: str | None, check: bool, dump: str | No
       sema compile src -o build                 writes build/... for src/**/*.sema
       sema compile --dump py program.sema       prints the Python text
       sema compile --check program.sema
+
+    PASS is expanded (Sema without macros), tree (names resolved), build (A-normal form), a pass over that (infer,
+    loops, own, ...: a wrong name lists them), ast or py.
     """
     if os.path.isdir(source):
         if dump is not None or output == "-":
@@ -91,7 +92,7 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
     elif os.path.abspath(target) == os.path.abspath(path):
         return failed(f"the output would replace the source: {path}")
     else:
-        from semac.emit.text import version_line
+        from semac.generate.text import version_line
 
         return write_whole(target, version_line() + output)
     return 0
@@ -99,11 +100,13 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
 
 def compiled(text: str, path: str, dump: str) -> tuple[str, int]:
     """(the text of one pass, the number of functions). Raises SemaError and what macro bodies raise."""
-    from semac.emit.text import module_text
+    from semac.dumps import Dumps
     from semac.pipeline import compile_source
 
-    unit = compile_source(text, os.path.realpath(path), "module")
-    output = module_text(unit.tree, unit.filename, text) if dump == "py" else unit.dump(dump)
+    dumps = Dumps(dump)
+    unit = compile_source(text, os.path.realpath(path), "module", watch=dumps.watch)
+    unit.text = text
+    output = dumps.of(unit)
     return output if output.endswith("\n") else output + "\n", len(unit.unit.functions)
 
 

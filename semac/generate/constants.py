@@ -12,9 +12,9 @@ from sema_runtime.values.lists import List
 from sema_runtime.values.macros import Macro
 from sema_runtime.values.maps import PLAIN, HashMap, Map
 from sema_runtime.values.numbers import Complex
-from semac.emit.names import VALUES
-from semac.emit.pyast import Loc, attribute, call, const, name
 from semac.generate.context import Context
+from semac.generate.names import VALUES
+from semac.generate.pyast import Loc, attribute, call, const, name
 
 ATOMS = (int, float, str, bool, bytes, type(None))
 LISTS = "sema_runtime.values.lists:"

@@ -8,9 +8,9 @@ from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
 from semac.anf.nodes import Block, Expr, Op
-from semac.emit.destination import Dest
-from semac.emit.names import LocalNames, ModuleNames
-from semac.emit.pyast import NOWHERE, Loc, assign, loc_of, name
+from semac.generate.destination import Dest
+from semac.generate.names import LocalNames, ModuleNames
+from semac.generate.pyast import NOWHERE, Loc, assign, loc_of, name
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 

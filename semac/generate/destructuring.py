@@ -19,10 +19,10 @@ from semac.anf.nodes import (
     SequencePattern,
     VarPattern,
 )
-from semac.emit.destination import Dest
-from semac.emit.pyast import Loc, assign, attribute, boolop, call, compare, const, name
 from semac.generate.constants import stored_key
 from semac.generate.context import Context
+from semac.generate.destination import Dest
+from semac.generate.pyast import Loc, assign, attribute, boolop, call, compare, const, name
 
 MATCHING = "sema_runtime.values.matching:"
 LIST = "sema_runtime.values.lists:List"

@@ -38,14 +38,14 @@ from semac.anf.nodes import (
     Throw,
 )
 from semac.anf.walk import blocks
-from semac.emit.destination import DROP, Dest
-from semac.emit.pyast import Loc, attribute, call, const, name, negate, tuple_of
 from semac.generate import guards
 from semac.generate.constants import LISTS, MAPS, constant
 from semac.generate.context import Context
+from semac.generate.destination import DROP, Dest
 from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
 from semac.generate.iteration import comprehension, result_param
+from semac.generate.pyast import Loc, attribute, call, const, name, negate, tuple_of
 from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.truth import logic_expression

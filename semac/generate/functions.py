@@ -7,10 +7,10 @@ from typing import Any
 
 from semac.anf.nodes import Assign, Block, Closure, Read, Ref, Result
 from semac.anf.walk import expressions
-from semac.emit.destination import RETURN
-from semac.emit.pyast import Loc, assign, const, name
 from semac.generate.context import Context
+from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
+from semac.generate.pyast import Loc, assign, const, name
 from semac.ir.nodes import Function, Var
 
 TYPE_PARAMS: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}

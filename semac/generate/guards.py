@@ -11,8 +11,8 @@ import ast
 from collections.abc import Callable
 
 from semac.anf.nodes import Expr, Guarded, Lit, Op, Read
-from semac.emit.pyast import Loc, attribute, binop, boolop, call, compare, const, name, walrus
 from semac.generate.context import Context
+from semac.generate.pyast import Loc, attribute, binop, boolop, call, compare, const, name, walrus
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {

@@ -18,11 +18,11 @@ from semac.anf.nodes import (
     Stage,
     VarPattern,
 )
-from semac.emit.destination import Dest
-from semac.emit.pyast import Loc, assign, attribute, binop, call, const, drop_trailing_continue, name, subscript
 from semac.generate.context import Context
+from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
 from semac.generate.loops import always_jumps, jumps
+from semac.generate.pyast import Loc, assign, attribute, binop, call, const, drop_trailing_continue, name, subscript
 from semac.generate.truth import value_of
 from semac.ir.nodes import Var
 from semac.types.lattice import DICT, LIST, SEQUENCE

@@ -7,11 +7,11 @@ from typing import Any
 
 from semac.anf.nodes import Block, For, If, Jump, Loop, Op, Read, Ref, Result, While
 from semac.anf.walk import blocks, expressions, params_of
-from semac.emit.destination import DROP, Dest
-from semac.emit.pyast import Loc, assign, const, drop_trailing_continue, loc_of, negate, store_tuple, tuple_of
 from semac.generate.context import Context
+from semac.generate.destination import DROP, Dest
 from semac.generate.effects import EFFECT, rank
 from semac.generate.nest import expr_weight
+from semac.generate.pyast import Loc, assign, const, drop_trailing_continue, loc_of, negate, store_tuple, tuple_of
 from semac.ir.nodes import NamedLet, Var
 
 

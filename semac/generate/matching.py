@@ -17,8 +17,11 @@ from semac.anf.nodes import (
     SequencePattern,
     VarPattern,
 )
-from semac.emit.destination import Dest
-from semac.emit.pyast import (
+from semac.generate.constants import MAPS, constant, stored_key
+from semac.generate.context import Context
+from semac.generate.destination import Dest
+from semac.generate.destructuring import LIST, MATCHING, malformed
+from semac.generate.pyast import (
     assign,
     attribute,
     boolop,
@@ -31,9 +34,6 @@ from semac.emit.pyast import (
     terminates,
     walrus,
 )  # fmt: skip
-from semac.generate.constants import MAPS, constant, stored_key
-from semac.generate.context import Context
-from semac.generate.destructuring import LIST, MATCHING, malformed
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
 

@@ -34,14 +34,14 @@ from semac.anf.nodes import (
     With,
 )
 from semac.anf.walk import blocks, expressions
-from semac.emit.destination import DROP, RETURN, Dest
-from semac.emit.names import VALUES, ModuleNames
-from semac.emit.pyast import NOWHERE, assign, call, const, name
-from semac.emit.session_names import SharedNames
 from semac.generate.context import Context, ModuleState, Printers
+from semac.generate.destination import DROP, RETURN, Dest
 from semac.generate.expressions import expression
 from semac.generate.functions import TYPE_PARAMS, definition, empty_arguments, globals_of
+from semac.generate.names import VALUES, ModuleNames
 from semac.generate.nest import nest
+from semac.generate.pyast import NOWHERE, assign, call, const, name
+from semac.generate.session_names import SharedNames
 from semac.generate.statements import block as print_block
 from semac.generate.statements import instructions, statement
 from semac.generate.truth import truth

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from semac.emit.pyast import Loc, attribute, binop, call, compare, const, name, negate, subscript
+from semac.generate.pyast import Loc, attribute, binop, call, compare, const, name, negate, subscript
 
 PURE, READ, EFFECT = 0, 1, 2  # as in nest.py
 Printer = Callable[[list[ast.expr], Loc], ast.expr]

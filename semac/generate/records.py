@@ -11,9 +11,9 @@ from typing import Any
 from sema_runtime.values.records import class_name
 from semac.anf.nodes import GetField, IsRecord, MakeRecordType, RecordFunction
 from semac.anf.records import RecordType
-from semac.emit.pyast import Loc, assign, attribute, boolop, call, compare, const, name, tuple_of, walrus
 from semac.generate.context import Context
 from semac.generate.functions import TYPE_PARAMS
+from semac.generate.pyast import Loc, assign, attribute, boolop, call, compare, const, name, tuple_of, walrus
 from semac.ir.identifiers import mangle, unique
 from semac.types.lattice import BOOL, FLOAT, INT, NIL, RECORD, STR, Type
 

@@ -37,9 +37,8 @@ from semac.anf.nodes import (
     With,
 )
 from semac.anf.walk import expressions
-from semac.emit.destination import DROP, Dest
-from semac.emit.pyast import assign, call, const, name, negate, terminates
 from semac.generate.context import Context
+from semac.generate.destination import DROP, Dest
 from semac.generate.destructuring import destructure
 from semac.generate.expressions import EXPRESSIONS, expression
 from semac.generate.functions import define_function
@@ -47,6 +46,7 @@ from semac.generate.iteration import collect, for_, result_param
 from semac.generate.loops import jump, named_let, while_
 from semac.generate.matching import match
 from semac.generate.nest import has_trampoline
+from semac.generate.pyast import assign, call, const, name, negate, terminates
 from semac.generate.records import define_constructor, record_class
 from semac.generate.truth import truth_of
 from semac.ir.identifiers import mangle

@@ -6,8 +6,8 @@ import ast
 
 from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Logic, Op, Python, Result
 from semac.anf.walk import blocks
-from semac.emit.pyast import boolop, compare, const, name, negate, walrus
 from semac.generate.context import Context
+from semac.generate.pyast import boolop, compare, const, name, negate, walrus
 from semac.types.lattice import BOOL, FALSE, NIL, Type
 
 

@@ -20,7 +20,7 @@ from _thread import get_ident
 from stat import S_ISREG
 from types import CodeType
 
-from semac.fingerprint import compiler_hash, digest, optimizes
+from semac.fingerprint import compiler_hash, digest, switches
 
 MAGIC = b"SEMA\x03" + bootstrap.MAGIC_NUMBER
 VERSION = "1"  # of the file format
@@ -28,8 +28,7 @@ CLOCK_TICK = 0.02  # seconds by which a file's time may lag behind the clock
 COARSE_TICK = 2.02  # the same where times may be whole seconds, on some disks even ones
 TAG = f".semac-{VERSION}.{sys.implementation.cache_tag}"
 OPTIMIZATION = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""
-if not optimizes():
-    OPTIMIZATION += ".plain"
+OPTIMIZATION += switches()
 
 trusted = True  # whether stored code may stand for its source
 

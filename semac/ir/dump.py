@@ -1,4 +1,4 @@
-"""The IR of a unit as text: `sema compile --dump ir`, and `--dump expanded`."""
+"""The tree of a unit as text: `sema compile --dump tree`, and `--dump expanded`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import Any
 
 from sema_runtime.values.printer import to_text
 from semac.ir import nodes as ir
-from semac.ir.types import show
 from semac.ir.unit import Unit
+
+HEADS: dict[type, str] = {
+    ir.Seq: "begin", ir.If: "if", ir.And: "and", ir.Or: "or", ir.While: "while", ir.Throw: "throw",
+}  # fmt: skip
 
 
 def tree_text(unit: Unit) -> str:
-    """The nodes of a unit with their types, one a line."""
+    """The nodes of a unit, one a line."""
     return "".join(tree(item, 0) for item in unit.tree.items)
 
 
@@ -21,16 +24,16 @@ def expanded_text(unit: Unit) -> str:
 
 
 def tree(node: Any, depth: int) -> str:
-    """A node a line with its type, children indented below."""
+    """A node a line, children indented below."""
     pad = "  " * depth
-    line = f"{pad}{type(node).__name__}{details(node)} : {show(node.type)}\n"
+    line = f"{pad}{type(node).__name__}{details(node)}\n"
     if type(node) is ir.Let:
         for var, value in node.bindings:
-            line += f"{pad}  {var.name} : {show(var.type)} =\n{tree(value, depth + 2)}"
+            line += f"{pad}  {var.name} =\n{tree(value, depth + 2)}"
         return line + tree(node.body, depth + 1)
     if type(node) in (ir.Lambda, ir.NamedLet):
         function = node.function
-        params = " ".join(f"{var.name}:{show(var.type)}" for var in function.params)
+        params = " ".join(var.name for var in function.params)
         line = line.rstrip("\n") + f" ({params})\n"
     return line + "".join(tree(child, depth + 1) for child in ir.children(node))
 
@@ -77,7 +80,7 @@ def expanded(node: Any) -> str:
         return f"({word} {node.var.name} {expanded(node.value)})"
     if kind is ir.Call:
         return f"({' '.join(expanded(part) for part in (node.head, *node.args))})"
-    head = {ir.Seq: "begin", ir.If: "if", ir.And: "and", ir.Or: "or", ir.While: "while", ir.Throw: "throw"}.get(kind)
+    head = HEADS.get(kind)
     if kind is ir.CallBuiltin:
         head = node.name
     elif kind is ir.Runtime:

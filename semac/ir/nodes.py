@@ -1,14 +1,13 @@
-"""The intermediate representation: what a program means, with names resolved and syntax gone.
+"""The tree that analysis makes of a program: what it means, with names resolved and syntax gone.
 
-Nodes are small mutable objects: analysis builds them, `passes/` fills in facts, emission reads them.
-Every node has `span` (where it stands in the source, or None) and `type` (a mask of `types.py`, ANY until inferred).
+`analyze` builds it and marks tail calls and loops in it; `anf/build.py` makes A-normal form of it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from semac.ir.types import ANY
+from semac.ir.node import Node as Slotted
 
 
 class Var:
@@ -16,7 +15,7 @@ class Var:
 
     __slots__ = (
         "assigned", "captured", "defined", "early", "escapes", "function", "hint", "home", "inner_define", "is_global",
-        "late", "loop", "name", "op", "owned", "owner", "py", "raw_list", "readers", "span", "type", "uses",
+        "late", "loop", "name", "op", "owner", "py", "readers", "span", "type", "uses",
     )  # fmt: skip
 
     def __init__(self, name: str, owner: Function | None, is_global: bool = False) -> None:
@@ -37,8 +36,6 @@ class Var:
         self.inner_define = False  # made by a define inside a body
         self.function: Function | None = None
         self.loop: Any = None  # the NamedLet that binds it
-        self.owned = ""  # "Map" or "HashMap": holds a raw dict that nobody else has (passes/ownership.py)
-        self.raw_list = False  # holds a Python list that only `first`, `nth` and `length` look at
         self.py = ""
         self.span: Any = None
         self.type: Any = 0
@@ -74,7 +71,6 @@ class Function:
         "py",
         "readers",
         "rest",
-        "returns",
         "self_tail",
         "span",
         "type",
@@ -96,7 +92,6 @@ class Function:
         self.var: Var | None = None
         self.self_tail = False
         self.has_closures = False
-        self.returns = 0
         self.type: Any = None  # of what it returns, while types are inferred and afterwards
         self.readers: Any = None
         self.is_open = False  # code that the compiler doesn't see may call it, with anything
@@ -105,59 +100,199 @@ class Function:
         self.py = ""
 
 
-class Node:
-    __slots__ = ("span", "type")
-    fields: tuple[str, ...] = ()
-    span: Any
-    type: int
+class Node(Slotted, kw_only=True):
+    """What an analyzed form is. span: where it stands in the source, or None."""
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(repr(getattr(self, f)) for f in self.fields)})"
+    span: Any = None
 
 
-def _node(name: str, *fields: str, **facts: Any) -> Any:
-    """A node class with positional fields and a `span` keyword. facts: what passes fill in, and how it starts."""
-    body = "".join(f"    self.{f} = {f}\n" for f in fields)
-    body += "".join(f"    self.{fact} = {start!r}\n" for fact, start in facts.items())
-    params = "".join(f + ", " for f in fields)
-    source = f"def __init__(self, {params}span=None):\n{body}    self.span = span\n    self.type = ANY\n"
-    scope: dict[str, Any] = {"ANY": ANY}
-    exec(source, scope)
-    return type(name, (Node,), {"__slots__": (*fields, *facts), "fields": fields, "__init__": scope["__init__"]})
+class Const(Node):
+    """An atom that Python can write, or a module constant."""
+
+    value: Any
 
 
-Const = _node("Const", "value")  # an atom that Python can write or a module constant
-Quote = _node("Quote", "value")  # quoted list, vector or map
-Ref = _node("Ref", "var")  # a local or global variable of the program
-Builtin = _node("Builtin", "name")  # a builtin as a value
-Set = _node("Set", "var", "value", "define")  # set! or define; define: None, "global" or "local"
-If = _node("If", "test", "then", "otherwise")
-And = _node("And", "items")
-Or = _node("Or", "items")
-Seq = _node("Seq", "items")
-Let = _node("Let", "bindings", "body")  # bindings: (Var, Node) in order
-Define = _node("Define", "vars", "body")  # locals that are nil before they are defined, then body
-Lambda = _node("Lambda", "function")
-NamedLet = _node("NamedLet", "var", "function", "inits", "is_loop", "in_tail", "enclosing")
-While = _node("While", "test", "body")
-Call = _node("Call", "head", "args", "tail", "recur")  # recur: the Function or NamedLet this call loops to
-CallBuiltin = _node("CallBuiltin", "name", "args", "tail", inlined=None)  # inlined: the Function it calls on the spot
-Runtime = _node("Runtime", "path", "args")  # a call of a runtime function "module:name" that has no Sema name
-Vector = _node("Vector", "items")
-MapLit = _node("MapLit", "keys", "values")
-Try = _node("Try", "body", "var", "handler")
-Throw = _node("Throw", "value")
-Match = _node("Match", "subject", "clauses", "lenient")  # clauses: (pattern, guard or None, body); lenient: match*
-Bind = _node("Bind", "pattern", "value", "body")  # destructuring: a pattern, the value, the body in its scope
-Box = _node("Box", "value", "kind")  # a Map or HashMap around the raw dict that an owner gives away
-With = _node("With", "context", "target", "body")  # a Python context manager around body
-PyImport = _node("PyImport", "module", "names", "var")
-PyAttr = _node("PyAttr", "object", "name")
-PyItem = _node("PyItem", "object", "key")
-PySetAttr = _node("PySetAttr", "object", "name", "value")
-PyCall = _node("PyCall", "head", "args", "keywords")
-Import = _node("Import", "path", "names", "vars")
-TopLevel = _node("TopLevel", "items")
+class Quote(Node):
+    """A quoted list, vector or map."""
+
+    value: Any
+
+
+class Ref(Node):
+    """A local or global variable of the program."""
+
+    var: Var
+
+
+class Builtin(Node):
+    """A builtin as a value."""
+
+    name: str
+
+
+class Set(Node):
+    """`set!` or a definition. define: None, "global" or "local"."""
+
+    var: Var
+    value: Node
+    define: str | None
+
+
+class If(Node):
+    test: Node
+    then: Node
+    otherwise: Node
+
+
+class And(Node):
+    items: list[Node]
+
+
+class Or(Node):
+    items: list[Node]
+
+
+class Seq(Node):
+    items: list[Node]
+
+
+class Let(Node):
+    """The bindings happen in order."""
+
+    bindings: list[tuple[Var, Node]]
+    body: Node
+
+
+class Define(Node):
+    """Locals that are nil before they are defined, then the body."""
+
+    vars: list[Var]
+    body: Node
+
+
+class Lambda(Node):
+    function: Function
+
+
+class NamedLet(Node):
+    """is_loop: its calls are jumps. in_tail: it stands in tail position of the function `enclosing`."""
+
+    var: Var
+    function: Function
+    inits: list[Node]
+    is_loop: bool
+    in_tail: bool
+    enclosing: Any
+
+
+class While(Node):
+    test: Node
+    body: Node
+
+
+class Call(Node):
+    """recur: the Function or NamedLet to whose start the call jumps back."""
+
+    head: Node
+    args: list[Node]
+    tail: bool
+    recur: Any
+
+
+class CallBuiltin(Node):
+    name: str
+    args: list[Node]
+    tail: bool
+
+
+class Runtime(Node):
+    """A call of a function of the runtime that has no Sema name. path: "module:name"."""
+
+    path: str
+    args: list[Node]
+
+
+class Vector(Node):
+    items: list[Node]
+
+
+class MapLit(Node):
+    keys: list[Node]
+    values: list[Node]
+
+
+class Try(Node):
+    body: Node
+    var: Var
+    handler: Node
+
+
+class Throw(Node):
+    value: Node
+
+
+class Match(Node):
+    """clauses: pattern, guard or None, body. lenient: `match*`, nil where nothing matches."""
+
+    subject: Node
+    clauses: list[Any]
+    lenient: bool
+
+
+class Bind(Node):
+    """Destructuring: a pattern, the value, the body in its scope."""
+
+    pattern: Any
+    value: Node
+    body: Node
+
+
+class With(Node):
+    """A Python context manager around the body."""
+
+    context: Node
+    target: Var | None
+    body: Node
+
+
+class PyImport(Node):
+    """names: pairs of attribute and variable; None for the module itself, bound to var."""
+
+    module: str
+    names: Any
+    var: Any
+
+
+class PyAttr(Node):
+    object: Node
+    name: str
+
+
+class PyItem(Node):
+    object: Node
+    key: Node
+
+
+class PySetAttr(Node):
+    object: Node
+    name: str
+    value: Node
+
+
+class PyCall(Node):
+    head: Node
+    args: list[Node]
+    keywords: dict[str, Node]
+
+
+class Import(Node):
+    path: Any
+    names: Any
+    vars: Any
+
+
+class TopLevel(Node):
+    items: list[Node]
 
 
 def walk(node: Any) -> Any:
@@ -184,7 +319,7 @@ def children(node: Any) -> list[Any]:
         return list(node.items)
     if kind is Let:
         return [value for _, value in node.bindings] + [node.body]
-    if kind is Set or kind is Throw or kind is Box:
+    if kind is Set or kind is Throw:
         return [node.value]
     if kind is Lambda:
         return [node.function.body]

@@ -10,7 +10,7 @@ import warnings
 
 from sema_runtime.values.printer import pretty
 from semac.cli.eval import worker as eval_worker
-from semac.emit.module import RESULT
+from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.process import deepen, grow_stack
 

@@ -10,7 +10,7 @@ import pytest
 
 from sema_runtime.values.printer import to_text
 from sema_runtime.values.records import Record
-from semac.emit.module import RESULT
+from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 from semac.session import Session
 
@@ -78,11 +78,6 @@ CASES = [
      '(1 "s" 0)'),
 ]  # fmt: skip
 SKIPPED = ("", "infer", "records", "tails")
-
-
-@pytest.fixture(autouse=True)
-def new_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("semac.pipeline.NEW_MIDDLE", True)
 
 
 def run(text: str, mode: str) -> dict[str, Any]:

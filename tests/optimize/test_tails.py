@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sema_runtime.values.printer import to_text
-from semac.emit.module import RESULT
+from semac.generate.module import RESULT
 from semac.pipeline import compile_source
 
 DEEP = [
@@ -32,11 +32,6 @@ PLAIN = [
     "(define (counter n) (fn () (+ n 1))) (define c (counter 1)) (define (next) (c)) (println (next))",
     "(define-record-type p (mk x) p? (x px)) (define (f x) (mk x)) (define (g x) (px x)) (println (g (f 1)))",
 ]
-
-
-@pytest.fixture(autouse=True)
-def new_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("semac.pipeline.NEW_MIDDLE", True)
 
 
 @pytest.mark.parametrize("text", DEEP)

@@ -9,7 +9,7 @@ from sema_runtime.values.lists import List
 from semac.analyze.context import Context, Handler
 from semac.analyze.forms.definitions import record_set
 from semac.analyze.scope import Scope
-from semac.ir.nodes import Const, Ref, Runtime, Seq
+from semac.ir.nodes import Const, Node, Ref, Runtime, Seq
 
 
 def deftool(context: Context, form: List, scope: Scope) -> Any:
@@ -42,7 +42,7 @@ def message(context: Context, form: List, scope: Scope) -> Any:
 
 
 def prompt(context: Context, form: List, scope: Scope) -> Any:
-    nodes = []
+    nodes: list[Node] = []
     for part in context.expect(form, 0):
         head = part.items[0] if type(part) is List and part.items else None
         if type(head) is Symbol and head.name in ("user", "system", "assistant", "tool"):

@@ -7,7 +7,7 @@ from typing import Any
 from sema_runtime.values.lists import List
 from semac.analyze.context import Context, Handler
 from semac.analyze.scope import Scope
-from semac.ir.nodes import Call, CallBuiltin, Const, Let, Ref, Seq, Set, While
+from semac.ir.nodes import Call, CallBuiltin, Const, Let, Node, Ref, Seq, Set, While
 
 
 def while_(context: Context, form: List, scope: Scope) -> Any:
@@ -61,7 +61,8 @@ def parallel_sets(context: Context, steps: list[tuple[Any, Any]], scope: Scope) 
     temporaries = [(inner.declare(f"next-{var.name}"), node) for var, node in nodes]
     for temporary, _ in temporaries:
         temporary.defined = 1
-    sets = [Set(var, Ref(temporary), None) for (var, _), (temporary, _) in zip(nodes, temporaries, strict=True)]
+    pairs = zip(nodes, temporaries, strict=True)
+    sets: list[Node] = [Set(var, Ref(temporary), None) for (var, _), (temporary, _) in pairs]
     return [Let(temporaries, Seq(sets), span=context.span)]
 
 

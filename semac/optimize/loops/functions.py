@@ -24,8 +24,8 @@ from semac.anf.nodes import (
 )
 from semac.anf.walk import instructions
 from semac.ir.intrinsics import KEYWORD_GET
-from semac.ir.jumps import jumps_out
 from semac.ir.nodes import Function, Var
+from semac.ir.questions import jumps_out
 
 
 class Body(NamedTuple):

@@ -7,7 +7,7 @@ import os
 
 from sema_runtime.values.naming import GLOBALS
 from semac import __version__
-from semac.emit.session_names import NAMES_TABLE
+from semac.generate.session_names import NAMES_TABLE
 
 
 def version_line() -> str:

@@ -22,36 +22,6 @@ IMMEDIATE = frozenset([
 ])  # fmt: skip
 
 
-# Builtins whose function argument is called on the spot in emitted code → how many arguments it gets.
-INLINED = {"map": 1, "filter": 1, "for-each": 1, "sort-by": 1, "list/group-by": 1, "foldl": 2, "file/fold-lines": 2}
-
-
-def function_argument(node: Any) -> Any:
-    """The argument that holds the function of `map`, `foldl`, `file/fold-lines`, ..."""
-    position = 1 if node.name == "file/fold-lines" else 0
-    return node.args[position] if len(node.args) > position else None
-
-
-def function_to_inline(node: Any) -> Function | None:
-    """The function that a call of `map`, `foldl`, ... may apply on the spot: a lambda written there, or a known one.
-
-    A named let is none: `loop` handed to `map` is a use of the loop other than a jump.
-    """
-    count = INLINED.get(node.name)
-    if count is None or len(node.args) != (3 if count == 2 else 2):
-        return None
-    head = function_argument(node)
-    if type(head) is ir.Lambda:
-        function: Function | None = head.function
-    elif type(head) is ir.Ref and head.var.loop is None:
-        function = head.var.known_function
-    else:
-        function = None
-    if function is None or function.rest is not None or len(function.params) != count:
-        return None
-    return function
-
-
 def mark_tail_calls(unit: Unit) -> None:
     """Fills in tail flags, escapes, loops and recurring calls of a unit."""
     Tails(unit).run()
@@ -98,11 +68,7 @@ class Tails:
             self.visit_named_let(node, tail, fn)
         elif kind is ir.CallBuiltin:
             node.tail = tail
-            node.inlined = function_to_inline(node) if self.unit.optimize else None
             for arg in node.args:
-                if type(arg) is ir.Ref and arg is function_argument(node) and node.inlined is not None:
-                    self.uses.append((arg.var, fn))  # comes out as a direct call
-                    continue
                 if node.name in IMMEDIATE and type(arg) is ir.Lambda:
                     self.immediate.add(arg.function)
                 self.visit(arg, False, fn)

@@ -12,8 +12,8 @@ from typing import Any
 from sema_runtime.catalogue_index import INDEX
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from sema_runtime.values.naming import GLOBALS
-from semac.emit.pyast import NOWHERE, Loc, assign, call, const, name
-from semac.emit.session_names import NAMES_TABLE, SharedNames
+from semac.generate.pyast import NOWHERE, Loc, assign, call, const, name
+from semac.generate.session_names import NAMES_TABLE, SharedNames
 from semac.ir.identifiers import decodes, mangle, unique
 from semac.ir.nodes import Var
 from semac.ir.unit import Unit

@@ -121,10 +121,7 @@ def clone(node: Any, mapping: dict[Var, Var], owner: Function) -> Any:
         elif type(value) is Var:
             value = mapping.get(value, value)
         values[field] = value
-    copy = kind(**values, span=node.span)
-    if kind is ir.CallBuiltin:
-        copy.inlined = node.inlined
-    return copy
+    return kind(**values, span=node.span)
 
 
 def replaced(node: Any, old: Any, new: Any) -> Any:

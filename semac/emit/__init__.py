@@ -1,1 +1,0 @@
-"""IR to Python `ast`, and `ast` to text."""

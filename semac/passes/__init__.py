@@ -1,1 +1,0 @@
-"""Passes over IR: tail calls, mutual recursion, type inference, ownership."""
