@@ -333,6 +333,9 @@ class Builder:
     def call_builtin(self, node: Any) -> Atom:
         args = self.atoms(node.args)
         fixed = node.name in INTRINSICS or node in self.unit.fixed
+        unit = self.unit
+        if not fixed and node.name != "apply" and (unit.is_open or (unit.is_input and self.function is not None)):
+            return self.bind(anf.CallOpen(node.name, args, span=node.span))
         return self.bind(anf.CallBuiltin(node.name, args, node.tail, fixed, span=node.span))
 
     def runtime(self, node: Any) -> Atom:

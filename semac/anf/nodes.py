@@ -188,6 +188,14 @@ class CallBuiltin(Op):
     as_value: bool = False
 
 
+class CallOpen(Op):
+    """A call of a builtin that `eval`, or a later input of a session, may define anew: nobody knows what it calls."""
+
+    exprs = ("args",)
+    name: str
+    args: list[Expr]
+
+
 class CallRuntime(Op):
     """A call of a function of the runtime that has no Sema name. path: "module:name"."""
 

@@ -10,6 +10,7 @@ from semac.anf.nodes import (
     BuiltinRef,
     Call,
     CallBuiltin,
+    CallOpen,
     CallRuntime,
     Closure,
     Comprehension,
@@ -118,6 +119,12 @@ def call_builtin(c: Context, op: CallBuiltin) -> ast.expr:
     loc = c.loc(op)
     function = c.builtin_function(op.name, loc) if op.fixed else c.builtin(op.name, loc)
     return call(function, args, loc)
+
+
+def call_open(c: Context, op: CallOpen) -> ast.expr:
+    args = c.exprs(op.args)
+    loc = c.loc(op)
+    return call(c.builtin(op.name, loc), args, loc)
 
 
 def call_runtime(c: Context, op: CallRuntime) -> ast.expr:
@@ -235,6 +242,7 @@ EXPRESSIONS: dict[type, Any] = {
     Closure: closure,
     Call: call_,
     CallBuiltin: call_builtin,
+    CallOpen: call_open,
     CallRuntime: call_runtime,
     MakeRecordType: make_record_type,
     RecordFunction: record_function,

@@ -11,6 +11,7 @@ from semac.anf.nodes import (
     Block,
     Call,
     CallBuiltin,
+    CallOpen,
     CallRuntime,
     Closure,
     Comprehension,
@@ -50,7 +51,7 @@ from semac.ir.unit import Unit
 
 RESULT = "__sema_result__"
 PRINTERS = Printers(expression, statement, truth, print_block, instructions)
-PLAIN = (Call, CallBuiltin, CallRuntime, Comprehension, MakeMap, MakeVector, Move, PyAttr, Python, Read)
+PLAIN = (Call, CallBuiltin, CallOpen, CallRuntime, Comprehension, MakeMap, MakeVector, Move, PyAttr, Python, Read)
 WITH_VARIABLES = (Loop, For, While, Try, With, Match, Destructure)
 
 

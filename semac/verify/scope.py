@@ -18,7 +18,7 @@ DECLARED, BOUND = 1, 2  # a variable of a body that functions may already name; 
 Targets = frozenset[Any]
 NONE: Targets = frozenset()
 RAISES = frozenset((
-    anf.Call, anf.CallBuiltin, anf.Throw, anf.PyAttr, anf.PyItem, anf.PyCall, anf.PySetAttr, anf.Import,
+    anf.Call, anf.CallBuiltin, anf.CallOpen, anf.Throw, anf.PyAttr, anf.PyItem, anf.PyCall, anf.PySetAttr, anf.Import,
     anf.PyImport, anf.Destructure, anf.Guarded, anf.For, anf.Comprehension,
 ))  # fmt: skip
 

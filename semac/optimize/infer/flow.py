@@ -398,6 +398,7 @@ OPS: dict[type, Callable[[Flow, Any], Type]] = {
     anf.PyImport: Flow.py_import,
     anf.For: iteration.for_,
     anf.Comprehension: iteration.comprehension,
+    anf.CallOpen: Flow.unknown,
     anf.PyAttr: Flow.unknown,
     anf.PyItem: Flow.unknown,
     anf.PySetAttr: Flow.py_set_attr,

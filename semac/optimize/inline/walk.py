@@ -13,7 +13,7 @@ ENTERED = (access, lists, maps, numbers)
 
 
 def inline_builtins(unit: Unit) -> None:
-    """Inlines the calls of builtins that the table has, unless `eval` or a later input of a session may define them anew."""
+    """Inlines the calls of builtins that the table has."""
     stack = [(form, False) for form in unit.blocks]
     while stack:
         block, guards = stack.pop()
@@ -22,7 +22,7 @@ def inline_builtins(unit: Unit) -> None:
             op = instr.op
             kind = type(op)
             if kind is CallBuiltin or kind is CallRuntime:
-                inline(instr, op, guards, unit.is_input or unit.is_open, rewritten)
+                inline(instr, op, guards, rewritten)
             rewritten.append(instr)
             if kind is Closure:
                 stack.append((code_of(op.function), True))
@@ -32,9 +32,9 @@ def inline_builtins(unit: Unit) -> None:
         block.instrs = rewritten
 
 
-def inline(instr: Let, op: Op, guards: bool, may_change: bool, rewritten: list[Let]) -> None:
+def inline(instr: Let, op: Op, guards: bool, rewritten: list[Let]) -> None:
     if type(op) is CallBuiltin:
-        inliner = INLINE.get(op.name) if op.fixed or not may_change else None
+        inliner = INLINE.get(op.name)
     else:
         inliner = INLINE_RUNTIME.get(op.path)  # type: ignore[attr-defined]
     if inliner is None:
