@@ -72,7 +72,7 @@ class ModuleNames:
             base = attr
             if base in self.user or base in self.taken:
                 base = f"sema_{attr.rstrip('_')}"
-            local = names[attr] = unique(base, self.user | self.taken | self.temporaries)
+            local = names[attr] = unique(base, self.user, self.taken, self.temporaries)
             self.taken.add(local)
         return local
 
@@ -85,7 +85,7 @@ class ModuleNames:
             return None
         local = self.shared.global_name(sema)
         if local not in self.builtins:
-            if local in self.temporaries or (local in self.user | self.taken and local not in self.own):
+            if local in self.temporaries or ((local in self.user or local in self.taken) and local not in self.own):
                 return None
             module, python, *_ = INDEX[sema]
             self.shared.imports[local] = f"sema_runtime.{module}", python
@@ -97,7 +97,7 @@ class ModuleNames:
         """A module constant, made once for equal keys."""
         local = self.constants.get(key)
         if local is None:
-            local = unique(base, self.user | self.taken | self.temporaries)
+            local = unique(base, self.user, self.taken, self.temporaries)
             self.taken.add(local)
             self.constants[key] = local
             self.constant_statements.append(assign(local, value, NOWHERE))
@@ -105,7 +105,7 @@ class ModuleNames:
 
     def fresh_global(self, base: str) -> str:
         """A name for a helper function; in messages none of the program's functions is mistaken for it."""
-        python = unique(base, self.user | self.taken | self.temporaries | (self.shared.taken if self.shared else set()))
+        python = unique(base, self.user, self.taken, self.temporaries, self.shared.taken if self.shared else set())
         self.taken.add(python)
         return python
 
@@ -181,7 +181,7 @@ class LocalNames:
         return python
 
     def temporary(self, base: str) -> str:
-        python = unique(base, self.taken | self.module.user | self.module.taken)
+        python = unique(base, self.taken, self.module.user, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:
