@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from sema_runtime.support.embedded import embed
@@ -24,9 +25,7 @@ MAPS = "sema_runtime.values.maps:"
 def constant(c: Context, value: Any, loc: Loc) -> ast.expr:
     """An expression for any constant."""
     if isinstance(value, ATOMS):
-        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-            return call(name("float", loc), [const(str(value), loc)], loc)
-        return const(value, loc)
+        return const(value, loc) if type(value) is not float or isfinite(value) else not_finite(c, value, loc)
     if type(value) in (Keyword, Symbol, Char, Fraction):
         return c.module.names.atom(value, loc)
     if type(value) is Complex:
@@ -41,6 +40,12 @@ def constant(c: Context, value: Any, loc: Loc) -> ast.expr:
         return embedded(c, value, loc)
     data = quoted(c, value, loc)
     return name(c.module.names.constant(("quoted", id(value)), "quoted", data), loc)
+
+
+def not_finite(c: Context, value: float, loc: Loc) -> ast.expr:
+    """`inf`, `-inf` or `nan`."""
+    positive = c.runtime("math:nan" if value != value else "math:inf", loc)
+    return ast.UnaryOp(ast.USub(), positive, **loc) if value < 0 else positive
 
 
 def embedded(c: Context, value: Any, loc: Loc) -> ast.expr:

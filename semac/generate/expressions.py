@@ -58,6 +58,8 @@ def expression(c: Context, expr: Expr) -> ast.expr:
     kind = type(expr)
     if isinstance(expr, Op) and not expr.weight:
         return saved(c, expr)
+    if isinstance(expr, Op):
+        c.loc(expr)  # its operands may have no place of their own
     printed: ast.expr = EXPRESSIONS[kind](c, expr)
     return printed
 
@@ -110,6 +112,8 @@ def closure(c: Context, op: Closure) -> ast.expr:
 
 def call_(c: Context, op: Call) -> ast.expr:
     head = c.expr(op.head)
+    if isinstance(head, ast.UnaryOp):  # an error names what is called only where that is loaded as it is
+        head = name(c.module.names.constant("-inf", "minus_infinity", head), c.current)
     args = c.exprs(op.args)
     return call(head, args, c.loc(op))
 

@@ -181,7 +181,8 @@ class LocalNames:
         return python
 
     def temporary(self, base: str) -> str:
-        python = unique(base, self.taken, self.module.user, self.module.taken)
+        """A name for a value that the program gives none. base: what it would like to be called, in either language."""
+        python = unique(base if base.isidentifier() else mangle(base), self.taken, self.module.user, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:

@@ -81,7 +81,8 @@ def define_constructor(c: Context, op: RecordFunction, target: str) -> None:
     body.append(ast.Return(name(made, loc), **loc))
     arguments = ast.arguments([], params, None, [], [], None, [])
     extra: dict[str, Any] = {**loc, **TYPE_PARAMS}
-    c.append(ast.FunctionDef(target, arguments, body, [], None, **extra))
+    mark = c.runtime("sema_runtime.values.records:constructor", loc)
+    c.append(ast.FunctionDef(target, arguments, body, [mark], None, **extra))
 
 
 def record_function(c: Context, op: RecordFunction) -> ast.expr:

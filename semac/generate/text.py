@@ -43,7 +43,7 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
 def is_preamble(statement: ast.stmt) -> bool:
     """Imports and module constants, which stand for no form of the source."""
     if isinstance(statement, ast.ImportFrom):
-        return statement.module is not None and statement.module.startswith(("sema_runtime", "fractions"))
+        return statement.module is not None and statement.module.startswith(("sema_runtime", "fractions", "math"))
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         name = statement.targets[0].id
         return name in (NAMES_TABLE, GLOBALS) or name.startswith(("kw_", "sym_", "char_", "ratio_", "quoted"))
