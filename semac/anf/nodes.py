@@ -462,9 +462,12 @@ class PyCall(Op):
 
 
 class Import(Op):
+    """names: those that the form lists. vars: the globals that it defines, as far as they are known."""
+
     exprs = ("path",)
     path: Expr
     names: list[str]
+    vars: list[Var]
 
 
 # What passes make of operations: each prints as one Python expression

@@ -27,7 +27,6 @@ from semac.anf.nodes import (
 )
 from semac.ir.nodes import Function, NamedLet, Var
 
-
 NO_BLOCKS: list[Block] = []  # most operations have none
 
 

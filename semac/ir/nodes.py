@@ -286,9 +286,11 @@ class PyCall(Node):
 
 
 class Import(Node):
-    path: Any
-    names: Any
-    vars: Any
+    """names: those that the form lists. vars: the globals that it defines, as far as they are known."""
+
+    path: Node
+    names: list[str]
+    vars: list[Var]
 
 
 class TopLevel(Node):

@@ -372,6 +372,11 @@ class Flow:
             self.solver.grow(var, ANY)
         return atom(NIL)
 
+    def import_(self, op: anf.Import) -> Type:
+        for var in op.vars:
+            self.solver.grow(var, ANY)
+        return self.unknown(op)
+
 
 OPS: dict[type, Callable[[Flow, Any], Type]] = {
     anf.Move: Flow.move,
@@ -403,5 +408,5 @@ OPS: dict[type, Callable[[Flow, Any], Type]] = {
     anf.PyItem: Flow.unknown,
     anf.PySetAttr: Flow.py_set_attr,
     anf.PyCall: Flow.unknown,
-    anf.Import: Flow.unknown,
+    anf.Import: Flow.import_,
 }
