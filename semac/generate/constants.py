@@ -18,6 +18,10 @@ from semac.generate.names import VALUES
 from semac.generate.pyast import Loc, attribute, call, const, name
 
 ATOMS = (int, float, str, bool, bytes, type(None))
+NAMES_OF_DATA = {
+    str: "TEXTS", Keyword: "KEYS", Symbol: "SYMBOLS", Char: "CHARS",
+    List: "ROWS", tuple: "ROWS", Map: "RECORDS", HashMap: "RECORDS",
+}  # fmt: skip
 LISTS = "sema_runtime.values.lists:"
 MAPS = "sema_runtime.values.maps:"
 
@@ -39,7 +43,25 @@ def constant(c: Context, value: Any, loc: Loc) -> ast.expr:
     if type(value) not in (List, tuple, Map, HashMap):
         return embedded(c, value, loc)
     data = quoted(c, value, loc)
-    return name(c.module.names.constant(("quoted", id(value)), "quoted", data), loc)
+    if c.module.unit.is_text and ((c.at_module and not c.loops and not c.repeats) or is_literal(data)):
+        return data
+    return name(c.module.names.constant(("quoted", id(value)), data_name(value), data), loc)
+
+
+def is_literal(data: ast.expr) -> bool:
+    """Whether Python makes a value but once however often an expression runs."""
+    if isinstance(data, ast.Tuple):
+        return all(map(is_literal, data.elts))
+    return isinstance(data, ast.Constant)
+
+
+def data_name(value: Any) -> str:
+    """What the constant of quoted data would like to be called."""
+    items = value.items if type(value) is List else value if type(value) is tuple else ()
+    kinds = set(map(type, items))
+    if kinds and kinds <= {int, float, Fraction}:
+        return "NUMBERS"
+    return next((NAMES_OF_DATA[kind] for kind in NAMES_OF_DATA if kinds == {kind}), "DATA")
 
 
 def not_finite(c: Context, value: float, loc: Loc) -> ast.expr:

@@ -111,8 +111,10 @@ def closure(c: Context, op: Closure) -> ast.expr:
 
 
 def call_(c: Context, op: Call) -> ast.expr:
+    c.repeats += 1  # quoted data keeps its name: an error shows what is called only where that is loaded as it is
     head = c.expr(op.head)
-    if isinstance(head, ast.UnaryOp):  # an error names what is called only where that is loaded as it is
+    c.repeats -= 1
+    if isinstance(head, ast.UnaryOp):
         head = name(c.module.names.constant("-inf", "minus_infinity", head), c.current)
     args = c.exprs(op.args)
     return call(head, args, c.loc(op))

@@ -176,8 +176,12 @@ class LocalNames:
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
-        var.py = python = unique(local_base(var.name), self.taken)
+        around = (self.module.own, self.module.taken) if self.is_top else ()
+        var.py = python = unique(local_base(var.name), self.taken, *around)
         self.taken.add(python)
+        if self.is_top:
+            self.module.temporaries.add(python)
+            self.module.top_temporaries.append(python)
         return python
 
     def temporary(self, base: str) -> str:
