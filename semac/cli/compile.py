@@ -104,7 +104,7 @@ def compiled(text: str, path: str, dump: str) -> tuple[str, int]:
     from semac.pipeline import compile_source
 
     dumps = Dumps(dump)
-    unit = compile_source(text, os.path.realpath(path), "module", watch=dumps.watch)
+    unit = compile_source(text, os.path.realpath(path), "module", is_text=dump == "py", watch=dumps.watch)
     unit.text = text
     output = dumps.of(unit)
     return output if output.endswith("\n") else output + "\n", len(unit.unit.functions)

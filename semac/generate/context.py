@@ -59,6 +59,7 @@ class Context:
         self.errors: set[Var] = set()  # caught errors that are exceptions, not condition maps
         self.assigned_globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        self.repeats = 0  # comprehensions around
         self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
         self.current: Loc = parent.current if parent else NOWHERE
 

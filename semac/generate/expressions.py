@@ -58,6 +58,8 @@ def expression(c: Context, expr: Expr) -> ast.expr:
     kind = type(expr)
     if isinstance(expr, Op) and not expr.weight:
         return saved(c, expr)
+    if isinstance(expr, Op):
+        c.loc(expr)  # its operands may have no place of their own
     printed: ast.expr = EXPRESSIONS[kind](c, expr)
     return printed
 
@@ -109,7 +111,11 @@ def closure(c: Context, op: Closure) -> ast.expr:
 
 
 def call_(c: Context, op: Call) -> ast.expr:
+    c.repeats += 1  # quoted data keeps its name: an error shows what is called only where that is loaded as it is
     head = c.expr(op.head)
+    c.repeats -= 1
+    if isinstance(head, ast.UnaryOp):
+        head = name(c.module.names.constant("-inf", "minus_infinity", head), c.current)
     args = c.exprs(op.args)
     return call(head, args, c.loc(op))
 

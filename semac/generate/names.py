@@ -176,12 +176,17 @@ class LocalNames:
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
-        var.py = python = unique(local_base(var.name), self.taken)
+        around = (self.module.own, self.module.taken) if self.is_top else ()
+        var.py = python = unique(local_base(var.name), self.taken, *around)
         self.taken.add(python)
+        if self.is_top:
+            self.module.temporaries.add(python)
+            self.module.top_temporaries.append(python)
         return python
 
     def temporary(self, base: str) -> str:
-        python = unique(base, self.taken, self.module.user, self.module.taken)
+        """A name for a value that the program gives none. base: what it would like to be called, in either language."""
+        python = unique(base if base.isidentifier() else mangle(base), self.taken, self.module.user, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import os
 
-from sema_runtime.values.naming import GLOBALS
 from semac import __version__
-from semac.generate.session_names import NAMES_TABLE
+from semac.generate.pyast import NOWHERE
 
 
 def version_line() -> str:
@@ -42,12 +41,8 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
 
 def is_preamble(statement: ast.stmt) -> bool:
     """Imports and module constants, which stand for no form of the source."""
-    if isinstance(statement, ast.ImportFrom):
-        return statement.module is not None and statement.module.startswith(("sema_runtime", "fractions"))
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        name = statement.targets[0].id
-        return name in (NAMES_TABLE, GLOBALS) or name.startswith(("kw_", "sym_", "char_", "ratio_", "quoted"))
-    return False
+    place = (statement.lineno, statement.col_offset, statement.end_lineno, statement.end_col_offset)
+    return place == tuple(NOWHERE.values())
 
 
 def separates(previous: ast.stmt | None, statement: ast.stmt) -> bool:

@@ -19,6 +19,7 @@ from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.walks import walk_lists
 from semac.optimize.operators import lower_operators
 from semac.optimize.own.rewrite import own_maps
+from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.tails import clear_trampolines
 
@@ -47,6 +48,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("inline", inline_builtins),  # small builtins become operations of Python
     Pass("operators", lower_operators, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints),  # loops that add up ints become `sum`
+    Pass("plain", write_plainly, optional=False),  # in text for people, guarded operations become calls
 )
 
 
