@@ -62,6 +62,9 @@ class Dicts:
             self.has_changed = False
             for part in self.code:
                 self.flow(part)
+        for holder, forms in self.forms.items():
+            if len(forms) > 1:
+                raise self.place.fault("V10", f"{holder.name or 'a value'} is both a bare dict and a map")
         for part in self.code:
             self.place.function = part.function
             self.check(part)
@@ -112,10 +115,8 @@ class Dicts:
     # Which operations take them
 
     def check(self, part: Code) -> None:
-        for var, op in part.ops():
+        for _, op in part.ops():
             self.place.op = op
-            if var is not None and len(self.forms.get(var, NOTHING)) > 1:
-                raise self.place.fault("V10", f"{var.name or 'a value'} is both a bare dict and a map")
             if type(op) is anf.Comprehension and any(BARE in self.result(inner) for inner in blocks(op)):
                 raise self.place.fault("V10", "a bare dict is an item")
             takes = takers(op)
@@ -132,8 +133,8 @@ class Dicts:
         holders: list[Any] = [part.function, *part.function.params]
         for holder in holders:
             forms = self.forms.get(holder, NOTHING)
-            if len(forms) > 1 or (BARE in forms and part.function.is_open):
-                raise self.place.fault("V10", f"{holder.name} is given a bare dict and other maps")
+            if BARE in forms and part.function.is_open:
+                raise self.place.fault("V10", f"{holder.name} is a bare dict, and anybody calls the function")
 
 
 def takers(op: Op) -> frozenset[int]:
