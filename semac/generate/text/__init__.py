@@ -7,6 +7,7 @@ import os
 
 from semac import __version__
 from semac.generate.pyast import NOWHERE
+from semac.generate.text.statements import statement_lines
 
 
 def version_line() -> str:
@@ -22,7 +23,7 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
     previous: ast.stmt | None = None
     for statement in tree.body:
         line = statement.lineno
-        text = ast.unparse(ast.fix_missing_locations(statement))
+        text = "\n".join(statement_lines(statement, 0))
         is_def = isinstance(statement, ast.FunctionDef | ast.ClassDef)
         notes = comments.pop(line, []) if not is_preamble(statement) else []
         if is_def and not notes:
