@@ -24,6 +24,7 @@ from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
 from semac.generate.loops import always_jumps, jumps
+from semac.generate.nest import block_weight
 from semac.generate.pyast import Loc, assign, attribute, binop, call, const, drop_trailing_continue, name, subscript
 from semac.generate.truth import value_of
 from semac.ir.nodes import Var
@@ -328,7 +329,7 @@ def collect_sorted(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
         return
     source = over if isinstance(over, ast.Name) else c.save(over, "items", loc)
     keys: ast.expr
-    if op.body.instrs:
+    if not block_weight(op.body):
         keys = c.save(ast.List([], ast.Load(), **loc), "keys", loc)
         c.append(loop_over(c, op, source, loc, lambda: append(c, keys, c.expr(value(c, op)), loc)))
     else:
