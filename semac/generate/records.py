@@ -31,8 +31,9 @@ def record_class(c: Context, op: MakeRecordType) -> str:
     if record.slots != record.params:
         body.append(assign("sema_fields", names(record.params, loc), loc))
     base = c.runtime("sema_runtime.values.records:Record", loc)
+    fields = annotated(record, loc) if c.module.unit.is_text else []
     extra: dict[str, Any] = {**loc, **TYPE_PARAMS}
-    c.append(ast.ClassDef(record.py, [base], [], [*body, *annotated(record, loc)], [], **extra))
+    c.append(ast.ClassDef(record.py, [base], [], [*body, *fields], [], **extra))
     return record.py
 
 
