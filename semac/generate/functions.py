@@ -10,6 +10,7 @@ from semac.anf.walk import expressions
 from semac.generate.context import Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
+from semac.generate.nest import has_trampoline
 from semac.generate.pyast import Loc, assign, const, name
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import BOOL, FLOAT, INT, NIL, REAL, STR, VECTOR
@@ -81,8 +82,13 @@ def function_body(inner: Context, function: Function) -> None:
     else:
         inner.block(function.code, RETURN)
     last = inner.out[-1] if inner.out else None
-    if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and last.value.value is None:
+    value = last.value if isinstance(last, ast.Return) else None
+    if isinstance(value, ast.Constant) and value.value is None:
         inner.out.pop()
+    elif inner.module.unit.is_text and isinstance(value, ast.Call) and function.type is not None:
+        exit_ = function.code.exit
+        if function.type.only(NIL) and type(exit_) is Result and not has_trampoline(exit_.value):
+            inner.out[-1] = ast.Expr(value, **inner.current)
 
 
 def definition(

@@ -19,6 +19,7 @@ from semac.anf.nodes import (
     Stage,
     VarPattern,
 )
+from semac.anf.walk import bound
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
@@ -167,6 +168,7 @@ def comprehension(c: Context, op: Comprehension) -> ast.expr:
     c.repeats += 1
     made = EXPRESSIONS[op.kind](c, op, c.loc(op))
     c.repeats -= 1
+    c.names.taken -= {var.py for var in bound(op)}  # these names mean something in the comprehension alone
     return made
 
 

@@ -148,7 +148,9 @@ def assign_(c: Context, op: Assign, dest: Dest) -> None:
     elif type(op.value) is RecordFunction and op.value.function.is_constructor and op.value.function.record.py:
         define_constructor(c, op.value, var.py)
     else:
+        c.defining = var.py if op.define == "global" and c.at_module else ""
         statement(c, op.value, Dest("assign", var.py))
+        c.defining = ""
     if dest.kind != "drop":
         c.finish(const(None, loc) if op.define == "global" else name(var.py, loc), dest, loc)
     elif dest.after:

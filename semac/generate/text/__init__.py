@@ -9,6 +9,8 @@ from semac import __version__
 from semac.generate.pyast import NOWHERE
 from semac.generate.text.statements import statement_lines
 
+NOTE = 98  # characters of a line of a comment
+
 
 def version_line() -> str:
     """The first line of a `.py` file that is written: the semac that compiled it."""
@@ -19,6 +21,8 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
     """The module as Python source. filename: of the Sema text; source: the text itself, for its comments."""
     shown = os.path.basename(filename)
     comments = comments_above(source) if source is not None else {}
+    from textwrap import wrap
+
     parts = [f'"""Compiled from {shown} by semac."""']
     previous: ast.stmt | None = None
     for statement in tree.body:
@@ -28,6 +32,7 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
         notes = comments.pop(line, []) if not is_preamble(statement) else []
         if is_def and not notes:
             notes = [f"{shown}:{line}"]
+        notes = [line for note in notes for line in wrap(note, NOTE) or [""]]
         gap = (
             "\n\n"
             if is_def or isinstance(previous, ast.FunctionDef | ast.ClassDef)

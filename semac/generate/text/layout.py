@@ -7,8 +7,9 @@ Operators stand at the beginnings of lines; outside of brackets the expression g
 from __future__ import annotations
 
 import ast
+import re
 
-from semac.generate.text.flat import argument, arguments, bare, flat, operators, text_of_operator
+from semac.generate.text.flat import argument, arguments, bare, flat, operators, quoted, text_of_operator
 from semac.generate.text.flat import operand as flat_operand
 
 WIDTH = 100
@@ -18,6 +19,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DISPLAYS = {ast.List: "[]", ast.Set: "{}", ast.Dict: "{}", ast.Tuple: "()", ast.ListComp: "[]", ast.SetComp: "{}",
             ast.DictComp: "{}", ast.GeneratorExp: "()"}  # fmt: skip
 Lines = list[str]
+WORDS = re.compile(r"[^ \n]*(?:\n| +|$)")
 
 
 def fits(indent: int, text: str) -> bool:
@@ -106,6 +108,8 @@ def inside(node: ast.expr, indent: int, before: str, after: str) -> Lines:
         return inside(node.value, indent, before + "*", after)
     if isinstance(node, ast.NamedExpr):
         return inside(node.value, indent, f"{before}{flat(node.target)} := ", after)
+    if isinstance(node, ast.Constant) and type(node.value) is str:
+        return long_text(node.value, indent, before, after)
     opened = bracket_of(node)
     if opened is None:
         return [indented(indent, line)]
@@ -118,6 +122,24 @@ def inside(node: ast.expr, indent: int, before: str, after: str) -> Lines:
         *contents(node, indent + STEP),
         indented(indent, opened[1] + after),
     ]
+
+
+def long_text(text: str, indent: int, before: str, after: str) -> Lines:
+    """A string in several parts, one below the other."""
+    parts = [indented(indent + STEP, quoted(part)) for part in split(text, WIDTH - indent - STEP)]
+    if len(parts) == 1:
+        return [indented(indent, before + quoted(text) + after)]
+    return [indented(indent, before + "("), *parts, indented(indent, ")" + after)]
+
+
+def split(text: str, width: int) -> list[str]:
+    """The parts of a text, which end after lines and words, each of which fits as a string."""
+    parts = [""]
+    for word in WORDS.findall(text):
+        if parts[-1] and (parts[-1].endswith("\n") or len(quoted(parts[-1] + word)) > width):
+            parts.append("")
+        parts[-1] += word
+    return parts
 
 
 def head(node: ast.expr, indent: int, before: str, bracket: str) -> Lines:
@@ -187,6 +209,8 @@ def contents(node: ast.expr, indent: int) -> Lines:
         if len(node.args) == 1 and not node.keywords and isinstance(node.args[0], ast.GeneratorExp):
             return comprehension(node.args[0], indent)
         parts: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+        if len(parts) == 1 and isinstance(parts[0], ast.Constant) and type(parts[0].value) is str:
+            return [indented(indent, quoted(part)) for part in split(parts[0].value, WIDTH - indent)]
         together = ", ".join(arguments(node))
         return [indented(indent, together)] if fits(indent, together) else separated(parts, indent)
     if isinstance(node, ast.Subscript):
