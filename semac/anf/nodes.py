@@ -493,3 +493,11 @@ class Guarded(Op):
     args: list[Expr]
     fast: str  # the kind of Python operation
     slow: str  # "module:name" of the runtime, or "builtin:name"
+
+
+class Fits(Op):
+    """Whether values are of kinds (`optimize/infer/fits.py`): what the entry of a function with versions asks."""
+
+    exprs = ("args",)
+    args: list[Expr]
+    kinds: list[Any]

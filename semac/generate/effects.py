@@ -8,6 +8,7 @@ from semac.anf.nodes import (
     Closure,
     Comprehension,
     Expr,
+    Fits,
     For,
     GetField,
     If,
@@ -36,7 +37,7 @@ PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they
 def own_rank(op: Op) -> int:
     """How an operation, apart from its operands, takes part in the order of effects."""
     kind = type(op)
-    if kind in (Closure, Move, MakeVector, MakeMap):
+    if kind in (Closure, Fits, Move, MakeVector, MakeMap):
         return PURE
     if kind is Read:
         var = op.var  # type: ignore[attr-defined]

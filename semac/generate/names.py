@@ -142,7 +142,8 @@ class ModuleNames:
         if not unit.lists_globals:
             return [table(NAMES_TABLE, self.display)] if self.display else []
         shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
-        own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in unit.globals.values()]
+        shared = [var for var in unit.globals.values() if var.function is None or var.function.original is None]
+        own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in shared]
         listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)
         return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE)]
 

@@ -129,7 +129,7 @@ def guarded(op: CallBuiltin, fast: str, slow: str, guards: bool, only: int = 0) 
     kind, unknown = likely_kind(op.args)
     if only and kind != "int":
         kind, unknown = "int", [index for index, arg in enumerate(op.args) if not arg.type.only(INT)]
-    if not guards or any(type(op.args[index]) is Lit for index in unknown):
+    if not guards or any(type(arg := op.args[index]) is Lit or not arg.type.tags & REAL for index in unknown):
         return runtime(slow, op) if slow else None
     return Guarded([(kind, tuple(unknown))], op.args, fast, slow or f"builtin:{op.name}")
 

@@ -22,6 +22,7 @@ from semac.optimize.own.rewrite import own_maps
 from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.tails import clear_trampolines
+from semac.optimize.versions.versions import make_versions
 
 
 class Pass:
@@ -38,6 +39,7 @@ class Pass:
 
 PASSES: tuple[Pass, ...] = (
     Pass("loops", loop_over_items),  # `map`, folds and their kin over known functions become loops
+    Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops),  # loops that count become `for ... in range`
     Pass("walks", walk_lists),  # loops that walk down a list become loops over its items

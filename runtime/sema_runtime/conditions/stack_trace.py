@@ -14,6 +14,7 @@ from sema_runtime.conditions.tracebacks import (
     OPERATORS,
     Frame,
     builtin_name,
+    is_entry,
     is_ours,
     position,
     raw_calls,
@@ -59,7 +60,8 @@ def _callers(exc: BaseException) -> list[Call]:
         if callee is not None:
             if _is_callback(call, callee):
                 break
-            calls.append(call)
+            if not is_entry(call[0], callee[0]):
+                calls.append(call)
         callee, frame = call, frame.f_back
     calls.reverse()
     return calls
