@@ -264,7 +264,7 @@ def test_emitted_code_is_what_one_would_write() -> None:
       (py/with (f (.open path "w" :encoding "utf-8"))
         (json.dump (py/get rows 0) f :sort-keys #t)))"""
     text = compile_source(source, "save.sema").python_text()
-    assert "import json\n\nfrom os.path import join as join_path\n" in text
+    assert "import json\nfrom os.path import join as join_path\n" in text
     assert (
         '    with path.open("w", encoding="utf-8") as f:\n        return json.dump(rows[0], f, sort_keys=True)' in text
     )
