@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import Assign, Block, Call, Closure, Fits, If, Jump, Let, Loop, Ref, Result
 from semac.anf.walk import all_blocks
+from semac.fingerprint import is_traced
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import Kind, fits
@@ -42,7 +43,7 @@ class Version:
 
 def make_versions(unit: Unit) -> None:
     """Gives functions of a module private copies, and leads calls to them."""
-    if unit.is_program or unit.is_input or unit.is_open or unit.is_text:
+    if unit.is_program or unit.is_input or unit.is_open or unit.is_text or is_traced():
         return
     versions = chosen(unit)
     if not versions:
