@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from semac.anf.nodes import (
     Block,
+    CallRuntime,
     Closure,
     Comprehension,
     Expr,
@@ -29,6 +30,7 @@ from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.python_ops import READ as READ
 from semac.types.lattice import CHAR, DICT, INT, KEYWORD, SEQUENCE, STR, SYMBOL, Type
 
+CONDITION_FIELD = "sema_runtime.conditions.caught:condition_field"
 PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are
 
 
@@ -44,6 +46,8 @@ def own_rank(op: Op) -> int:
         return READ
     if kind is IsRecord and op.is_sure:  # type: ignore[attr-defined]
         return PURE
+    if kind is CallRuntime and op.path == CONDITION_FIELD:  # type: ignore[attr-defined]
+        return READ
     if kind is Python:
         return PYTHON_OPS[op.kind].rank  # type: ignore[attr-defined]
     if kind in (If, Logic):

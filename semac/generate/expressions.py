@@ -71,6 +71,8 @@ def saved(c: Context, op: Op) -> ast.expr:
     if type(op) is Closure:
         target = c.names.temporary(mangle(op.function.py or name_of_argument(c, op.function)))
         define_function(c, op, target)
+        if c.at_module:
+            c.module.names.taken.add(target)
         return name(target, c.current)
     param = result_param(op) if type(op) is For else None
     if param is not None:
@@ -162,8 +164,16 @@ def operation(c: Context, kind: str, args: list[ast.expr], loc: Loc) -> ast.expr
     """An operation of Python on printed operands."""
     if c.module.unit.is_text:
         kind = PLAINER.get((kind, len(args)), kind)
+        if kind == "array_len" and isinstance(args[0], ast.Call) and is_new_list(c, args[0]):
+            return call(name("len", loc), args[0].args, loc)
     entry = PYTHON_OPS[kind]
     return entry.print([*args, c.runtime(entry.runtime, loc)] if entry.runtime else args, loc)
+
+
+def is_new_list(c: Context, made: ast.Call) -> bool:
+    """Whether a list is made on the spot of one of Python's."""
+    lists = c.module.names.imports.get("sema_runtime.values.lists", {})
+    return isinstance(made.func, ast.Name) and made.func.id == lists.get("List") and len(made.args) == 1
 
 
 def guarded(c: Context, op: Guarded) -> ast.expr:

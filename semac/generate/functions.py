@@ -10,8 +10,9 @@ from semac.anf.walk import expressions
 from semac.generate.context import Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
+from semac.generate.names import local_base
 from semac.generate.nest import has_trampoline
-from semac.generate.pyast import Loc, assign, const, name
+from semac.generate.pyast import Loc, assign, binop, const, name
 from semac.ir.nodes import Function, Var
 from semac.types.lattice import BOOL, FLOAT, INT, NIL, REAL, STR, VECTOR
 
@@ -38,6 +39,7 @@ def function_context(c: Context, function: Function) -> Context:
     avoid = globals_of(function.code) if c.at_module or c.parent is None else set()
     inner = Context(c.module, c, avoid)
     inner.function = function
+    inner.names.reserved.update(local_base(var.name) for var in [*function.params, *function.locals])
     return inner
 
 
@@ -108,26 +110,24 @@ def definition(
 def annotate(made: ast.FunctionDef, function: Function, loc: Loc) -> None:
     """Says what the parameters and the result of a function are, where that is known."""
     named = [var for var in function.params if var.py]
-    by_name = {var.py: annotation(var.type) for var in named if not var.assigned}
+    by_name = {var.py: annotation(var.type, loc) for var in named if not var.assigned}
     for arg in made.args.args:
-        text = by_name.get(arg.arg)
-        arg.annotation = name(text, loc) if text else None
-    text = annotation(function.type)
-    made.returns = name(text, loc) if text else None
+        arg.annotation = by_name.get(arg.arg)
+    made.returns = annotation(function.type, loc)
 
 
-def annotation(type_: Any) -> str:
-    """The Python type of the values of a type, "" where no one type says it."""
+def annotation(type_: Any, loc: Loc) -> ast.expr | None:
+    """The Python type of the values of a type, None where no one type says it."""
     if type_ is None or not type_.tags:
-        return ""
+        return None
     if type_.only(NIL):
-        return "None"
+        return const(None, loc)
     for tags, text in ANNOTATIONS.items():
         if type_.only(tags):
-            return text
+            return name(text, loc)
         if type_.only(tags | NIL):
-            return f"{text} | None"
-    return ""
+            return binop(name(text, loc), ast.BitOr(), const(None, loc), loc)
+    return None
 
 
 def is_docstring(statement: ast.stmt) -> bool:

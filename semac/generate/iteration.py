@@ -235,6 +235,8 @@ def generators_of(c: Context, op: Comprehension, loc: Loc) -> list[ast.comprehen
 
 def spread(c: Context, value: Expr) -> ast.expr:
     """What `flat-map` takes from a result: the items of a list or vector, or the value alone."""
+    if type(value) is Comprehension:
+        value.bare = True  # nobody else sees the list
     printed = c.expr(value)
     return printed if value.type.only(SEQUENCE) else call(c.runtime(HOFS + "spread", c.current), [printed], c.current)
 

@@ -36,6 +36,7 @@ from semac.generate.pyast import (
 )  # fmt: skip
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
+from semac.types.lattice import INT
 
 
 def match(c: Context, op: Match, dest: Dest) -> None:
@@ -224,6 +225,8 @@ class Clauses:
             return compare(value, ast.Is(), constant(c, wanted, loc), loc)
         if kind is str:
             return compare(value, ast.Eq(), const(wanted, loc), loc)
+        if kind is int and self.op.subject.type.only(INT) and isinstance(value, ast.Name) and value.id == self.subject:
+            return compare(value, ast.Eq(), const(wanted, loc), loc)
         equal = c.runtime("sema_runtime.values.equality:equal", loc)
         return call(equal, [value, constant(c, wanted, loc)], loc)
 
@@ -281,6 +284,8 @@ class Clauses:
             if type(part) is LiteralPattern:
                 tests.append(self.literal(got, part.value))
                 continue
-            held = c.names.temporary("entry")
+            var = part.var if type(part) is VarPattern and not part.var.captured else None
+            held = c.bind(var) if var is not None else c.names.temporary("entry")
             tests.append(compare(walrus(held, got, loc), ast.IsNot(), missing, loc))
-            self.tests(part, name(held, loc), tests, binds)
+            if var is None:
+                self.tests(part, name(held, loc), tests, binds)

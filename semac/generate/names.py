@@ -171,6 +171,7 @@ class LocalNames:
         """is_top: of the statements of a module, where temporaries become globals."""
         self.module = module
         self.is_top = is_top
+        self.reserved: set[str] = set(parent.reserved) if parent is not None else set()  # of the program's variables
         self.taken: set[str] = set(avoid)
         if parent is not None:
             self.taken |= parent.taken
@@ -187,7 +188,8 @@ class LocalNames:
 
     def temporary(self, base: str) -> str:
         """A name for a value that the program gives none. base: what it would like to be called, in either language."""
-        python = unique(base if base.isidentifier() else mangle(base), self.taken, self.module.user, self.module.taken)
+        own = base if base.isidentifier() else mangle(base)
+        python = unique(own, self.taken, self.reserved, self.module.own, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:

@@ -30,10 +30,11 @@ def record_class(c: Context, op: MakeRecordType) -> str:
     body = [assign("__slots__", names(record.slots, loc), loc), assign("sema_tag", const(record.name, loc), loc)]
     if record.slots != record.params:
         body.append(assign("sema_fields", names(record.params, loc), loc))
+    if c.module.unit.is_text:
+        body += annotated(record, loc)
     base = c.runtime("sema_runtime.values.records:Record", loc)
-    fields = annotated(record, loc) if c.module.unit.is_text else []
     extra: dict[str, Any] = {**loc, **TYPE_PARAMS}
-    c.append(ast.ClassDef(record.py, [base], [], [*body, *fields], [], **extra))
+    c.append(ast.ClassDef(record.py, [base], [], body, [], **extra))
     return record.py
 
 
@@ -41,9 +42,9 @@ def annotated(record: RecordType, loc: Loc) -> list[ast.stmt]:
     """`x: float` for the fields of which a Python type is known."""
     found: list[ast.stmt] = []
     for slot, param in zip(record.slots, record.params, strict=True):
-        kind = annotation(record.fields[param].type)
-        if kind:
-            found.append(ast.AnnAssign(ast.Name(slot, ast.Store(), **loc), name(kind, loc), None, 1, **loc))
+        kind = annotation(record.fields[param].type, loc)
+        if kind is not None:
+            found.append(ast.AnnAssign(ast.Name(slot, ast.Store(), **loc), kind, None, 1, **loc))
     return found
 
 

@@ -105,7 +105,7 @@ def test_answers_of_the_text(text: str, expected: str) -> None:
 def test_text_reads_like_python() -> None:
     unit = compile_source(f"{TREE}\n(println (walk (foldl insert nil '(3 1 2))))", "tree.sema", "program", is_text=True)
     text = unit.python_text()
-    assert 'class Tree(Record):\n    __slots__ = "l", "v", "r"\n    sema_tag = "tree"\n    v: int\n' in text
+    assert 'class Tree(Record):\n    __slots__ = ("l", "v", "r")\n    sema_tag = "tree"\n    v: int\n' in text
     assert "if x < t.v:\n        return node(insert(t.l, x), t.v, t.r)" in text
 
 

@@ -53,7 +53,13 @@ def is_preamble(statement: ast.stmt) -> bool:
 
 def separates(previous: ast.stmt | None, statement: ast.stmt) -> bool:
     """Whether a blank line stands between two statements: after the docstring, imports and constants."""
-    return previous is None or is_preamble(previous) != is_preamble(statement) or type(previous) is not type(statement)
+    if previous is None or is_preamble(previous) != is_preamble(statement):
+        return True
+    return type(previous) is not type(statement) and not (is_import(previous) and is_import(statement))
+
+
+def is_import(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Import | ast.ImportFrom)
 
 
 def comments_above(source: str) -> dict[int, list[str]]:

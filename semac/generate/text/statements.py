@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from semac.generate.text.flat import bare, flat, quoted
+from semac.generate.text.flat import bare, flat, quoted, text_of_operator
 from semac.generate.text.layout import STEP, Lines, fits, indented, outside
 
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
@@ -61,7 +61,21 @@ def docstring(node: Any, indent: int) -> Lines:
 
 def assign(node: ast.Assign, indent: int) -> Lines:
     targets = "".join(f"{bare(target)} = " for target in node.targets)
+    changed = changed_in_place(node)
+    if changed is not None:
+        return outside(changed.right, indent, f"{targets[:-2]}{text_of_operator(changed.op)}= ", "")
+    if isinstance(node.value, ast.Tuple) and not isinstance(node.targets[0], ast.Tuple):
+        line = targets + flat(node.value)
+        return [indented(indent, line)] if fits(indent, line) else outside(node.value, indent, targets, "")
     return outside(node.value, indent, targets, "")
+
+
+def changed_in_place(node: ast.Assign) -> ast.BinOp | None:
+    """The `n + 1` of `n = n + 1`. Operators stand for those of immutable values alone, so `n += 1` says the same."""
+    value, target = node.value, node.targets[0]
+    if not isinstance(value, ast.BinOp) or not isinstance(target, ast.Name) or len(node.targets) > 1:
+        return None
+    return value if isinstance(value.left, ast.Name) and value.left.id == target.id else None
 
 
 def ann_assign(node: ast.AnnAssign, indent: int) -> Lines:
