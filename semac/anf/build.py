@@ -125,7 +125,7 @@ class Builder:
         if kind is ir.Bind:
             self.destructure(node)
             return self.exit(node.body)
-        return Result(self.atom(node))
+        return Result(self.atom(node), node.span)
 
     def effect(self, node: Any) -> None:
         """Instructions for a node whose value nobody wants."""

@@ -74,6 +74,7 @@ class Result(Node):
     """The exit of a block that has a value."""
 
     value: Expr
+    span: Span = None
 
 
 class Jump(Node):

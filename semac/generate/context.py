@@ -59,6 +59,8 @@ class Context:
         self.errors: set[Var] = set()  # caught errors that are exceptions, not condition maps
         self.assigned_globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        self.defining = ""  # the global whose value is printed
+        self.repeats = 0  # comprehensions around
         self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
         self.current: Loc = parent.current if parent else NOWHERE
 
@@ -135,6 +137,12 @@ class Context:
         self.append(assign(target, value, loc))
         return name(target, loc)
 
+    def was_assigned(self, value: ast.expr) -> bool:
+        """Whether a value is the variable that the last statement assigns: then it is there."""
+        last = self.out[-1] if self.out else None
+        target = last.targets[0] if isinstance(last, ast.Assign) else None
+        return isinstance(value, ast.Name) and isinstance(target, ast.Name) and target.id == value.id
+
     def in_block(self, emit: Callable[[], Any]) -> tuple[Any, list[ast.stmt]]:
         """Runs emit() with a fresh list of statements: (its result, the statements)."""
         outer, self.out = self.out, []
@@ -155,7 +163,7 @@ class Context:
         if dest.kind == "assign":
             if self.at_module or not (isinstance(value, ast.Name) and value.id == dest.target):
                 self.append(assign(dest.target, value, loc))
-        elif effects and not isinstance(value, ast.Constant):
+        elif effects and not isinstance(value, ast.Constant) and not self.was_assigned(value):
             self.append(ast.Expr(value, **loc))
         if dest.after:
             self.append(ast.Break(**loc))

@@ -10,10 +10,14 @@ from semac.anf.walk import expressions
 from semac.generate.context import Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
+from semac.generate.nest import has_trampoline
 from semac.generate.pyast import Loc, assign, const, name
 from semac.ir.nodes import Function, Var
+from semac.types.lattice import BOOL, FLOAT, INT, NIL, REAL, STR, VECTOR
 
 TYPE_PARAMS: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+ANNOTATIONS = {INT: "int", FLOAT: "float", STR: "str", BOOL: "bool", REAL: "float", VECTOR: "tuple"}
 
 
 def empty_arguments() -> ast.arguments:
@@ -52,7 +56,10 @@ def define_function(c: Context, op: Closure, target: str) -> None:
         as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
         inner.append(assign(rest, as_list, loc))
     function_body(inner, function)
-    c.append(definition(inner, target, arguments, inner.out, loc))
+    made = definition(inner, target, arguments, inner.out, loc)
+    if c.module.unit.is_text:
+        annotate(made, function, loc)
+    c.append(made)
 
 
 def parameters(inner: Context, function: Function, loc: Loc) -> ast.arguments:
@@ -75,11 +82,18 @@ def function_body(inner: Context, function: Function) -> None:
     else:
         inner.block(function.code, RETURN)
     last = inner.out[-1] if inner.out else None
-    if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and last.value.value is None:
+    value = last.value if isinstance(last, ast.Return) else None
+    if isinstance(value, ast.Constant) and value.value is None:
         inner.out.pop()
+    elif inner.module.unit.is_text and isinstance(value, ast.Call) and function.type is not None:
+        exit_ = function.code.exit
+        if function.type.only(NIL) and type(exit_) is Result and not has_trampoline(exit_.value):
+            inner.out[-1] = ast.Expr(value, **inner.current)
 
 
-def definition(inner: Context, target: str, arguments: ast.arguments, body: list[ast.stmt], loc: Loc) -> ast.stmt:
+def definition(
+    inner: Context, target: str, arguments: ast.arguments, body: list[ast.stmt], loc: Loc
+) -> ast.FunctionDef:
     head: list[ast.stmt] = []
     if inner.assigned_globals:
         head.append(ast.Global(sorted(inner.assigned_globals), **loc))
@@ -89,6 +103,31 @@ def definition(inner: Context, target: str, arguments: ast.arguments, body: list
     body[position:position] = head
     extra: dict[str, Any] = dict(loc)
     return ast.FunctionDef(target, arguments, body or [ast.Pass(**loc)], [], None, **extra, **TYPE_PARAMS)
+
+
+def annotate(made: ast.FunctionDef, function: Function, loc: Loc) -> None:
+    """Says what the parameters and the result of a function are, where that is known."""
+    named = [var for var in function.params if var.py]
+    by_name = {var.py: annotation(var.type) for var in named if not var.assigned}
+    for arg in made.args.args:
+        text = by_name.get(arg.arg)
+        arg.annotation = name(text, loc) if text else None
+    text = annotation(function.type)
+    made.returns = name(text, loc) if text else None
+
+
+def annotation(type_: Any) -> str:
+    """The Python type of the values of a type, "" where no one type says it."""
+    if type_ is None or not type_.tags:
+        return ""
+    if type_.only(NIL):
+        return "None"
+    for tags, text in ANNOTATIONS.items():
+        if type_.only(tags):
+            return text
+        if type_.only(tags | NIL):
+            return f"{text} | None"
+    return ""
 
 
 def is_docstring(statement: ast.stmt) -> bool:

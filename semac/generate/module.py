@@ -138,6 +138,9 @@ class ModulePrinter(ModuleState):
         if not needs_function:
             c.block(nested, dest)
             return
+        if self.unit.is_text and not any(type(part) is Closure for part in expressions(nested)):
+            self.at_top(nested, definition_of, dest, c)
+            return
         if definition_of is None:
             first = first_op(nested)
             made = self.wrapped(nested, "main", out, DROP if dest.kind == "drop" else RETURN)
@@ -145,6 +148,15 @@ class ModulePrinter(ModuleState):
             return
         made = self.wrapped(nested, f"make_{definition_of.var.py}", out)
         out.append(assign(definition_of.var.py, made, c.loc(definition_of)))
+        if dest.kind == "assign":
+            c.finish(const(None, NOWHERE), dest, NOWHERE)
+
+    def at_top(self, block: Block, definition_of: Assign | None, dest: Dest, c: Context) -> None:
+        """A form with variables as people write it: these become globals, under names that nothing else has."""
+        if definition_of is None:
+            c.block(block, dest)
+            return
+        c.block(block, Dest("assign", definition_of.var.py))
         if dest.kind == "assign":
             c.finish(const(None, NOWHERE), dest, NOWHERE)
 

@@ -187,12 +187,17 @@ class LocalNames:
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
-        var.py = python = unique(local_base(var.name), self.taken)
+        around = (self.module.own, self.module.taken) if self.is_top else ()
+        var.py = python = unique(local_base(var.name), self.taken, *around)
         self.taken.add(python)
+        if self.is_top:
+            self.module.temporaries.add(python)
+            self.module.top_temporaries.append(python)
         return python
 
     def temporary(self, base: str) -> str:
-        python = unique(base, self.taken, self.module.user, self.module.taken)
+        """A name for a value that the program gives none. base: what it would like to be called, in either language."""
+        python = unique(base if base.isidentifier() else mangle(base), self.taken, self.module.user, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:
@@ -202,5 +207,7 @@ class LocalNames:
 
 def local_base(sema: str) -> str:
     """The identifier a local variable would like to have; the number of a generated name (`v__12`) is dropped."""
+    if sema[0] == "%":  # of `#(+ % 1)`
+        return "it" if sema in ("%", "%1") else f"it_{mangle(sema[1:])}"
     plain, _, number = sema.rpartition("__")
     return mangle(plain if plain and number.isdecimal() else sema)

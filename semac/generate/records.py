@@ -12,13 +12,12 @@ from sema_runtime.values.records import class_name
 from semac.anf.nodes import GetField, IsRecord, MakeRecordType, RecordFunction
 from semac.anf.records import RecordType
 from semac.generate.context import Context
-from semac.generate.functions import TYPE_PARAMS
+from semac.generate.functions import TYPE_PARAMS, annotation
 from semac.generate.pyast import Loc, assign, attribute, boolop, call, compare, const, name, tuple_of, walrus
 from semac.ir.identifiers import mangle, unique
-from semac.types.lattice import BOOL, FLOAT, INT, NIL, RECORD, STR, Type
+from semac.types.lattice import NIL, RECORD, Type
 
 RECORDS = "sema_runtime.lib.collections.records:"
-ANNOTATIONS = {INT: "int", FLOAT: "float", STR: "str", BOOL: "bool", INT | FLOAT: "float"}
 
 
 # Types
@@ -32,8 +31,9 @@ def record_class(c: Context, op: MakeRecordType) -> str:
     if record.slots != record.params:
         body.append(assign("sema_fields", names(record.params, loc), loc))
     base = c.runtime("sema_runtime.values.records:Record", loc)
+    fields = annotated(record, loc) if c.module.unit.is_text else []
     extra: dict[str, Any] = {**loc, **TYPE_PARAMS}
-    c.append(ast.ClassDef(record.py, [base], [], [*body, *annotated(record, loc)], [], **extra))
+    c.append(ast.ClassDef(record.py, [base], [], [*body, *fields], [], **extra))
     return record.py
 
 
@@ -45,10 +45,6 @@ def annotated(record: RecordType, loc: Loc) -> list[ast.stmt]:
         if kind:
             found.append(ast.AnnAssign(ast.Name(slot, ast.Store(), **loc), name(kind, loc), None, 1, **loc))
     return found
-
-
-def annotation(type_: Type) -> str:
-    return next((kind for tags, kind in ANNOTATIONS.items() if type_.only(tags)), "")
 
 
 def names(texts: tuple[str, ...], loc: Loc) -> ast.expr:
@@ -81,7 +77,8 @@ def define_constructor(c: Context, op: RecordFunction, target: str) -> None:
     body.append(ast.Return(name(made, loc), **loc))
     arguments = ast.arguments([], params, None, [], [], None, [])
     extra: dict[str, Any] = {**loc, **TYPE_PARAMS}
-    c.append(ast.FunctionDef(target, arguments, body, [], None, **extra))
+    mark = c.runtime("sema_runtime.values.records:constructor", loc)
+    c.append(ast.FunctionDef(target, arguments, body, [mark], None, **extra))
 
 
 def record_function(c: Context, op: RecordFunction) -> ast.expr:

@@ -163,7 +163,8 @@ class Facts:
         if op.name in PREDICATES:
             holds, exact = PREDICATES[op.name]
             self.narrow(subject.var, holds if outcome else ~exact)
-        if (op.name in EMPTINESS and not outcome) or (op.name == "pair?" and outcome):
+        has_items = (op.name == "empty?" or subject.type.only(LIST)) and op.name in EMPTINESS and not outcome
+        if has_items or (op.name == "pair?" and outcome):  # an empty vector isn't `null?`
             if is_fixed(subject.var) and not subject.var.is_global:
                 self.note(subject.var, None, is_filled=True)
 

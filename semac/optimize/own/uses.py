@@ -64,8 +64,12 @@ def uses_of(op: Op, var: Var | None) -> list[Use]:
         given = [Use(init.var, MOVE, param) for param, init in pairs if maps(init)]
         lent = operands(op)[len(op.inits) :]  # type: ignore[attr-defined]
         return [*given, *(Use(source.var, LEND) for source in lent if maps(source))]  # type: ignore[union-attr]
-    if kind in (anf.If, anf.Logic) or (kind is anf.Python and op.kind in ("not", "is_none")):  # type: ignore[attr-defined]
+    if kind is anf.If or (kind is anf.Python and op.kind in ("not", "is_none")):  # type: ignore[attr-defined]
         return each(op, {0: READ})
+    if kind is anf.Logic:
+        if var is None:
+            return each(op, {0: READ})
+        return [Use(op.first.var, MOVE, var)] if is_map(op.type) else each(op, {})  # type: ignore[attr-defined]
     if kind is anf.Match or kind is anf.Destructure:
         return each(op, {0: LEND})
     return each(op, {})

@@ -60,7 +60,7 @@ class Version:
 
 def make_versions(unit: Unit) -> None:
     """Gives functions of a module private copies, and leads calls to them."""
-    if unit.is_program or unit.is_input or unit.is_open:
+    if unit.is_program or unit.is_input or unit.is_open or unit.is_text:
         return
     versions = chosen(unit)
     if not versions:
