@@ -15,6 +15,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from semac.anf.pattern_nodes import AnyPattern as AnyPattern
+from semac.anf.pattern_nodes import BadPattern as BadPattern
+from semac.anf.pattern_nodes import LiteralPattern as LiteralPattern
+from semac.anf.pattern_nodes import MapPattern as MapPattern
+from semac.anf.pattern_nodes import Pattern as Pattern
+from semac.anf.pattern_nodes import SequencePattern as SequencePattern
+from semac.anf.pattern_nodes import VarPattern as VarPattern
 from semac.anf.records import RecordMember, RecordType
 from semac.ir.node import Node
 from semac.ir.nodes import Function, Var
@@ -358,43 +365,6 @@ class With(Op):
 
 
 # Patterns
-
-
-class Pattern(Node):
-    pass
-
-
-class AnyPattern(Pattern):
-    pass
-
-
-class VarPattern(Pattern):
-    var: Var
-
-
-class LiteralPattern(Pattern):
-    value: Any
-
-
-class SequencePattern(Pattern):
-    """fits: whether the value surely is a vector of this length (set by inference)."""
-
-    parts: list[Pattern]
-    rest: Pattern | None
-    fits: bool = False
-
-
-class MapPattern(Pattern):
-    """entries: (key, pattern, whether the key must be there)."""
-
-    entries: list[tuple[Any, Pattern, bool]]
-
-
-class BadPattern(Pattern):
-    """A malformed pattern: an error when a value gets as far."""
-
-    message: str
-    hint: str | None
 
 
 class Destructure(Op):

@@ -39,10 +39,20 @@ class ModuleNames:
         self.top_temporaries: list[str] = []
         self.builtins: set[str] = set()  # globals of the session that hold builtins
         for var in unit.globals.values():
-            var.py = self.global_name(var.name)
+            var.py = self.python_name(var)
         self.own = frozenset(self.user)
         for function in [unit.main, *unit.functions]:
             self.user.update(local_base(var.name) for var in [*function.params, *function.locals])
+
+    def python_name(self, var: Var) -> str:
+        """The name of a global; that of a private copy says whose it is, as traces want to know."""
+        original = var.function.original if var.function is not None else None
+        if original is None or original.var is None:
+            return self.global_name(var.name)
+        python = unique(f"_fast_{original.var.py}", self.taken)
+        self.taken.add(python)
+        self.user.add(python)
+        return python
 
     def global_name(self, sema: str) -> str:
         """The Python name of a global variable; the first of two colliding names gets the plain one."""

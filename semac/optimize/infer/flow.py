@@ -75,6 +75,8 @@ class Flow:
             self.function = code
             if code.rest is not None and code.is_open:
                 self.solver.grow(code.rest, list_of(ANY))
+            for param, kind in zip(code.params, code.kinds, strict=False):  # its entry passes on what fits
+                self.solver.grow(param, fitted(ANY, kind))
             self.solver.returned(code, self.block(code_of(code)))
         else:
             self.function = None

@@ -13,8 +13,25 @@ are no versions. Traces leave out the frame of a public function that its copy's
 
 from __future__ import annotations
 
-from semac.anf.nodes import Assign, Block, Call, Closure, Fits, If, Jump, Let, Loop, Ref, Result
-from semac.anf.walk import all_blocks
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    Call,
+    CallBuiltin,
+    Closure,
+    Comprehension,
+    Fits,
+    For,
+    If,
+    Jump,
+    Let,
+    Loop,
+    Ref,
+    Result,
+)
+from semac.anf.records import RecordMember
+from semac.anf.walk import all_blocks, instructions, operands
+from semac.fingerprint import is_traced
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import Kind, fits
@@ -24,6 +41,7 @@ from semac.optimize.versions.demands import Demands
 from semac.optimize.versions.heat import Definition, definitions, hot_functions
 from semac.types.lattice import NEVER
 
+ENOUGH = 5  # instructions of a copy for each operand of which it knows more
 ROUNDS = 6  # of inference, before no call but those of the entries goes to a copy
 
 
@@ -38,21 +56,28 @@ class Version:
         self.var = Var(name, None, is_global=True)
         self.var.defined = 1
         self.private = self.public
+        self.copied: set[Function] = set()
 
 
 def make_versions(unit: Unit) -> None:
     """Gives functions of a module private copies, and leads calls to them."""
-    if unit.is_program or unit.is_input or unit.is_open or unit.is_text:
+    if unit.is_program or unit.is_input or unit.is_open or unit.is_text or is_traced():
         return
     versions = chosen(unit)
     if not versions:
         return
     for version in versions:
         add_copy(unit, version)
-    redirected = redirect(unit, {version.definition.var: version for version in versions})
+    redirected = settle(unit, redirect(unit, {version.definition.var: version for version in versions}))
+    useless = {version for version in versions if not is_useful(version)}
+    if useless:
+        for version in useless:
+            remove_copy(unit, version)
+        take_back([(op, version) for op, version in redirected if version in useless])
+        settle(unit, [(op, version) for op, version in redirected if version not in useless])
     for version in versions:
-        add_entry(version)
-    settle(unit, redirected)
+        if version not in useless:
+            add_entry(version)
 
 
 # Choosing
@@ -86,6 +111,7 @@ def add_copy(unit: Unit, version: Version) -> None:
     private.original, private.kinds = version.public, version.kinds
     version.private = version.var.function = private
     unit.functions += copier.functions
+    version.copied = set(copier.functions)
     unit.globals[version.var.name] = version.var
     span = version.definition.closure.span
     op = Closure(private, span=span)
@@ -145,6 +171,31 @@ def parameter(old: Var, owner: Function) -> Var:
     return var
 
 
+def is_useful(version: Version) -> bool:
+    """Whether the copy saves enough guards for its size: operands of which it knows more."""
+    code = version.public.code
+    pairs = zip(instructions(version.private.code), instructions(code), strict=True)
+    size = saved = 0
+    for copied, original in pairs:
+        size += 1
+        op = original.op
+        if type(op) in (CallBuiltin, For, Comprehension) or (type(op) is Call and is_accessor(op)):
+            saved += sum(a.type is not b.type for a, b in zip(operands(copied.op), operands(op), strict=True))
+    return saved * ENOUGH >= size
+
+
+def is_accessor(op: Call) -> bool:
+    """Whether a call surely is that of an accessor of records, or one like it."""
+    return op.head.type.fns is not None and all(type(member) is RecordMember for member in op.head.type.fns)
+
+
+def remove_copy(unit: Unit, version: Version) -> None:
+    """Undoes `add_copy`."""
+    del version.definition.block.instrs[:2]
+    del unit.globals[version.var.name]
+    unit.functions = [function for function in unit.functions if function not in version.copied]
+
+
 # Calls
 
 
@@ -173,19 +224,18 @@ def calls_in(code: Block) -> set[Call]:
     return {instr.op for block in all_blocks(code) for instr in block.instrs if type(instr.op) is Call}
 
 
-def settle(unit: Unit, redirected: list[tuple[Call, Version]]) -> None:
-    """Takes calls back to the public functions until the arguments of all others are proved to fit."""
+def settle(unit: Unit, redirected: list[tuple[Call, Version]]) -> list[tuple[Call, Version]]:
+    """Takes calls back to the public functions until the arguments of all others are proved to fit: these are given."""
     for _ in range(ROUNDS):
-        if not redirected:
-            return
         infer(unit)
         kept = [(op, version) for op, version in redirected if is_proved(op, version)]
         if len(kept) == len(redirected):
-            return
+            return redirected
         proved = {op for op, _ in kept}
         take_back([(op, version) for op, version in redirected if op not in proved])
         redirected = kept
     take_back(redirected)
+    return []
 
 
 def is_proved(op: Call, version: Version) -> bool:
