@@ -8,8 +8,11 @@ from __future__ import annotations
 import io
 import os
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -20,6 +23,7 @@ from sema_runtime.conditions.describe import describe
 from semac.pipeline import compile_source
 from semac.session import Session
 
+RUFF = Path(sys.executable).parent / "ruff"
 UPDATE = bool(os.environ.get("SEMA_UPDATE_GOLDEN"))
 FENCES = re.compile(r"```lisp\n(?P<source>.*?)```(?P<between>.*?)```python\n(?P<python>.*?)```", re.DOTALL)
 
@@ -61,6 +65,15 @@ def test_emitted_python_prints_what_the_program_prints(path: Path) -> None:
     ours = printed(lambda: exec(code, {"__name__": "example"}))
     assert ours == printed(lambda: Session("example.sema", closed=golden.mode == "program").run(golden.source))
     assert ours[0], "a golden program prints something"
+
+
+@pytest.mark.skipif(which("ruff") is None and not RUFF.exists(), reason="no ruff")
+def test_emitted_python_is_laid_out_as_formatters_do(tmp_path: Path) -> None:
+    for path in GOLDEN:
+        (tmp_path / f"{path.stem}.py").write_text(read(path).python)
+    command = [str(RUFF) if RUFF.exists() else "ruff", "format", "--isolated", "--line-length", "100", "--diff", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_picture_in_the_readme() -> None:
