@@ -11,13 +11,14 @@ import ast
 from typing import Any
 
 from semac.ir.unit import Unit
+from semac.native.records import converted, find_records
 from semac.native.translate import Translator
-from semac.native.types import Facts, NotNative, native_type, result_type
+from semac.native.types import Facts, NotNative, base_of, native_type, result_type
 
 SCALARS = ("int", "float", "bool", "str")
 HEAD = '''"""Native functions of {name}; made by semac."""
 from math import sqrt
-from typing import TYPE_CHECKING, Final, NoReturn, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast, final
 
 from sema_runtime.support.native import FAILED, breathe, failed
 from sema_runtime.values.lists import List
@@ -93,12 +94,15 @@ def new_bool(count: int, fill: bool) -> list[bool]:
 
 
 class Entry:
-    """A native function that the module may call. needed: the definitions that must have run before."""
+    """A native function that the module may call. needed: the definitions that must have run before; classes: those of
+    records that it takes or gives, which it is called with, too."""
 
-    def __init__(self, name: str, params: list[str], needed: set[str]) -> None:
+    def __init__(self, name: str, params: list[str], result: str, needed: set[str], classes: list[str]) -> None:
         self.name = name
         self.params = params
+        self.result = result
         self.needed = needed
+        self.classes = classes
 
 
 class Kernels:
@@ -114,6 +118,8 @@ class Kernels:
         self.functions: dict[str, ast.FunctionDef] = {}
         facts = Facts(tree, self.native_name)
         facts.constants = literals(tree)
+        self.records = find_records(unit, tree, facts, prefix)
+        self.classes = {record.python: record for record in self.records.values()}
         candidates = {} if unit.is_open or not unit.optimize else candidates_of(unit, tree)
         translators = self.translated(facts, candidates)
         self.add_entries(facts, translators)
@@ -124,12 +130,12 @@ class Kernels:
     def translated(self, facts: Facts, candidates: dict[str, tuple[ast.FunctionDef, Any]]) -> dict[str, Translator]:
         """The functions whose whole code has a native form, with those that they call."""
         for name, (_, function) in list(candidates.items()):
-            params = [kind for var in function.params if (kind := native_type(var.type)) is not None]
+            params = [kind for var in function.params if (kind := native_type(var.type, facts)) is not None]
             if len(params) < len(function.params) or function.rest is not None:
                 self.reasons[name] = "parameters of other types than numbers"
                 del candidates[name]
             else:
-                facts.signatures[name] = params, result_type(function.type)
+                facts.signatures[name] = params, result_type(function.type, facts)
         while True:
             done: dict[str, Translator] = {}
             self.functions = {}
@@ -155,11 +161,20 @@ class Kernels:
             is_long = any(translators[each].has_loop or each in closure_of_calls(each, translators) for each in reached)
             if not is_long:
                 self.reasons[name] = "too short for a native call of its own"
-            elif all(kind in SCALARS for kind in params) and not result.startswith("list["):
-                constants = set().union(*(translators[each].constants for each in reached))
-                self.entries[name] = Entry(name, params, reached | constants)
+            elif self.may_enter(params, result):
+                needed = reached.union(*(translators[each].constants for each in reached))
+                classes = {record.python for kind in (*params, result) if (record := converted(kind, self.records))}
+                self.entries[name] = Entry(name, params, result, needed | classes, sorted(classes))
+            else:
+                self.reasons[name] = "takes or gives what only native functions have"
         kept = set().union(*(closure(name, translators) for name in self.entries))
         self.functions = {name: node for name, node in self.functions.items() if name in kept}
+
+    def may_enter(self, params: list[str], result: str) -> bool:
+        """Whether values of these kinds come from outside, and go there."""
+        comes_in = all(kind in SCALARS or converted(kind, self.records) is not None for kind in params)
+        goes_out = result in (*SCALARS, "object") or converted(result, self.records) is not None
+        return comes_in and goes_out
 
     def drop(self, native_names: set[str]) -> None:
         """Leaves out native functions that mypyc refused, and what needs them."""
@@ -170,21 +185,35 @@ class Kernels:
 
     def definitions(self) -> str:
         """The text of the native functions and of their entries."""
-        parts = [ast.unparse(ast.fix_missing_locations(node)) for node in self.functions.values()]
+        parts = [record.text() for record in self.records.values()]
+        parts += [ast.unparse(ast.fix_missing_locations(node)) for node in self.functions.values()]
         parts += [self.entry_text(entry) for entry in self.entries.values()]
         return "\n\n\n".join(parts)
 
     def entry_text(self, entry: Entry) -> str:
-        params = [f"p{index}: {kind}" for index, kind in enumerate(entry.params)]
-        args = [*(f"p{index}" for index in range(len(entry.params))), "0", "state"]
+        params, args = [], []
+        for index, kind in enumerate(entry.params):
+            record = converted(kind, self.records)
+            params.append(f"p{index}: {'object' if record else kind}")
+            args.append(f"{conversion('in', kind)}(p{index}, c_{record.python})" if record else f"p{index}")
+        params += [f"c_{python}: object" for python in entry.classes]
+        value = f"{self.native_name(entry.name)}({', '.join([*args, '0', 'state'])})"
+        record = converted(entry.result, self.records)
+        if record is not None:
+            value = f"{conversion('out', entry.result)}({value}, c_{record.python})"
         return f'''def {self.prefix}e_{entry.name}({", ".join(params)}) -> object:
     state = State()
     try:
-        return {self.native_name(entry.name)}({", ".join(args)})
+        return {value}
     except Exception:
         if state.interrupted:
             raise
         return failed(__name__, "{self.prefix}e_{entry.name}")'''
+
+
+def conversion(way: str, kind: str) -> str:
+    """The function that converts a record, or a list of them."""
+    return f"{way}_{'seq_' if kind.startswith('seq[') else ''}{base_of(kind)}"
 
 
 def extension_text(name: str, kernels: list[Kernels]) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 
-from semac.native.kernels import Kernels
+from semac.native.kernels import Entry, Kernels
+from semac.native.records import converted
 
 RUNTIME = "sema_runtime.support.native"
 PREFIX = "__sema_native_"
@@ -33,7 +34,7 @@ def linked(tree: ast.Module, kernels: Kernels, module: str, path: str) -> ast.Mo
         needed = kernels.entries[name].needed
         if not needed <= last.keys():
             continue
-        add_call(node, kernels.entries[name].params)
+        add_call(node, kernels.entries[name], kernels)
         place = max(last[each] for each in needed)
         entry = f"{kernels.prefix}e_{name}"
         source = f"{PREFIX}{name} = {PREFIX}_entry(globals(), {module!r}, {PREFIX + name!r}, {entry!r})"
@@ -44,6 +45,7 @@ def linked(tree: ast.Module, kernels: Kernels, module: str, path: str) -> ast.Mo
     for index, statement in enumerate(tree.body):
         body += [statement, *after.get(index, ())]
     names = f"FAILED as {PREFIX}_FAILED, entry as {PREFIX}_entry, load as {PREFIX}_load, never as {PREFIX}_never"
+    names += f"\nfrom sema_runtime.values.lists import List as {PREFIX}_List"
     targets = "".join(f"{PREFIX}{name} = " for name in entries)
     head = f"from {RUNTIME} import {names}\n{PREFIX}_load({module!r}, {path!r})\n{targets}{PREFIX}_never"
     tree.body = [*located(head, None), *body]
@@ -52,20 +54,24 @@ def linked(tree: ast.Module, kernels: Kernels, module: str, path: str) -> ast.Mo
 
 def names_of(statement: ast.stmt) -> set[str]:
     """The globals that a top-level statement surely defines."""
-    if isinstance(statement, ast.FunctionDef):
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         return {statement.targets[0].id}
     return set()
 
 
-def add_call(node: ast.FunctionDef, params: list[str]) -> None:
+def add_call(node: ast.FunctionDef, entry: Entry, kernels: Kernels) -> None:
     """Puts the call of the native function at the head of a function, below its docstring and its declarations."""
     names = [arg.arg for arg in node.args.args]
-    test = " and ".join(f"type({name}) is {kind}" for name, kind in zip(names, params, strict=True)) or "True"
+    kinds = []
+    for kind in entry.params:
+        record = converted(kind, kernels.records)
+        kinds.append(kind if record is None else f"{PREFIX}_List" if kind.startswith("seq[") else record.python)
+    test = " and ".join(f"type({name}) is {kind}" for name, kind in zip(names, kinds, strict=True)) or "True"
     result = f"{PREFIX}_result"
     source = f"""if {test}:
-    {result} = {PREFIX}{node.name}({", ".join(names)})
+    {result} = {PREFIX}{node.name}({", ".join([*names, *entry.classes])})
     if {result} is not {PREFIX}_FAILED:
         return {result}"""
     at = 0

@@ -14,7 +14,17 @@ from collections.abc import Callable
 from typing import Any
 
 from semac.native.counting import counted_range
-from semac.native.types import ARITHMETIC, Facts, NotNative, array_item, array_of, join
+from semac.native.types import (
+    ARITHMETIC,
+    OPTIONAL,
+    Facts,
+    NotNative,
+    array_item,
+    array_of,
+    fits,
+    join,
+    shown,
+)
 
 NUMBERS = ("int", "float")
 ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
@@ -45,12 +55,12 @@ class Translator:
             statements = self.block(body)
             if not self.changed:
                 break
-        declared = [f"{name}: {kind}" for name, kind in self.names.items() if name not in self.params]
+        declared = [f"{name}: {shown(kind)}" for name, kind in self.names.items() if name not in self.params]
         if any(kind == "none" for kind in self.names.values()):
             raise NotNative("a variable that is always nil")
         head = "if depth > MOST: fail()\n" + TICK
-        signature = [f"{name}: {kind}" for name, kind in self.params.items()] + ["depth: i64", "state: State"]
-        source = f"def {native_name(self.node.name)}({', '.join(signature)}) -> {self.result}:\n    pass"
+        signature = [f"{name}: {shown(kind)}" for name, kind in self.params.items()] + ["depth: i64", "state: State"]
+        source = f"def {native_name(self.node.name)}({', '.join(signature)}) -> {shown(self.result)}:\n    pass"
         function = ast.parse(source).body[0]
         assert isinstance(function, ast.FunctionDef)
         function.body = [*ast.parse("\n".join(declared) + "\n" + head).body, *statements]
@@ -98,7 +108,7 @@ class Translator:
         value, kind = self.expr(node.value or ast.Constant(None))
         if kind == "never":
             return [ast.Expr(value), ast.Return(self.default())]
-        if kind != self.result and (self.result != "object" or kind.startswith("list[")):
+        if not fits(kind, self.result):
             raise NotNative(f"returns {kind} instead of {self.result}")
         return [ast.Return(value)]
 
@@ -147,6 +157,10 @@ class Translator:
 
     def for_(self, node: ast.For) -> list[ast.stmt]:
         self.has_loop = True
+        if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
+            items, kind = self.sequence(node.iter)
+            self.bind(node.target.id, kind)
+            return [ast.For(node.target, items, [*ast.parse(TICK).body, *self.block(node.body)], [])]
         if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call):
             raise NotNative("a loop over a collection")
         function = self.facts.runtime(node.iter.func)
@@ -159,6 +173,47 @@ class Translator:
         body = [*ast.parse(TICK).body, *self.block(node.body)]
         return [*before, ast.For(node.target, source, body, [])]
 
+    def sequence(self, node: ast.expr) -> tuple[ast.expr, str]:
+        """A list of records, and the kind of its items."""
+        value, kind = self.expr(node)
+        if not kind.startswith("seq["):
+            raise NotNative("a loop over a collection")
+        return value, kind[4:-1]
+
+    def comprehension(self, node: ast.ListComp) -> tuple[ast.expr, str]:
+        """A list that is made item by item, as the Python list of a native one."""
+        source = node.generators[0]
+        if len(node.generators) > 1 or not isinstance(source.target, ast.Name):
+            raise NotNative("a comprehension")
+        items, kind = self.sequence(source.iter)
+        self.bind(source.target.id, kind)
+        tests = [self.truth(test) for test in source.ifs]
+        item, item_kind = self.expr(node.elt)
+        if item_kind not in self.facts.fields:
+            raise NotNative("a list of other things than records")
+        return ast.ListComp(item, [ast.comprehension(source.target, items, tests, 0)]), f"seq[{item_kind}]"
+
+    def attribute(self, node: ast.Attribute) -> tuple[ast.expr, str]:
+        """A field of a record."""
+        value, kind = self.expr(node.value)
+        record = kind.removesuffix(OPTIONAL)
+        field = self.facts.fields.get(record, {}).get(node.attr)
+        if field is None:
+            raise NotNative("an attribute")
+        if record != kind:
+            value = ast.Call(ast.Name("cast"), [ast.Name(record), value], [])
+        return ast.Attribute(value, node.attr, ast.Load()), field
+
+    def nil_test(self, node: ast.Compare) -> ast.expr | None:
+        """`x is None` of a record or nil."""
+        is_nil = isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
+        if not is_nil or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return None
+        value, kind = self.expr(node.left)
+        if not kind.endswith(OPTIONAL):
+            raise NotNative(f"a test of {kind} for nil")
+        return ast.Compare(value, node.ops, node.comparators)
+
     def temporary(self) -> str:
         name = f"__bound_{len(self.names)}"
         self.names[name] = "int"
@@ -168,6 +223,8 @@ class Translator:
 
     def truth(self, node: ast.expr) -> ast.expr:
         value, kind = self.expr(node)
+        if kind in NUMBERS:  # of a divisor
+            return ast.Compare(value, [ast.NotEq()], [ast.Constant(0.0 if kind == "float" else 0)])
         if kind != "bool":
             raise NotNative(f"a test of {kind}")
         return value
@@ -219,6 +276,9 @@ class Translator:
         known = self.kind_test(node)
         if known is not None:
             return ast.Constant(known), "bool"
+        nil = self.nil_test(node)
+        if nil is not None:
+            return nil, "bool"
         operands = [self.expr(part) for part in (node.left, *node.comparators)]
         kinds = {kind for _, kind in operands}
         if len(kinds) > 1 or not all(isinstance(op, ORDER) for op in node.ops):
@@ -265,9 +325,7 @@ class Translator:
             return ast.IfExp(
                 test, then if a != "never" else failing(known), otherwise if b != "never" else failing(known)
             ), known
-        if a != b:
-            raise NotNative(f"{a} or {b}")
-        return ast.IfExp(test, then, otherwise), a
+        return ast.IfExp(test, then, otherwise), join(a, b)
 
     def walrus(self, node: ast.NamedExpr) -> tuple[ast.expr, str]:
         value, kind = self.expr(node.value)
@@ -294,6 +352,8 @@ class Translator:
             raise NotNative("arguments")
         if isinstance(node.func, ast.Name) and node.func.id in self.facts.signatures:
             return self.native_call(node, node.func.id)
+        if isinstance(node.func, ast.Name) and node.func.id in self.facts.constructors:
+            return self.construction(node, node.func.id)
         if isinstance(node.func, ast.Name) and node.func.id == "len" and self.facts.runtime(node.func) is None:
             return ast.Call(node.func, [self.items(node.args[0])[0]], []), "int"
         function = self.facts.runtime(node.func)
@@ -304,12 +364,21 @@ class Translator:
     def native_call(self, node: ast.Call, function: str) -> tuple[ast.expr, str]:
         params, result = self.facts.signatures[function]
         args = [self.expr(arg) for arg in node.args]
-        if [kind for _, kind in args] != params:
+        if len(args) != len(params) or not all(map(fits, [kind for _, kind in args], params)):
             raise NotNative(f"arguments of {function}")
         self.called.add(function)
         passed = [arg for arg, _ in args]
         depth = ast.parse("depth + 1", mode="eval").body
         return ast.Call(ast.Name(self.facts.native_name(function)), [*passed, depth, ast.Name("state")], []), result
+
+    def construction(self, node: ast.Call, function: str) -> tuple[ast.expr, str]:
+        kind = self.facts.constructors[function]
+        args = [self.expr(arg) for arg in node.args]
+        fields = list(self.facts.fields[kind].values())
+        if len(args) != len(fields) or not all(map(fits, [part for _, part in args], fields)):
+            raise NotNative(f"arguments of {function}")
+        self.constants.add(function)
+        return ast.Call(ast.Name(kind), [arg for arg, _ in args], []), kind
 
     def builtin(self, function: str, nodes: list[ast.expr]) -> tuple[ast.expr, str]:
         if function == ARRAYS + "mutable_array_new" and len(nodes) == 2:
@@ -319,6 +388,8 @@ class Translator:
             return ast.Call(ast.Name(f"new_{b}"), [count, fill], []), array_of(b)
         if function in (ARRAYS + "mutable_array_get", ARRAYS + "mutable_array_set_mut"):
             return failing("object"), "never"
+        if function == LIST and len(nodes) == 1 and isinstance(nodes[0], ast.ListComp):
+            return self.comprehension(nodes[0])
         if function == LIST and len(nodes) == 1 and isinstance(nodes[0], ast.List) and self.result == "object":
             parts = [self.expr(part) for part in nodes[0].elts]
             if any(kind not in ("int", "float", "bool", "str", "none", "object") for _, kind in parts):
@@ -376,4 +447,5 @@ HANDLERS: dict[type, Any] = {
     ast.NamedExpr: Translator.walrus,
     ast.Subscript: Translator.subscript,
     ast.Call: Translator.call,
+    ast.Attribute: Translator.attribute,
 }
