@@ -108,11 +108,13 @@ class Entry:
 class Kernels:
     """The native functions of one module. prefix: of their names, so that one extension can hold several modules.
 
-    reasons: of functions that stay plain, why.
+    reasons: of functions that stay plain, why. short_too: whether functions without loops get calls of their own, which
+    gains no time and tests more.
     """
 
-    def __init__(self, unit: Unit, tree: ast.Module, prefix: str = "") -> None:
+    def __init__(self, unit: Unit, tree: ast.Module, prefix: str = "", short_too: bool = False) -> None:
         self.prefix = prefix
+        self.short_too = short_too
         self.reasons: dict[str, str] = {}
         self.entries: dict[str, Entry] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
@@ -159,7 +161,7 @@ class Kernels:
             params, result = facts.signatures[name]
             reached = closure(name, translators)
             is_long = any(translators[each].has_loop or each in closure_of_calls(each, translators) for each in reached)
-            if not is_long:
+            if not is_long and not self.short_too:
                 self.reasons[name] = "too short for a native call of its own"
             elif self.may_enter(params, result):
                 needed = reached.union(*(translators[each].constants for each in reached))

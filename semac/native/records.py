@@ -11,6 +11,7 @@ from typing import Any
 
 from semac.native.types import Facts, base_of, field_kind, shown
 
+ACCESSOR = "sema_runtime.lib.collections.records.record_accessor"
 LONGEST = 64  # list that is converted at an entry
 
 
@@ -28,12 +29,12 @@ class NativeRecord:
 
     def text(self) -> str:
         """The class and its conversions."""
-        params = ", ".join(f"{slot}: {shown(kind, True)}" for slot, kind in self.fields)
+        params = ", ".join(f"p{index}: {shown(kind, True)}" for index, (_, kind) in enumerate(self.fields))
         lines = ["@final", f"class {self.kind}:"]
         lines += [f"    {slot}: {shown(kind, True)}" for slot, kind in self.fields]
-        lines += ["    sema_origin: object", f"    def __init__(self, {params}) -> None:"]
-        lines += [f"        self.{slot} = {slot}" for slot, _ in self.fields]
-        lines += ["        self.sema_origin = None"]
+        lines += ["    sema_origin: object", f"    def __init__(made, {params}) -> None:"]
+        lines += [f"        made.{slot} = p{index}" for index, (slot, _) in enumerate(self.fields)]
+        lines += ["        made.sema_origin = None"]
         if self.is_flat:
             lines += self.conversions()
         return "\n".join(lines)
@@ -83,10 +84,29 @@ def find_records(unit: Any, tree: ast.Module, facts: Facts, prefix: str) -> dict
     facts.fields = {kind: dict(record.fields) for kind, record in found.items()}
     facts.classes = {record.python: kind for kind, record in found.items()}
     for statement in tree.body:
+        read = accessed(statement, types, facts)
+        if read is not None:
+            facts.accessors[read[0]] = read[1:]
         made = constructed(statement)
         if made in facts.classes and isinstance(statement, ast.FunctionDef):
             facts.constructors[statement.name] = facts.classes[made]
     return found
+
+
+def accessed(statement: ast.stmt, types: dict[str, Any], facts: Facts) -> tuple[str, str, str] | None:
+    """(name, kind of the record, attribute) of the accessor that a statement defines."""
+    if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+        return None
+    target, made = statement.targets[0], statement.value
+    if facts.runtime(made.func) != ACCESSOR or not isinstance(target, ast.Name):
+        return None
+    cls, _, field = made.args
+    if not isinstance(cls, ast.Name) or cls.id not in facts.classes or not isinstance(field, ast.Constant):
+        return None
+    record = types[cls.id]
+    if field.value not in record.params:
+        return None
+    return target.id, facts.classes[cls.id], record.slots[record.params.index(field.value)]
 
 
 def constructed(statement: ast.stmt) -> str | None:

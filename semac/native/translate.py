@@ -55,11 +55,14 @@ class Translator:
             statements = self.block(body)
             if not self.changed:
                 break
-        declared = [f"{name}: {shown(kind)}" for name, kind in self.names.items() if name not in self.params]
+        declared = [f"{local(name)}: {shown(kind)}" for name, kind in self.names.items() if name not in self.params]
         if any(kind == "none" for kind in self.names.values()):
             raise NotNative("a variable that is always nil")
         head = "if depth > MOST: fail()\n" + TICK
-        signature = [f"{name}: {shown(kind)}" for name, kind in self.params.items()] + ["depth: i64", "state: State"]
+        signature = [f"{local(name)}: {shown(kind)}" for name, kind in self.params.items()] + [
+            "depth: i64",
+            "state: State",
+        ]
         source = f"def {native_name(self.node.name)}({', '.join(signature)}) -> {shown(self.result)}:\n    pass"
         function = ast.parse(source).body[0]
         assert isinstance(function, ast.FunctionDef)
@@ -123,16 +126,17 @@ class Translator:
         if isinstance(target, ast.Name):
             translated, kind = self.expr(value)
             self.bind(target.id, kind)
-            return [ast.Assign([ast.Name(target.id, ast.Store())], translated)]
+            return [ast.Assign([stored(target)], translated)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            values = []
+            values, targets = [], []
             for part, item in zip(target.elts, value.elts, strict=True):
                 translated, kind = self.expr(item)
                 if not isinstance(part, ast.Name):
                     raise NotNative("pattern")
                 self.bind(part.id, kind)
                 values.append(translated)
-            return [ast.Assign([target], ast.Tuple(values, ast.Load()))]
+                targets.append(stored(part))
+            return [ast.Assign([ast.Tuple(list(targets), ast.Store())], ast.Tuple(values, ast.Load()))]
         if isinstance(target, ast.Subscript):
             items, kind = self.items(target.value)
             index, index_kind = self.expr(target.slice)
@@ -160,7 +164,7 @@ class Translator:
         if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
             items, kind = self.sequence(node.iter)
             self.bind(node.target.id, kind)
-            return [ast.For(node.target, items, [*ast.parse(TICK).body, *self.block(node.body)], [])]
+            return [ast.For(stored(node.target), items, [*ast.parse(TICK).body, *self.block(node.body)], [])]
         if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call):
             raise NotNative("a loop over a collection")
         function = self.facts.runtime(node.iter.func)
@@ -171,7 +175,7 @@ class Translator:
         before, source = counted_range(function or "", test, [arg for arg, _ in args], self.temporary)
         self.bind(node.target.id, "int")
         body = [*ast.parse(TICK).body, *self.block(node.body)]
-        return [*before, ast.For(node.target, source, body, [])]
+        return [*before, ast.For(stored(node.target), source, body, [])]
 
     def sequence(self, node: ast.expr) -> tuple[ast.expr, str]:
         """A list of records, and the kind of its items."""
@@ -191,7 +195,7 @@ class Translator:
         item, item_kind = self.expr(node.elt)
         if item_kind not in self.facts.fields:
             raise NotNative("a list of other things than records")
-        return ast.ListComp(item, [ast.comprehension(source.target, items, tests, 0)]), f"seq[{item_kind}]"
+        return ast.ListComp(item, [ast.comprehension(stored(source.target), items, tests, 0)]), f"seq[{item_kind}]"
 
     def attribute(self, node: ast.Attribute) -> tuple[ast.expr, str]:
         """A field of a record."""
@@ -215,9 +219,9 @@ class Translator:
         return ast.Compare(value, node.ops, node.comparators)
 
     def temporary(self) -> str:
-        name = f"__bound_{len(self.names)}"
+        name = f"{len(self.names)}_bound"  # as no variable is called
         self.names[name] = "int"
-        return name
+        return local(name)
 
     # Expressions
 
@@ -246,7 +250,7 @@ class Translator:
     def name(self, node: ast.Name) -> tuple[ast.expr, str]:
         kind = self.names.get(node.id)
         if kind is not None:
-            return node, kind
+            return ast.Name(local(node.id), ast.Load()), kind
         known = self.facts.constants.get(node.id)
         if known is None:
             raise NotNative(f"the global {node.id}")
@@ -330,7 +334,7 @@ class Translator:
     def walrus(self, node: ast.NamedExpr) -> tuple[ast.expr, str]:
         value, kind = self.expr(node.value)
         self.bind(node.target.id, kind)
-        return ast.NamedExpr(node.target, value), kind
+        return ast.NamedExpr(stored(node.target), value), kind
 
     def subscript(self, node: ast.Subscript) -> tuple[ast.expr, str]:
         items, kind = self.items(node.value)
@@ -354,6 +358,12 @@ class Translator:
             return self.native_call(node, node.func.id)
         if isinstance(node.func, ast.Name) and node.func.id in self.facts.constructors:
             return self.construction(node, node.func.id)
+        if isinstance(node.func, ast.Name) and node.func.id in self.facts.accessors and len(node.args) == 1:
+            kind, slot = self.facts.accessors[node.func.id]
+            self.constants.add(node.func.id)
+            if self.expr(node.args[0])[1].removesuffix(OPTIONAL) != kind:
+                raise NotNative("a field of something else")
+            return self.attribute(ast.Attribute(node.args[0], slot, ast.Load()))
         if isinstance(node.func, ast.Name) and node.func.id == "len" and self.facts.runtime(node.func) is None:
             return ast.Call(node.func, [self.items(node.args[0])[0]], []), "int"
         function = self.facts.runtime(node.func)
@@ -405,6 +415,15 @@ class Translator:
         if function in (arithmetic + "quotient",) and kinds == ["int", "int"]:
             return ast.Call(ast.Name("quotient"), [args[0][0], args[1][0]], []), "int"
         raise NotNative(function)
+
+
+def local(name: str) -> str:
+    """What a variable is called in native code, where no name of our own is called so."""
+    return f"v_{name}"
+
+
+def stored(node: ast.Name) -> ast.Name:
+    return ast.Name(local(node.id), ast.Store())
 
 
 def failing(kind: str) -> ast.expr:

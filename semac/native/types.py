@@ -28,6 +28,7 @@ class Facts:
         self.record_kinds: dict[Any, str] = {}
         self.fields: dict[str, dict[str, str]] = {}  # of native records: by kind, the kinds of their fields
         self.classes: dict[str, str] = {}  # classes of records → their kinds
+        self.accessors: dict[str, tuple[str, str]] = {}  # functions → (kind of the record, attribute)
         self.constructors: dict[str, str] = {}  # functions → kinds of the records that they make
         for statement in tree.body:
             if isinstance(statement, ast.ImportFrom) and statement.module is not None:

@@ -67,3 +67,8 @@ def failed(module: str, function: str) -> Any:
 
 def breathe() -> None:
     """A call of Python code, which lets signals and other threads have their turn."""
+
+
+def failures() -> dict[tuple[str, str], int]:
+    """How often native functions have failed, by (extension, function)."""
+    return dict(_failures)
