@@ -7,7 +7,8 @@ python scripts/bench_speed.py [FOLDER ...] --check
 A FOLDER (default: scripts/speed) holds a folder for each program, with `program.sema` and `program.py`, which print the
 same. Each program runs in three ways, alternating, every run a process of its own: the twin (`python program.py`), the
 program (`sema program.sema`) and the module (`import program` with the import hook, where nothing is known of the
-callers). With --native, in a fourth: a module after `sema compile --native`. A run that fails or prints something else is an error, and the exit status is 1.
+callers). With --native, in a fourth: a module after `sema compile --native`. A run that fails or prints something else
+is an error, and the exit status is 1.
 
 Times are CPU time, the least of the rounds, less what a program that only prints a line takes in the same way. One run
 before the first round fills the cache of compiled code. A ratio is such a time divided by the twin's. --check runs

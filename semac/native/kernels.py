@@ -18,12 +18,14 @@ from semac.native.types import Facts, NotNative, base_of, native_type, result_ty
 SCALARS = ("int", "float", "bool", "str")
 HEAD = '''"""Native functions of {name}; made by semac."""
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast, final
 
 from sema_runtime.support.native import FAILED, breathe, failed
 from sema_runtime.values.lists import List
 
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing it takes longer than many a program
+    from typing import Any, Final, NoReturn, cast, final
+
     from mypy_extensions import i64
 
 MOST: Final = 2000

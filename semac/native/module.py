@@ -36,7 +36,7 @@ def compile_natively(path: str) -> Outcome:
         source = file.read()
     real = os.path.realpath(path)
     stamp = cache.stamp(os.stat(path))
-    kept = {"module": cache.cache_path(path), "program": cache.program_path(real)}
+    kept = {"module": cache.cache_path(os.path.abspath(path)), "program": cache.program_path(real)}
     program = compile_source(decode(source, path), real, "program")
     forget(kept)
     kernels = Kernels(program.unit, program.tree)

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from semac.native.counting import counted_range
+from semac.native.counting import counted_loop
 from semac.native.types import (
     ARITHMETIC,
     OPTIONAL,
@@ -172,10 +172,9 @@ class Translator:
         if any(kind != "int" for _, kind in args):
             raise NotNative("a counter that isn't an int")
         test = self.facts.runtime(node.iter.args[0]) if node.iter.args else None
-        before, source = counted_range(function or "", test, [arg for arg, _ in args], self.temporary)
         self.bind(node.target.id, "int")
         body = [*ast.parse(TICK).body, *self.block(node.body)]
-        return [*before, ast.For(stored(node.target), source, body, [])]
+        return counted_loop(function or "", test, [arg for arg, _ in args], stored(node.target), body, self.temporary)
 
     def sequence(self, node: ast.expr) -> tuple[ast.expr, str]:
         """A list of records, and the kind of its items."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _frozen_importlib_external as bootstrap  # what importlib.machinery wraps; loaded in every process
 import os
 import sys
+from _frozen_importlib import ModuleSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,16 +26,11 @@ def load(name: str, path: str) -> bool:
         return True
     if os.environ.get("SEMA_NATIVE") == "0" or sys.gettrace() is not None:
         return False
-    from importlib.machinery import ExtensionFileLoader
-    from importlib.util import module_from_spec, spec_from_file_location
-
     try:
-        spec = spec_from_file_location(name, path, loader=ExtensionFileLoader(name, path))
-        if spec is None or spec.loader is None:
-            return False
-        module = module_from_spec(spec)
+        loader = bootstrap.ExtensionFileLoader(name, path)
+        module = loader.create_module(ModuleSpec(name, loader, origin=path))
         sys.modules[name] = module
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception:
         sys.modules.pop(name, None)
         return False
