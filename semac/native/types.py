@@ -44,15 +44,19 @@ class Facts:
 
 
 def native_type(type_: Type, facts: Facts) -> str | None:
-    """The type of a parameter in native code; None when there is none."""
+    """The type of a parameter in native code; None when there is none.
+
+    It says all that the compiler knows: a test of Python's type at an entry is then as good as the inferred type. So
+    what is always true, or a list of known length, has none, as the code may rely on it.
+    """
     for tags, kind in ((INT, "int"), (FLOAT, "float"), (BOOL, "bool"), (STR, "str")):
-        if type_.only(tags):
+        if type_.tags == tags:
             return kind
     if type_.only(ARRAY) and type_.arrays:
         items = {native_type(site.type, facts) for site in type_.arrays}
         item = items.pop()
         return array_of(item) if not items and item in ("int", "float", "bool") else None
-    if type_.only(LIST) and type_.item.only(RECORD):
+    if type_.only(LIST) and type_.row is None and type_.item.only(RECORD):
         item = native_type(type_.item, facts)
         return None if item is None else f"seq[{item}]"
     if type_.only(RECORD | NIL) and type_.tags & RECORD and type_.records is not None and len(type_.records) == 1:

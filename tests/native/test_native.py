@@ -167,3 +167,10 @@ def test_ints_are_not_compared_with_floats_natively() -> None:
     text = "(define (f n x) (if (> (* n n) x) n (f (+ n 1) x))) (f 1 {0})"
     assert native(text.format("5")) == {"f"}
     assert native(text.format("5.0")) == set()  # Python compares them exactly, C doesn't
+
+
+def test_what_the_compiler_knows_is_what_an_entry_tests() -> None:
+    """A parameter that always is true may have been folded away, so a native function would not see #f."""
+    text = "(define (f on n) (if on (if (= n 0) 1 (f on (- n 1))) 2)) (f #t 10) {0}"
+    assert native(text.format("")) == set()
+    assert native(text.format("(f #f 10)")) == {"f"}
