@@ -88,6 +88,10 @@ def build(text: str, name: str, target: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    """That of the compiler: `python -m mypyc` must not meet modules of the user's by accident."""
+    """That of the compiler: `python -m mypyc` must not meet modules of the user's by accident.
+
+    mypyc has the C compiler treat warnings as errors, also such as are right of a program: `x == x` is always true.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON") and name != "MYPYPATH"}
-    return {**kept, "MYPY_CACHE_DIR": ".mypy_cache"}
+    flags = f"{kept.get('CFLAGS', '')} -w".strip()
+    return {**kept, "MYPY_CACHE_DIR": ".mypy_cache", "CFLAGS": flags}
