@@ -1,12 +1,14 @@
 """Compares programs in Sema with their twins in Python, as programs and as imported modules.
 
 python scripts/bench_speed.py [FOLDER ...] [--rounds N] [--only NAME,NAME] [--jobs N] [--limit SECONDS] [--json FILE]
+python scripts/bench_speed.py [FOLDER ...] --native
 python scripts/bench_speed.py [FOLDER ...] --check
 
 A FOLDER (default: scripts/speed) holds a folder for each program, with `program.sema` and `program.py`, which print the
 same. Each program runs in three ways, alternating, every run a process of its own: the twin (`python program.py`), the
 program (`sema program.sema`) and the module (`import program` with the import hook, where nothing is known of the
-callers). A run that fails or prints something else is an error, and the exit status is 1.
+callers). With --native, in a fourth: a module after `sema compile --native`. A run that fails or prints something else
+is an error, and the exit status is 1.
 
 Times are CPU time, the least of the rounds, less what a program that only prints a line takes in the same way. One run
 before the first round fills the cache of compiled code. A ratio is such a time divided by the twin's. --check runs
@@ -36,8 +38,8 @@ IMPORT = (
     "sys.argv[:] = ['program']; import program"
 )
 VERSION = sys.version.split()[0]
-TWIN, PROGRAM, MODULE = "python", "program", "module"
-WAYS = (TWIN, PROGRAM, MODULE)
+TWIN, PROGRAM, MODULE, NATIVE = "python", "program", "module", "native"
+WAYS = [TWIN, PROGRAM, MODULE]
 MEASURABLE = 0.005  # seconds of CPU: below that a twin's net time is noise
 
 
@@ -56,7 +58,7 @@ class Bench:
             return [sys.executable, str(self.folder / "program.py")]
         if way == PROGRAM:
             return [str(Path(sys.executable).with_name("sema")), str(self.folder / "program.sema")]
-        return [sys.executable, "-c", IMPORT, str(self.folder / "module")]
+        return [sys.executable, "-c", IMPORT, str(self.folder / way)]
 
     def run(self, way: str, limit: int) -> float:
         """Runs it once and returns the seconds of CPU time; what goes wrong is in `failure`."""
@@ -119,11 +121,15 @@ def copied(source: Path, names: list[str] | None, target: Path) -> list[Bench]:
         if names is not None and original.name not in names:
             continue
         folder = target / original.name
-        (folder / "module").mkdir(parents=True)
+        for way in WAYS[2:]:
+            (folder / way).mkdir(parents=True)
         for file in original.iterdir():
             if file.is_file():
                 shutil.copy(file, folder)
-        shutil.copy(original / "program.sema", folder / "module")
+        for way in WAYS[2:]:
+            shutil.copy(original / "program.sema", folder / way)
+            if way == NATIVE:
+                compile_natively(folder / way)
         benches.append(Bench(original.name, folder))
     if any("data/" in (bench.folder / "program.py").read_text() for bench in benches):
         if (source / "data").is_dir():
@@ -134,12 +140,18 @@ def copied(source: Path, names: list[str] | None, target: Path) -> list[Bench]:
     return benches
 
 
+def compile_natively(folder: Path) -> None:
+    sema = Path(sys.executable).with_name("sema")
+    subprocess.run([sema, "compile", "--native", "program.sema"], cwd=folder, stdout=sys.stderr, check=True)
+
+
 def start_up(target: Path) -> Bench:
     """The program whose times are taken off all others."""
     folder = target / "start"
-    (folder / "module").mkdir(parents=True)
+    for way in WAYS[2:]:
+        (folder / way).mkdir(parents=True)
     (folder / "program.py").write_text('print("started")\n')
-    for place in (folder, folder / "module"):
+    for place in (folder, *(folder / way for way in WAYS[2:])):
         (place / "program.sema").write_text('(println "started")\n')
     return Bench("start", folder)
 
@@ -173,19 +185,19 @@ def ratios(benches: list[Bench], start: Bench, way: str) -> dict[str, float]:
 
 def show(title: str, benches: list[Bench], start: Bench) -> None:
     width = max(len(bench.name) for bench in benches)
-    print(f"\n{title}\n{'':{width}}  python s  program   module")
+    print(f"\n{title}\n{'':{width}}  python s  {'  '.join(f'{way:>7}' for way in WAYS[1:])}")
     for bench in benches:
         if bench.failure:
             print(f"{bench.name:{width}}  {bench.failure.splitlines()[-1]}")
             continue
-        cells = [bench.ratio(way, start) for way in (PROGRAM, MODULE)]
+        cells = [bench.ratio(way, start) for way in WAYS[1:]]
         texts = ["      -" if ratio is None else f"{ratio:7.2f}" for ratio in cells]
-        print(f"{bench.name:{width}}  {bench.net(TWIN, start):8.3f}  {texts[0]}  {texts[1]}")
+        print(f"{bench.name:{width}}  {bench.net(TWIN, start):8.3f}  {'  '.join(texts)}")
     summarize(benches, start)
 
 
 def summarize(benches: list[Bench], start: Bench) -> None:
-    for way in (PROGRAM, MODULE):
+    for way in WAYS[1:]:
         found = ratios(benches, start, way)
         if found:
             worst = max(found, key=lambda name: found[name])
@@ -201,7 +213,7 @@ def as_json(sets: dict[str, list[Bench]], start: Bench, load: tuple[float, float
                 "cpu": bench.cpu,
                 "failure": bench.failure,
                 "python_s": None if bench.failure else bench.net(TWIN, start),
-                "ratios": {way: bench.ratio(way, start) for way in (PROGRAM, MODULE)},
+                "ratios": {way: bench.ratio(way, start) for way in WAYS[1:]},
             }
             for bench in benches
         }
@@ -218,12 +230,15 @@ def options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="programs at the same time; more than 1 disturbs the times")
     parser.add_argument("--limit", type=int, default=120, metavar="SECONDS", help="of CPU time for a run (default 120)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all times and ratios there")
+    parser.add_argument("--native", action="store_true", help="a fourth way: as natively compiled modules")
     parser.add_argument("--check", action="store_true", help="only run everything once and compare what is printed")
     return parser.parse_args()
 
 
 def main() -> int:
     chosen = options()
+    if chosen.native:
+        WAYS.append(NATIVE)
     names = None if chosen.only is None else chosen.only.split(",")
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as temporary:

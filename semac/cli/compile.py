@@ -21,8 +21,9 @@ def main(args: list[str]) -> int:
 @click.option("-o", "--output", metavar="OUT", help="File or folder to write; - for stdout. [FILE with .py, beside it]")
 @click.option("--check", is_flag=True, help="Compile without writing; report whether it worked.")
 @click.option("--fast", is_flag=True, help="Write what runs fastest, not what reads best: see below.")
+@click.option("--native", is_flag=True, help="Compile functions of numbers to machine code, which imports then use.")
 @click.option("--dump", metavar="PASS", help="Print what one pass of the compiler makes instead: see below.")
-def compile_command(source: str, output: str | None, check: bool, fast: bool, dump: str | None) -> int:
+def compile_command(source: str, output: str | None, check: bool, fast: bool, native: bool, dump: str | None) -> int:
     """Compile Sema files to Python modules that run wherever sema_runtime is installed.
 
     A folder is compiled with everything below it. The `-` of a file name becomes `_`, so that Python can import it.
@@ -33,6 +34,7 @@ def compile_command(source: str, output: str | None, check: bool, fast: bool, du
       sema compile src -o build                 writes build/... for src/**/*.sema
       sema compile --dump py program.sema       prints the Python text
       sema compile --check program.sema
+      sema compile --native program.sema        machine code, kept in __pycache__
 
     With --fast the Python is that which the import hook runs: operators on values of unknown types test the types in
     the expression, and functions have copies for likely arguments. Without it they are calls such as add(a, b).
@@ -40,6 +42,12 @@ def compile_command(source: str, output: str | None, check: bool, fast: bool, du
     PASS is expanded (Sema without macros), tree (names resolved), build (A-normal form), a pass over that (infer,
     loops, own, ...: a wrong name lists them), ast or py.
     """
+    if native:
+        from semac.cli.native import compile_natively
+
+        if output is not None or check or dump is not None:
+            return failed("--native keeps what it makes beside the source, and takes no other option")
+        return compile_natively(list(sema_files(source)) if os.path.isdir(source) else [source])
     if os.path.isdir(source):
         if dump is not None or output == "-":
             return failed("a folder is compiled to files: -o FOLDER, without --dump")

@@ -11,6 +11,7 @@ import click
 
 from sema_runtime.support.money import dollars
 from semac.cli.common import SETTINGS, failed, standalone
+from semac.cli.native import native_lines, native_report
 from semac.cli.tables import aligned, one_line
 
 QUESTION = "Answer with the single word: ok"
@@ -49,6 +50,7 @@ def doctor_command(provider: str | None, timeout: float, as_json: bool) -> int:
     from semac.cli.doctor_facts import facts
 
     report = facts()
+    report["native"] = native_report()
     if provider is not None:
         names = _asked(provider.strip().lower(), report)
         if not names:
@@ -140,7 +142,7 @@ def shown(report: dict[str, Any]) -> list[str]:
         if values:
             lines += [f"{title}:", *_table((name, one_line(value)) for name, value in values.items()), ""]
     lines += ["Extras:", *_table(map(_extra, report["extras"])), ""]
-    lines += [*_sandbox_lines(report["sandbox"]), ""]
+    lines += [*_sandbox_lines(report["sandbox"]), *native_lines(report["native"]), ""]
     for entry in report.get("calls", ()):
         lines += _call_lines(entry)
     lines += [f"Problem: {one_line(problem)}" for problem in report["problems"]]

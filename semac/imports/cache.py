@@ -46,6 +46,21 @@ def cache_path(source_path: str) -> str | None:
     return f"{folder}{os.sep}{os.path.splitext(name)[0]}{TAG}{OPTIMIZATION}.pyc"
 
 
+def native_path(kept: str) -> str:
+    """Where code belongs that is linked with native functions (`semac/native`)."""
+    return f"{kept[: -len('pyc')]}native.pyc"
+
+
+def program_path(real: str) -> str | None:
+    """Where a file compiled as a whole program belongs: beside the same file as a module, under `NAME.run`."""
+    return cache_path(f"{os.path.splitext(real)[0]}.run.sema")
+
+
+def load_native(kept: str | None, source_path: str, filename: str, source: bytes | None = None) -> CodeType | None:
+    """The code that is linked with native functions, where it is as good as what `load` would give."""
+    return None if kept is None else load(native_path(kept), source_path, filename, source)
+
+
 def load(kept: str | None, source_path: str, filename: str, source: bytes | None = None) -> CodeType | None:
     """The code in the file kept, or None when there is none that is valid for the source file.
 
@@ -85,13 +100,15 @@ def store(
     code: CodeType,
     macro_files: dict[str, bytes],
     stamp: tuple[int, ...] | None = None,
+    is_asked_for: bool = False,
 ) -> bool:
     """Keeps the code for the next start in the file kept; false when that is impossible or unwanted.
 
     macro_files: the files of the modules whose macros were used, and the hash that each had *before* compilation.
     stamp: that of the source file before it was read, to tell next time without its text that it is the same.
+    is_asked_for: also where Python is told not to write compiled code.
     """
-    if kept is None or sys.dont_write_bytecode or not trusted or sandboxed():
+    if kept is None or (sys.dont_write_bytecode and not is_asked_for) or not trusted or sandboxed():
         return False
     macros = tuple(sorted(macro_files.items()))
     payload = marshal.dumps((compiler_hash(), stamp, digest(source), macros, code))
@@ -164,11 +181,11 @@ def _remove(path: str) -> None:
 def program_code(path: str, source: bytes) -> CodeType:
     """The code of a file compiled as a whole program, from the cache or fresh. Raises SemaError.
 
-    It is kept beside the code of the same file as a module, under `NAME.run`: a program may be compiled more freely.
+    It is kept apart from the code of the same file as a module: a program may be compiled more freely.
     """
     real = os.path.realpath(path)
-    kept = cache_path(f"{os.path.splitext(real)[0]}.run.sema")
-    known = load(kept, path, real, source)
+    kept = program_path(real)
+    known = load_native(kept, path, real, source) or load(kept, path, real, source)
     if known is not None:
         return known
     from semac.pipeline import compile_source

@@ -204,7 +204,7 @@ class SemaLoader(SourceFileLoader):
 
     def get_code(self, fullname: str | None = None) -> CodeType:
         """Raises SemaSyntaxError for a file that can't be compiled."""
-        known = cache.load(self.kept, self.path, self.real)
+        known = cache.load_native(self.kept, self.path, self.real) or cache.load(self.kept, self.path, self.real)
         if known is not None:
             return known
         try:
