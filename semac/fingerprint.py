@@ -14,9 +14,11 @@ COMPILING = tuple(
     tuple(folder.split("/")) if folder else ()
     for folder in (
         "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/infer",
-        "optimize/inline", "optimize/loops", "optimize/own", "generate",
+        "optimize/inline", "optimize/loops", "optimize/own", "optimize/versions", "generate", "generate/text",
     )
 )  # fmt: skip
+
+DEBUGGERS = frozenset(("semac.diagnostics.debugger", "pydevd"))
 
 _compiler: bytes | None = None
 
@@ -65,8 +67,13 @@ def digest(data: bytes | memoryview) -> bytes:
 def switches() -> str:
     """What marks the files of code that the environment has the compiler make otherwise than usual; "" for none."""
     asked = [f"{name}={value}" for name in SWITCHES if (value := os.environ.get(name))]
-    plain = "" if optimizes() else ".plain"
+    plain = ("" if optimizes() else ".plain") + (".traced" if is_traced() else "")
     return f"{plain}.{digest(' '.join(asked).encode()).hex()}" if asked else plain
+
+
+def is_traced() -> bool:
+    """Whether a debugger is at work: then each function has one body, in which it can stop."""
+    return sys.gettrace() is not None or not DEBUGGERS.isdisjoint(sys.modules)
 
 
 def optimizes() -> bool:

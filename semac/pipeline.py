@@ -102,6 +102,7 @@ def compile_source(
     shared: SharedNames | None = None,
     lists_globals: bool = False,
     optimize: bool | None = None,
+    is_text: bool = False,
     watch: Watcher | None = None,
 ) -> CompiledUnit:
     """Compiles source text. mode: "module" (anyone may call its functions) or "program" (nothing else will).
@@ -110,7 +111,8 @@ def compile_source(
     added. known: names defined before; python: those of them that hold things imported from Python. shared: the names
     of the session that the text is an input of; the code is then that of a function that returns the value of the last
     form. lists_globals: whether the module says which of its globals are the program's, as one with `eval` always does.
-    optimize: whether all passes run; None: as SEMA_OPT says. watch: is called with the unit after each pass.
+    optimize: whether all passes run; None: as SEMA_OPT says. is_text: whether the Python is for people to read, who
+    want `add(a, b)` where code to run tries `a + b` first. watch: is called with the unit after each pass.
     Raises ReaderError and SemaError with a `span` and a `source_file`.
     """
     from semac.syntax.reader import read_program
@@ -128,6 +130,7 @@ def compile_source(
                 shared=shared,
                 lists_globals=lists_globals,
                 optimize=optimize,
+                is_text=is_text,
                 watch=watch,
             )
         except SemaError as error:
@@ -162,6 +165,7 @@ def compile_forms(
     shared: SharedNames | None = None,
     lists_globals: bool = False,
     optimize: bool | None = None,
+    is_text: bool = False,
     watch: Watcher | None = None,
 ) -> CompiledUnit:
     """Like `compile_source`, from forms."""
@@ -170,6 +174,7 @@ def compile_forms(
         unit = analyze_program(forms, filename, environment, Analyzer, known, python).unit
         unit.lists_globals |= lists_globals
         unit.is_program = mode == "program"
+        unit.is_text = is_text
         unit.is_input = shared is not None
         unit.optimize = optimizes() if optimize is None else optimize
         tree = generated(unit, result, shared, watch)

@@ -125,7 +125,7 @@ class Builder:
         if kind is ir.Bind:
             self.destructure(node)
             return self.exit(node.body)
-        return Result(self.atom(node))
+        return Result(self.atom(node), node.span)
 
     def effect(self, node: Any) -> None:
         """Instructions for a node whose value nobody wants."""
@@ -396,7 +396,7 @@ class Builder:
         return self.bind(anf.PyCall(head, args, list(node.keywords), span=node.span))
 
     def import_(self, node: Any) -> Atom:
-        return self.bind(anf.Import(self.atom(node.path), node.names, span=node.span))
+        return self.bind(anf.Import(self.atom(node.path), node.names, node.vars, span=node.span))
 
 
 ATOMS: dict[type, Callable[[Builder, Any], Atom]] = {

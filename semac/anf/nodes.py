@@ -15,6 +15,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from semac.anf.pattern_nodes import AnyPattern as AnyPattern
+from semac.anf.pattern_nodes import BadPattern as BadPattern
+from semac.anf.pattern_nodes import LiteralPattern as LiteralPattern
+from semac.anf.pattern_nodes import MapPattern as MapPattern
+from semac.anf.pattern_nodes import Pattern as Pattern
+from semac.anf.pattern_nodes import SequencePattern as SequencePattern
+from semac.anf.pattern_nodes import VarPattern as VarPattern
 from semac.anf.records import RecordMember, RecordType
 from semac.ir.node import Node
 from semac.ir.nodes import Function, Var
@@ -74,6 +81,7 @@ class Result(Node):
     """The exit of a block that has a value."""
 
     value: Expr
+    span: Span = None
 
 
 class Jump(Node):
@@ -359,43 +367,6 @@ class With(Op):
 # Patterns
 
 
-class Pattern(Node):
-    pass
-
-
-class AnyPattern(Pattern):
-    pass
-
-
-class VarPattern(Pattern):
-    var: Var
-
-
-class LiteralPattern(Pattern):
-    value: Any
-
-
-class SequencePattern(Pattern):
-    """fits: whether the value surely is a vector of this length (set by inference)."""
-
-    parts: list[Pattern]
-    rest: Pattern | None
-    fits: bool = False
-
-
-class MapPattern(Pattern):
-    """entries: (key, pattern, whether the key must be there)."""
-
-    entries: list[tuple[Any, Pattern, bool]]
-
-
-class BadPattern(Pattern):
-    """A malformed pattern: an error when a value gets as far."""
-
-    message: str
-    hint: str | None
-
-
 class Destructure(Op):
     """Binds the variables of a pattern to the parts of a value."""
 
@@ -461,9 +432,12 @@ class PyCall(Op):
 
 
 class Import(Op):
+    """names: those that the form lists. vars: the globals that it defines, as far as they are known."""
+
     exprs = ("path",)
     path: Expr
     names: list[str]
+    vars: list[Var]
 
 
 # What passes make of operations: each prints as one Python expression
@@ -489,3 +463,11 @@ class Guarded(Op):
     args: list[Expr]
     fast: str  # the kind of Python operation
     slow: str  # "module:name" of the runtime, or "builtin:name"
+
+
+class Fits(Op):
+    """Whether values are of kinds (`optimize/infer/fits.py`): what the entry of a function with versions asks."""
+
+    exprs = ("args",)
+    args: list[Expr]
+    kinds: list[Any]

@@ -27,6 +27,8 @@ from semac.anf.nodes import (
 )
 from semac.ir.nodes import Function, NamedLet, Var
 
+NO_BLOCKS: list[Block] = []  # most operations have none
+
 
 def operands(op: Op) -> list[Expr]:
     """The operands of an operation in the order in which they are evaluated."""
@@ -63,14 +65,16 @@ def map_exit(exit_: Exit, change: Callable[[Expr], Expr]) -> None:
 
 def blocks(op: Op) -> list[Block]:
     """The blocks of an operation in the order in which they run."""
-    if type(op) is Match:
+    kind = type(op)
+    if kind is Match:
         inner: list[Block] = []
-        for clause in op.clauses:
+        for clause in op.clauses:  # type: ignore[attr-defined]
             inner += [clause.body] if clause.guard is None else [clause.guard, clause.body]
         return inner
-    if type(op) is Comprehension:
-        return [*(stage.block for stage in op.stages), op.body]
-    return [getattr(op, field) for field in op.blocks]
+    if kind is Comprehension:
+        return [*(stage.block for stage in op.stages), op.body]  # type: ignore[attr-defined]
+    fields = op.blocks
+    return [getattr(op, field) for field in fields] if fields else NO_BLOCKS
 
 
 def bound(op: Op) -> list[Var]:

@@ -21,8 +21,9 @@ def main(args: list[str]) -> int:
 @click.option("-o", "--output", metavar="OUT", help="File or folder to write; - for stdout. [FILE with .py, beside it]")
 @click.option("--check", is_flag=True, help="Compile without writing; report whether it worked.")
 @click.option("--native", is_flag=True, help="Compile functions of numbers to machine code, which imports then use.")
+@click.option("--fast", is_flag=True, help="Write what runs fastest, not what reads best: see below.")
 @click.option("--dump", metavar="PASS", help="Print what one pass of the compiler makes instead: see below.")
-def compile_command(source: str, output: str | None, check: bool, native: bool, dump: str | None) -> int:
+def compile_command(source: str, output: str | None, check: bool, fast: bool, native: bool, dump: str | None) -> int:
     """Compile Sema files to Python modules that run wherever sema_runtime is installed.
 
     A folder is compiled with everything below it. The `-` of a file name becomes `_`, so that Python can import it.
@@ -35,13 +36,16 @@ def compile_command(source: str, output: str | None, check: bool, native: bool, 
       sema compile --check program.sema
       sema compile --native program.sema        machine code, kept in __pycache__
 
+    With --fast the Python is that which the import hook runs: operators on values of unknown types test the types in
+    the expression, and functions have copies for likely arguments. Without it they are calls such as add(a, b).
+
     PASS is expanded (Sema without macros), tree (names resolved), build (A-normal form), a pass over that (infer,
     loops, own, ...: a wrong name lists them), ast or py.
     """
     if native:
         from semac.cli.native import compile_natively
 
-        if output is not None or check or dump is not None:
+        if output is not None or check or fast or dump is not None:
             return failed("--native keeps what it makes beside the source, and takes no other option")
         return compile_natively(list(sema_files(source)) if os.path.isdir(source) else [source])
     if os.path.isdir(source):
@@ -51,13 +55,13 @@ def compile_command(source: str, output: str | None, check: bool, native: bool, 
         for path in sema_files(source):
             below = os.path.relpath(path, source)
             target = python_path(os.path.join(output or source, below))
-            status |= compile_file(path, target, check)
+            status |= compile_file(path, target, check, fast=fast)
         return status
     if dump is None and not check and output != "-":
         into_folder = output is not None and (os.path.isdir(output) or output.endswith(os.sep))
         name = os.path.join(output or "", os.path.basename(source)) if into_folder else source
-        return compile_file(source, python_path(name) if into_folder or output is None else output, check)
-    return compile_file(source, None, check, dump or "py")
+        return compile_file(source, python_path(name) if into_folder or output is None else output, check, fast=fast)
+    return compile_file(source, None, check, dump or "py", fast)
 
 
 def sema_files(folder: str) -> Iterator[str]:
@@ -75,7 +79,7 @@ def python_path(path: str) -> str:
     return os.path.join(folder, os.path.splitext(name)[0].replace("-", "_") + ".py")
 
 
-def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -> int:
+def compile_file(path: str, target: str | None, check: bool, dump: str = "py", fast: bool = False) -> int:
     """Compiles one file to target, None for stdout. Returns 0, or 1 with a message on stderr."""
     from semac.cli.running import read_source
     from semac.diagnostics.render import show_error
@@ -86,7 +90,7 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
         return 1
     try:
         text = decode(source, path)
-        output, functions = compiled(text, path, dump)
+        output, functions = compiled(text, path, dump, fast)
     except Exception as error:  # errors of macro bodies are of any kind
         if check:
             print(f"✗ {path}: {_first_line(error)}", file=sys.stderr)
@@ -106,13 +110,13 @@ def compile_file(path: str, target: str | None, check: bool, dump: str = "py") -
     return 0
 
 
-def compiled(text: str, path: str, dump: str) -> tuple[str, int]:
+def compiled(text: str, path: str, dump: str, fast: bool) -> tuple[str, int]:
     """(the text of one pass, the number of functions). Raises SemaError and what macro bodies raise."""
     from semac.dumps import Dumps
     from semac.pipeline import compile_source
 
     dumps = Dumps(dump)
-    unit = compile_source(text, os.path.realpath(path), "module", watch=dumps.watch)
+    unit = compile_source(text, os.path.realpath(path), "module", is_text=dump == "py" and not fast, watch=dumps.watch)
     unit.text = text
     output = dumps.of(unit)
     return output if output.endswith("\n") else output + "\n", len(unit.unit.functions)

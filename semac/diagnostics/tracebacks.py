@@ -90,6 +90,8 @@ def _is_sema(frame: FrameType) -> bool:
 
 def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
     """Drops our frames from a report and those of the exceptions that led to it, and names functions as in Sema."""
+    from sema_runtime.conditions.tracebacks import is_entry
+
     pending: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(report, exc)]
     seen: set[int] = set()
     while pending:
@@ -99,7 +101,12 @@ def _clean(report: traceback.TracebackException, exc: BaseException) -> None:
         seen.add(id(error))
         frames = _frames(error)
         if len(frames) == len(current.stack):
-            kept = [line for frame, line in zip(frames, current.stack, strict=True) if _shown(frame, line)]
+            called = [*frames[1:], None]
+            kept = [
+                line
+                for frame, callee, line in zip(frames, called, current.stack, strict=True)
+                if _shown(frame, line) and not (callee is not None and is_entry(frame.f_code, callee.f_code))
+            ]
             current.stack[:] = kept or ([] if isinstance(error, SyntaxError) else current.stack)
         pending += [(current.__cause__, error.__cause__), (current.__context__, error.__context__)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import CodeType
 
-from sema_runtime.conditions.stack_trace import PLACES
+from sema_runtime.conditions.stack_trace import encoded
 from semac.ir.places import Place, Places, Position
 
 
@@ -22,5 +22,5 @@ def _placed(code: CodeType, table: dict[Position, Place]) -> CodeType:
         while entry[6] and entry[6:] in table:  # the loops around it stand in the same code
             starts.add(entry[6:])
             entry = table[entry[6:]]
-    entries = tuple(table[start] for start in sorted(starts & table.keys()))
-    return code.replace(co_consts=(*constants, (PLACES, *entries)) if entries else constants)
+    entries = [table[start] for start in sorted(starts & table.keys())]
+    return code.replace(co_consts=(*constants, encoded(entries)) if entries else constants)

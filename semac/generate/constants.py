@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from sema_runtime.support.embedded import embed
@@ -17,6 +18,10 @@ from semac.generate.names import VALUES
 from semac.generate.pyast import Loc, attribute, call, const, name
 
 ATOMS = (int, float, str, bool, bytes, type(None))
+NAMES_OF_DATA = {
+    str: "TEXTS", Keyword: "KEYS", Symbol: "SYMBOLS", Char: "CHARS",
+    List: "ROWS", tuple: "ROWS", Map: "RECORDS", HashMap: "RECORDS",
+}  # fmt: skip
 LISTS = "sema_runtime.values.lists:"
 MAPS = "sema_runtime.values.maps:"
 
@@ -24,9 +29,7 @@ MAPS = "sema_runtime.values.maps:"
 def constant(c: Context, value: Any, loc: Loc) -> ast.expr:
     """An expression for any constant."""
     if isinstance(value, ATOMS):
-        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-            return call(name("float", loc), [const(str(value), loc)], loc)
-        return const(value, loc)
+        return const(value, loc) if type(value) is not float or isfinite(value) else not_finite(c, value, loc)
     if type(value) in (Keyword, Symbol, Char, Fraction):
         return c.module.names.atom(value, loc)
     if type(value) is Complex:
@@ -40,7 +43,31 @@ def constant(c: Context, value: Any, loc: Loc) -> ast.expr:
     if type(value) not in (List, tuple, Map, HashMap):
         return embedded(c, value, loc)
     data = quoted(c, value, loc)
-    return name(c.module.names.constant(("quoted", id(value)), "quoted", data), loc)
+    if c.module.unit.is_text and ((c.at_module and not c.loops and not c.repeats) or is_literal(data)):
+        return data
+    return name(c.module.names.constant(("quoted", id(value)), data_name(value), data), loc)
+
+
+def is_literal(data: ast.expr) -> bool:
+    """Whether Python makes a value but once however often an expression runs."""
+    if isinstance(data, ast.Tuple):
+        return all(map(is_literal, data.elts))
+    return isinstance(data, ast.Constant)
+
+
+def data_name(value: Any) -> str:
+    """What the constant of quoted data would like to be called."""
+    items = value.items if type(value) is List else value if type(value) is tuple else ()
+    kinds = set(map(type, items))
+    if kinds and kinds <= {int, float, Fraction}:
+        return "NUMBERS"
+    return next((NAMES_OF_DATA[kind] for kind in NAMES_OF_DATA if kinds == {kind}), "DATA")
+
+
+def not_finite(c: Context, value: float, loc: Loc) -> ast.expr:
+    """`inf`, `-inf` or `nan`."""
+    positive = c.runtime("math:nan" if value != value else "math:inf", loc)
+    return ast.UnaryOp(ast.USub(), positive, **loc) if value < 0 else positive
 
 
 def embedded(c: Context, value: Any, loc: Loc) -> ast.expr:

@@ -7,12 +7,32 @@ from collections.abc import Callable
 from typing import Any
 
 from sema_runtime.catalogue_index import INDEX
-from semac.anf.nodes import Block, Expr, Op
+from sema_runtime.values.atoms import Keyword
+from semac.anf.nodes import Block, CallBuiltin, CallRuntime, Comprehension, Expr, GetField, Lit, Op, Python
 from semac.generate.destination import Dest
 from semac.generate.names import LocalNames, ModuleNames
 from semac.generate.pyast import NOWHERE, Loc, assign, loc_of, name
+from semac.ir.identifiers import mangle
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+
+HINTS = {
+    "sort-by": "in_order", "group-by": "by_group", "key-by": "index", "find": "found", "any": "is_any",
+    "every": "is_every", "list": "items", "Try": "outcome", "Match": "result", "For": "result",
+}  # fmt: skip
+
+
+VAGUE = ("value", "function")
+
+
+def hint_of(op: Any) -> str:
+    """What the value of an operation would like to be called."""
+    if type(op) is GetField:
+        return op.member.slot
+    if type(op) in (Python, CallRuntime, CallBuiltin):  # `(:name user)`, in whatever way it is looked up
+        key = op.args[1].value if len(op.args) == 2 and type(op.args[1]) is Lit else None
+        return mangle(key.name) if type(key) is Keyword else ""
+    return HINTS.get(op.kind if type(op) is Comprehension else type(op).__name__, "")
 
 
 class ModuleState:
@@ -59,6 +79,8 @@ class Context:
         self.errors: set[Var] = set()  # caught errors that are exceptions, not condition maps
         self.assigned_globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        self.defining = ""  # the global whose value is printed
+        self.repeats = 0  # comprehensions around
         self.loops: list[Any] = []  # loops around, innermost last; None for what a jump can't leave
         self.current: Loc = parent.current if parent else NOWHERE
 
@@ -116,7 +138,9 @@ class Context:
         """Names a variable that this function owns."""
         self.owned.add(var)
         if not var.name:
-            var.py = self.names.temporary(var.hint or "value")
+            hint = "" if var.hint in VAGUE else var.hint
+            hint = hint or hint_of(var.op) or var.hint or "value"
+            var.py = self.names.temporary(hint)
             return var.py
         return self.names.local(var)
 
@@ -134,6 +158,12 @@ class Context:
         target = self.names.temporary(base)
         self.append(assign(target, value, loc))
         return name(target, loc)
+
+    def was_assigned(self, value: ast.expr) -> bool:
+        """Whether a value is the variable that the last statement assigns: then it is there."""
+        last = self.out[-1] if self.out else None
+        target = last.targets[0] if isinstance(last, ast.Assign) else None
+        return isinstance(value, ast.Name) and isinstance(target, ast.Name) and target.id == value.id
 
     def in_block(self, emit: Callable[[], Any]) -> tuple[Any, list[ast.stmt]]:
         """Runs emit() with a fresh list of statements: (its result, the statements)."""
@@ -155,7 +185,7 @@ class Context:
         if dest.kind == "assign":
             if self.at_module or not (isinstance(value, ast.Name) and value.id == dest.target):
                 self.append(assign(dest.target, value, loc))
-        elif effects and not isinstance(value, ast.Constant):
+        elif effects and not isinstance(value, ast.Constant) and not self.was_assigned(value):
             self.append(ast.Expr(value, **loc))
         if dest.after:
             self.append(ast.Break(**loc))

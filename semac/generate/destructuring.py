@@ -135,7 +135,7 @@ def of_length(c: Context, value: ast.expr, size: int, rest: Any, loc: Loc) -> as
     if rest is not None:
         return call(c.runtime(MATCHING + "destructure_rest", loc), [value, const(size, loc)], loc)
     checked = call(c.runtime(MATCHING + "destructure", loc), [value, const(size, loc)], loc)
-    if not isinstance(value, ast.Name):
+    if not isinstance(value, ast.Name) or c.module.unit.is_text:
         return checked
     fits = compare(call(name("len", loc), [value], loc), ast.Eq(), const(size, loc), loc)
     kind = compare(call(name("type", loc), [value], loc), ast.Is(), name("tuple", loc), loc)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from semac.anf.nodes import (
     Block,
+    CallRuntime,
     Closure,
     Comprehension,
     Expr,
+    Fits,
     For,
     GetField,
     If,
@@ -28,13 +30,14 @@ from semac.generate.python_ops import PYTHON_OPS
 from semac.generate.python_ops import READ as READ
 from semac.types.lattice import CHAR, DICT, INT, KEYWORD, SEQUENCE, STR, SYMBOL, Type
 
+CONDITION_FIELD = "sema_runtime.conditions.caught:condition_field"
 PLAIN_KEYS = INT | STR | KEYWORD | SYMBOL | CHAR  # keys that maps store as they are
 
 
 def own_rank(op: Op) -> int:
     """How an operation, apart from its operands, takes part in the order of effects."""
     kind = type(op)
-    if kind in (Closure, Move, MakeVector, MakeMap):
+    if kind in (Closure, Fits, Move, MakeVector, MakeMap):
         return PURE
     if kind is Read:
         var = op.var  # type: ignore[attr-defined]
@@ -43,6 +46,8 @@ def own_rank(op: Op) -> int:
         return READ
     if kind is IsRecord and op.is_sure:  # type: ignore[attr-defined]
         return PURE
+    if kind is CallRuntime and op.path == CONDITION_FIELD:  # type: ignore[attr-defined]
+        return READ
     if kind is Python:
         return PYTHON_OPS[op.kind].rank  # type: ignore[attr-defined]
     if kind in (If, Logic):

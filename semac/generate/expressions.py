@@ -15,6 +15,7 @@ from semac.anf.nodes import (
     Closure,
     Comprehension,
     Expr,
+    Fits,
     For,
     GetField,
     Guarded,
@@ -47,10 +48,11 @@ from semac.generate.functions import define_function, lambda_expression
 from semac.generate.guards import Operands
 from semac.generate.iteration import comprehension, result_param
 from semac.generate.pyast import Loc, attribute, call, const, name, negate, tuple_of
-from semac.generate.python_ops import PYTHON_OPS
+from semac.generate.python_ops import PLAINER, PYTHON_OPS
 from semac.generate.records import get_field, is_record, make_record_type, record_function
 from semac.generate.truth import logic_expression
 from semac.ir.identifiers import mangle
+from semac.ir.nodes import Function
 
 
 def expression(c: Context, expr: Expr) -> ast.expr:
@@ -58,6 +60,8 @@ def expression(c: Context, expr: Expr) -> ast.expr:
     kind = type(expr)
     if isinstance(expr, Op) and not expr.weight:
         return saved(c, expr)
+    if isinstance(expr, Op):
+        c.loc(expr)  # its operands may have no place of their own
     printed: ast.expr = EXPRESSIONS[kind](c, expr)
     return printed
 
@@ -65,8 +69,10 @@ def expression(c: Context, expr: Expr) -> ast.expr:
 def saved(c: Context, op: Op) -> ast.expr:
     """The variable to which statements give the value of an operation."""
     if type(op) is Closure:
-        target = c.names.temporary(mangle(op.function.py or "fn"))
+        target = c.names.temporary(mangle(op.function.py or name_of_argument(c, op.function)))
         define_function(c, op, target)
+        if c.at_module:
+            c.module.names.taken.add(target)
         return name(target, c.current)
     param = result_param(op) if type(op) is For else None
     if param is not None:
@@ -75,6 +81,13 @@ def saved(c: Context, op: Op) -> ast.expr:
     target = c.names.temporary("result")
     c.stmt(op, Dest("assign", target))
     return name(target, c.current)
+
+
+def name_of_argument(c: Context, function: Function) -> str:
+    """What a function that is an argument would like to be called."""
+    if c.defining:
+        return f"do_{c.defining}"
+    return "fn" if function.params or function.rest is not None else "body"
 
 
 def ref(c: Context, operand: Ref) -> ast.expr:
@@ -109,7 +122,11 @@ def closure(c: Context, op: Closure) -> ast.expr:
 
 
 def call_(c: Context, op: Call) -> ast.expr:
+    c.repeats += 1  # quoted data keeps its name: an error shows what is called only where that is loaded as it is
     head = c.expr(op.head)
+    c.repeats -= 1
+    if isinstance(head, ast.UnaryOp):
+        head = name(c.module.names.constant("-inf", "minus_infinity", head), c.current)
     args = c.exprs(op.args)
     return call(head, args, c.loc(op))
 
@@ -145,8 +162,18 @@ def python(c: Context, op: Python) -> ast.expr:
 
 def operation(c: Context, kind: str, args: list[ast.expr], loc: Loc) -> ast.expr:
     """An operation of Python on printed operands."""
+    if c.module.unit.is_text:
+        kind = PLAINER.get((kind, len(args)), kind)
+        if kind == "array_len" and isinstance(args[0], ast.Call) and is_new_list(c, args[0]):
+            return call(name("len", loc), args[0].args, loc)
     entry = PYTHON_OPS[kind]
     return entry.print([*args, c.runtime(entry.runtime, loc)] if entry.runtime else args, loc)
+
+
+def is_new_list(c: Context, made: ast.Call) -> bool:
+    """Whether a list is made on the spot of one of Python's."""
+    lists = c.module.names.imports.get("sema_runtime.values.lists", {})
+    return isinstance(made.func, ast.Name) and made.func.id == lists.get("List") and len(made.args) == 1
 
 
 def guarded(c: Context, op: Guarded) -> ast.expr:
@@ -250,6 +277,7 @@ EXPRESSIONS: dict[type, Any] = {
     IsRecord: is_record,
     Python: python,
     Guarded: guarded,
+    Fits: guards.fits,
     MakeVector: make_vector,
     MakeMap: make_map,
     If: if_,

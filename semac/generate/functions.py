@@ -10,10 +10,15 @@ from semac.anf.walk import expressions
 from semac.generate.context import Context
 from semac.generate.destination import RETURN
 from semac.generate.loops import loop_body
-from semac.generate.pyast import Loc, assign, const, name
+from semac.generate.names import local_base
+from semac.generate.nest import has_trampoline
+from semac.generate.pyast import Loc, assign, binop, const, name
 from semac.ir.nodes import Function, Var
+from semac.types.lattice import BOOL, FLOAT, INT, NIL, REAL, STR, VECTOR
 
 TYPE_PARAMS: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+ANNOTATIONS = {INT: "int", FLOAT: "float", STR: "str", BOOL: "bool", REAL: "float", VECTOR: "tuple"}
 
 
 def empty_arguments() -> ast.arguments:
@@ -34,6 +39,7 @@ def function_context(c: Context, function: Function) -> Context:
     avoid = globals_of(function.code) if c.at_module or c.parent is None else set()
     inner = Context(c.module, c, avoid)
     inner.function = function
+    inner.names.reserved.update(local_base(var.name) for var in [*function.params, *function.locals])
     return inner
 
 
@@ -52,7 +58,10 @@ def define_function(c: Context, op: Closure, target: str) -> None:
         as_list = ast.Call(inner.runtime("sema_runtime.values.lists:List", loc), [name(rest, loc)], [], **loc)
         inner.append(assign(rest, as_list, loc))
     function_body(inner, function)
-    c.append(definition(inner, target, arguments, inner.out, loc))
+    made = definition(inner, target, arguments, inner.out, loc)
+    if c.module.unit.is_text:
+        annotate(made, function, loc)
+    c.append(made)
 
 
 def parameters(inner: Context, function: Function, loc: Loc) -> ast.arguments:
@@ -75,11 +84,18 @@ def function_body(inner: Context, function: Function) -> None:
     else:
         inner.block(function.code, RETURN)
     last = inner.out[-1] if inner.out else None
-    if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and last.value.value is None:
+    value = last.value if isinstance(last, ast.Return) else None
+    if isinstance(value, ast.Constant) and value.value is None:
         inner.out.pop()
+    elif inner.module.unit.is_text and isinstance(value, ast.Call) and function.type is not None:
+        exit_ = function.code.exit
+        if function.type.only(NIL) and type(exit_) is Result and not has_trampoline(exit_.value):
+            inner.out[-1] = ast.Expr(value, **inner.current)
 
 
-def definition(inner: Context, target: str, arguments: ast.arguments, body: list[ast.stmt], loc: Loc) -> ast.stmt:
+def definition(
+    inner: Context, target: str, arguments: ast.arguments, body: list[ast.stmt], loc: Loc
+) -> ast.FunctionDef:
     head: list[ast.stmt] = []
     if inner.assigned_globals:
         head.append(ast.Global(sorted(inner.assigned_globals), **loc))
@@ -89,6 +105,29 @@ def definition(inner: Context, target: str, arguments: ast.arguments, body: list
     body[position:position] = head
     extra: dict[str, Any] = dict(loc)
     return ast.FunctionDef(target, arguments, body or [ast.Pass(**loc)], [], None, **extra, **TYPE_PARAMS)
+
+
+def annotate(made: ast.FunctionDef, function: Function, loc: Loc) -> None:
+    """Says what the parameters and the result of a function are, where that is known."""
+    named = [var for var in function.params if var.py]
+    by_name = {var.py: annotation(var.type, loc) for var in named if not var.assigned}
+    for arg in made.args.args:
+        arg.annotation = by_name.get(arg.arg)
+    made.returns = annotation(function.type, loc)
+
+
+def annotation(type_: Any, loc: Loc) -> ast.expr | None:
+    """The Python type of the values of a type, None where no one type says it."""
+    if type_ is None or not type_.tags:
+        return None
+    if type_.only(NIL):
+        return const(None, loc)
+    for tags, text in ANNOTATIONS.items():
+        if type_.only(tags):
+            return name(text, loc)
+        if type_.only(tags | NIL):
+            return binop(name(text, loc), ast.BitOr(), const(None, loc), loc)
+    return None
 
 
 def is_docstring(statement: ast.stmt) -> bool:

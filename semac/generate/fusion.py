@@ -133,10 +133,10 @@ def rename(op: Comprehension, old: Var, new: Var) -> None:
 
 
 def may_assign(expr: Expr | None) -> bool:
-    """Whether an expression may print with `:=`, which keeps a value that is tested."""
+    """Whether an expression, functions in it included, may print with `:=`, which keeps a value that is tested."""
     if not isinstance(expr, Op):
         return False
-    return any(map(keeps_value, expressions(Block([], Result(expr)), False)))
+    return any(map(keeps_value, expressions(Block([], Result(expr)))))
 
 
 def keeps_value(part: Expr) -> bool:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from semac.anf.nodes import Expr, Guarded, Lit, Op, Read
+from semac.anf.nodes import Expr, Fits, Guarded, Lit, Op, Read
+from semac.anf.records import RecordType
 from semac.generate.context import Context
 from semac.generate.pyast import Loc, attribute, binop, boolop, call, compare, const, name, walrus
+from semac.generate.records import has_class
 
 # Kinds of tests that ask for an exact type → where the runtime has it, "" for a type of Python.
 TYPES = {
@@ -71,6 +73,22 @@ def test(operands: Operands, guard: Guarded, loc: Loc) -> ast.expr:
     """The test of a guard."""
     operands.loc = loc
     return boolop(ast.And(), [one(operands, kind, positions) for kind, positions in guard.tests], loc)
+
+
+def fits(c: Context, op: Fits) -> ast.expr:
+    """`type(a) is type(b) is int and type(xs) is List`: the test at the entry of a function."""
+    operands = Operands(c, op.args)
+    loc = operands.loc = c.loc(op)
+    asked: list[ast.expr] = []
+    for kind in dict.fromkeys(op.kinds):
+        positions = tuple(index for index, own in enumerate(op.kinds) if own is kind)
+        if type(kind) is RecordType:
+            asked += [has_class(kind, operands.use(index), loc) for index in positions]
+        elif kind == NUMBER:
+            asked += [is_type(operands, kind, (index,)) for index in positions]
+        else:
+            asked.append(is_type(operands, kind, positions))
+    return boolop(ast.And(), asked, loc)
 
 
 def one(operands: Operands, kind: str, positions: tuple[int, ...]) -> ast.expr:

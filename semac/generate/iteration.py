@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from semac.anf.nodes import (
+    CallBuiltin,
     Comprehension,
     Expr,
     For,
@@ -18,10 +19,12 @@ from semac.anf.nodes import (
     Stage,
     VarPattern,
 )
+from semac.anf.walk import bound
 from semac.generate.context import Context
 from semac.generate.destination import Dest
 from semac.generate.effects import PLAIN_KEYS
 from semac.generate.loops import always_jumps, jumps
+from semac.generate.nest import block_weight
 from semac.generate.pyast import Loc, assign, attribute, binop, call, const, drop_trailing_continue, name, subscript
 from semac.generate.truth import value_of
 from semac.ir.nodes import Var
@@ -162,7 +165,11 @@ def finish_loop(c: Context, loop: ast.For, dest: Dest, leaves: bool, after: Call
 
 def comprehension(c: Context, op: Comprehension) -> ast.expr:
     """A comprehension all of whose blocks are expressions."""
-    return EXPRESSIONS[op.kind](c, op, c.loc(op))
+    c.repeats += 1
+    made = EXPRESSIONS[op.kind](c, op, c.loc(op))
+    c.repeats -= 1
+    c.names.taken -= {var.py for var in bound(op)}  # these names mean something in the comprehension alone
+    return made
 
 
 def list_expression(c: Context, op: Comprehension, loc: Loc) -> ast.expr:
@@ -228,6 +235,8 @@ def generators_of(c: Context, op: Comprehension, loc: Loc) -> list[ast.comprehen
 
 def spread(c: Context, value: Expr) -> ast.expr:
     """What `flat-map` takes from a result: the items of a list or vector, or the value alone."""
+    if type(value) is Comprehension:
+        value.bare = True  # nobody else sees the list
     printed = c.expr(value)
     return printed if value.type.only(SEQUENCE) else call(c.runtime(HOFS + "spread", c.current), [printed], c.current)
 
@@ -315,10 +324,14 @@ def collect_find(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
 
 def collect_sorted(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
     """Sorted by keys of any types, which are computed first."""
+    key = key_function(op)
     over = iterable(c, op)
+    if key is not None and c.module.unit.is_text:
+        c.finish(call(c.builtin_function("sort-by", loc), [c.builtin_function(key, loc), over], loc), dest, loc)
+        return
     source = over if isinstance(over, ast.Name) else c.save(over, "items", loc)
     keys: ast.expr
-    if op.body.instrs:
+    if not block_weight(op.body):
         keys = c.save(ast.List([], ast.Load(), **loc), "keys", loc)
         c.append(loop_over(c, op, source, loc, lambda: append(c, keys, c.expr(value(c, op)), loc)))
     else:
@@ -326,6 +339,15 @@ def collect_sorted(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:
         keys = ast.ListComp(c.expr(value_of(op.body)), [generator], **loc)
     sorter = c.runtime("sema_runtime.lib.collections.sorting:sorted_by", loc)
     c.finish(call(sorter, [name(source.id, loc), keys], loc), dest, loc)
+
+
+def key_function(op: Comprehension) -> str | None:
+    """The builtin that gives the key of an item, where that is all it does."""
+    asked = None if op.body.instrs or op.stages or op.how != "items" else value_of(op.body)
+    if type(asked) is not CallBuiltin or len(asked.args) != 1 or type(op.target) is not VarPattern:
+        return None
+    (item,) = asked.args
+    return asked.name if type(item) is Ref and item.var is op.target.var else None
 
 
 def collect_groups(c: Context, op: Comprehension, dest: Dest, loc: Loc) -> None:

@@ -36,6 +36,7 @@ from semac.generate.pyast import (
 )  # fmt: skip
 from semac.ir.identifiers import mangle
 from semac.ir.nodes import Var
+from semac.types.lattice import INT
 
 
 def match(c: Context, op: Match, dest: Dest) -> None:
@@ -138,14 +139,7 @@ class Clauses:
         c, loc = self.c, self.c.current
         if type(pattern) is SequencePattern and not self.items:
             self.items = c.names.temporary("items")
-            fetched = unless_kind(
-                self.subject, "tuple", name(self.subject, loc), c.runtime(MATCHING + "sequence_items", loc), loc
-            )
-            if self.patterns(MapPattern):
-                subject = call(name("type", loc), [name(self.subject, loc)], loc)
-                is_map = compare(subject, ast.Is(), c.runtime(MAPS + "Map", loc), loc)
-                fetched.orelse = ast.IfExp(is_map, const(None, loc), fetched.orelse, **loc)
-            c.append(assign(self.items, fetched, loc))
+            c.append(assign(self.items, self.fetched_items(loc), loc))
             if len(self.patterns(SequencePattern)) > 1:
                 self.size = c.names.temporary("size")
                 length = call(name("len", loc), [name(self.items, loc)], loc)
@@ -154,12 +148,31 @@ class Clauses:
                 self.fetch_head(loc)
         if type(pattern) is MapPattern and not self.entries:
             self.entries = c.names.temporary("entries")
-            kind = c.runtime(MAPS + "Map", loc)
-            assert isinstance(kind, ast.Name)
-            direct = attribute(name(self.subject, loc), "d", loc)
-            fetched = unless_kind(self.subject, kind.id, direct, c.runtime(MATCHING + "map_entries", loc), loc)
-            c.append(assign(self.entries, fetched, loc))
+            c.append(assign(self.entries, self.fetched_entries(loc), loc))
             self.fetch_entries(loc)
+
+    def fetched_items(self, loc: Any) -> ast.expr:
+        """The items of the subject where it is a sequence, else None."""
+        c, subject = self.c, name(self.subject, loc)
+        general = c.runtime(MATCHING + "sequence_items", loc)
+        if c.module.unit.is_text:
+            return call(general, [subject], loc)
+        fetched = unless_kind(self.subject, "tuple", subject, general, loc)
+        if self.patterns(MapPattern):
+            kind = call(name("type", loc), [subject], loc)
+            is_map = compare(kind, ast.Is(), c.runtime(MAPS + "Map", loc), loc)
+            fetched.orelse = ast.IfExp(is_map, const(None, loc), fetched.orelse, **loc)
+        return fetched
+
+    def fetched_entries(self, loc: Any) -> ast.expr:
+        """The entries of the subject where it is a map, else None."""
+        c, subject = self.c, name(self.subject, loc)
+        general = c.runtime(MATCHING + "map_entries", loc)
+        if c.module.unit.is_text:
+            return call(general, [subject], loc)
+        kind = c.runtime(MAPS + "Map", loc)
+        assert isinstance(kind, ast.Name)
+        return unless_kind(self.subject, kind.id, attribute(subject, "d", loc), general, loc)
 
     def fetch_head(self, loc: Any) -> None:
         """The first item in a variable, when more than one clause asks what it is."""
@@ -211,6 +224,8 @@ class Clauses:
         if kind in (Keyword, Symbol, Char, bool, type(None)):
             return compare(value, ast.Is(), constant(c, wanted, loc), loc)
         if kind is str:
+            return compare(value, ast.Eq(), const(wanted, loc), loc)
+        if kind is int and self.op.subject.type.only(INT) and isinstance(value, ast.Name) and value.id == self.subject:
             return compare(value, ast.Eq(), const(wanted, loc), loc)
         equal = c.runtime("sema_runtime.values.equality:equal", loc)
         return call(equal, [value, constant(c, wanted, loc)], loc)
@@ -269,6 +284,8 @@ class Clauses:
             if type(part) is LiteralPattern:
                 tests.append(self.literal(got, part.value))
                 continue
-            held = c.names.temporary("entry")
+            var = part.var if type(part) is VarPattern and not part.var.captured else None
+            held = c.bind(var) if var is not None else c.names.temporary("entry")
             tests.append(compare(walrus(held, got, loc), ast.IsNot(), missing, loc))
-            self.tests(part, name(held, loc), tests, binds)
+            if var is None:
+                self.tests(part, name(held, loc), tests, binds)

@@ -34,12 +34,13 @@ from semac.anf.nodes import (
     While,
     With,
 )
-from semac.anf.walk import blocks, expressions
+from semac.anf.walk import blocks, bound, expressions
+from semac.anf.walk import instructions as instructions_of
 from semac.generate.context import Context, ModuleState, Printers
 from semac.generate.destination import DROP, RETURN, Dest
 from semac.generate.expressions import expression
 from semac.generate.functions import TYPE_PARAMS, definition, empty_arguments, globals_of
-from semac.generate.names import VALUES, ModuleNames
+from semac.generate.names import VALUES, ModuleNames, local_base
 from semac.generate.nest import nest
 from semac.generate.pyast import NOWHERE, assign, call, const, name
 from semac.generate.session_names import SharedNames
@@ -134,9 +135,13 @@ class ModulePrinter(ModuleState):
             nested = Block(block.instrs[:-1], Result(definition_of.value))
         nest(nested)
         c = Context(self, None, set(), at_module=True)
+        c.names.reserved.update(local_base(var.name) for var in self.unit.main.locals)
         c.out = out
         if not needs_function:
             c.block(nested, dest)
+            return
+        if self.unit.is_text and not has_captured(nested):
+            self.at_top(nested, definition_of, dest, c)
             return
         if definition_of is None:
             first = first_op(nested)
@@ -148,11 +153,21 @@ class ModulePrinter(ModuleState):
         if dest.kind == "assign":
             c.finish(const(None, NOWHERE), dest, NOWHERE)
 
+    def at_top(self, block: Block, definition_of: Assign | None, dest: Dest, c: Context) -> None:
+        """A form with variables as people write it: these become globals, under names that nothing else has."""
+        if definition_of is None:
+            c.block(block, dest)
+            return
+        c.block(block, Dest("assign", definition_of.var.py))
+        if dest.kind == "assign":
+            c.finish(const(None, NOWHERE), dest, NOWHERE)
+
     def wrapped(self, block: Block, base: str, out: list[ast.stmt], dest: Dest = RETURN) -> ast.expr:
         """Defines a function of no parameters around a block; returns the call."""
         local = self.names.fresh_global(base)
         self.names.note(local, "<lambda>")
         c = Context(self, None, globals_of(block))
+        c.names.reserved.update(local_base(var.name) for var in self.unit.main.locals)
         first = first_op(block)
         loc = c.loc(first) if first is not None else NOWHERE
         c.block(block, dest)
@@ -191,6 +206,18 @@ def has_locals(form: Block) -> bool:
                 return True
             stack += [(inner, is_inside or kind is Comprehension) for inner in blocks(op)]
     return False
+
+
+def has_captured(form: Block) -> bool:
+    """Whether functions that a form makes share its variables."""
+    own = {instr.var for instr in instructions_of(form, into_functions=False)}
+    own.update(var for instr in instructions_of(form, into_functions=False) for var in bound(instr.op))
+    closures = [part for part in expressions(form, into_functions=False) if type(part) is Closure]
+    return any(
+        (type(part) is Ref or type(part) is Read or type(part) is Assign) and part.var in own and not part.var.is_global
+        for closure in closures
+        for part in expressions(closure.function.code)
+    )
 
 
 def mentions(block: Block, var: Var, but: Assign | None = None) -> bool:

@@ -39,10 +39,20 @@ class ModuleNames:
         self.top_temporaries: list[str] = []
         self.builtins: set[str] = set()  # globals of the session that hold builtins
         for var in unit.globals.values():
-            var.py = self.global_name(var.name)
+            var.py = self.python_name(var)
         self.own = frozenset(self.user)
         for function in [unit.main, *unit.functions]:
             self.user.update(local_base(var.name) for var in [*function.params, *function.locals])
+
+    def python_name(self, var: Var) -> str:
+        """The name of a global; that of a private copy says whose it is, as traces want to know."""
+        original = var.function.original if var.function is not None else None
+        if original is None or original.var is None:
+            return self.global_name(var.name)
+        python = unique(f"_fast_{original.var.py}", self.taken)
+        self.taken.add(python)
+        self.user.add(python)
+        return python
 
     def global_name(self, sema: str) -> str:
         """The Python name of a global variable; the first of two colliding names gets the plain one."""
@@ -72,7 +82,7 @@ class ModuleNames:
             base = attr
             if base in self.user or base in self.taken:
                 base = f"sema_{attr.rstrip('_')}"
-            local = names[attr] = unique(base, self.user | self.taken | self.temporaries)
+            local = names[attr] = unique(base, self.user, self.taken, self.temporaries)
             self.taken.add(local)
         return local
 
@@ -85,7 +95,7 @@ class ModuleNames:
             return None
         local = self.shared.global_name(sema)
         if local not in self.builtins:
-            if local in self.temporaries or (local in self.user | self.taken and local not in self.own):
+            if local in self.temporaries or ((local in self.user or local in self.taken) and local not in self.own):
                 return None
             module, python, *_ = INDEX[sema]
             self.shared.imports[local] = f"sema_runtime.{module}", python
@@ -97,7 +107,7 @@ class ModuleNames:
         """A module constant, made once for equal keys."""
         local = self.constants.get(key)
         if local is None:
-            local = unique(base, self.user | self.taken | self.temporaries)
+            local = unique(base, self.user, self.taken, self.temporaries)
             self.taken.add(local)
             self.constants[key] = local
             self.constant_statements.append(assign(local, value, NOWHERE))
@@ -105,7 +115,7 @@ class ModuleNames:
 
     def fresh_global(self, base: str) -> str:
         """A name for a helper function; in messages none of the program's functions is mistaken for it."""
-        python = unique(base, self.user | self.taken | self.temporaries | (self.shared.taken if self.shared else set()))
+        python = unique(base, self.user, self.taken, self.temporaries, self.shared.taken if self.shared else set())
         self.taken.add(python)
         return python
 
@@ -142,7 +152,8 @@ class ModuleNames:
         if not unit.lists_globals:
             return [table(NAMES_TABLE, self.display)] if self.display else []
         shown = {**dict.fromkeys(self.top_temporaries, "<temporary>"), **self.display}
-        own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in unit.globals.values()]
+        shared = [var for var in unit.globals.values() if var.function is None or var.function.original is None]
+        own = [var.py if decodes(var.py, var.name) else f"{var.py} {var.name}" for var in shared]
         listed = ast.Tuple([const(entry, NOWHERE) for entry in own], ast.Load(), **NOWHERE)
         return [table(NAMES_TABLE, shown), assign(GLOBALS, listed, NOWHERE)]
 
@@ -170,18 +181,25 @@ class LocalNames:
         """is_top: of the statements of a module, where temporaries become globals."""
         self.module = module
         self.is_top = is_top
+        self.reserved: set[str] = set(parent.reserved) if parent is not None else set()  # of the program's variables
         self.taken: set[str] = set(avoid)
         if parent is not None:
             self.taken |= parent.taken
 
     def local(self, var: Var) -> str:
         """Gives a variable its name."""
-        var.py = python = unique(local_base(var.name), self.taken)
+        around = (self.module.own, self.module.taken) if self.is_top else ()
+        var.py = python = unique(local_base(var.name), self.taken, *around)
         self.taken.add(python)
+        if self.is_top:
+            self.module.temporaries.add(python)
+            self.module.top_temporaries.append(python)
         return python
 
     def temporary(self, base: str) -> str:
-        python = unique(base, self.taken | self.module.user | self.module.taken)
+        """A name for a value that the program gives none. base: what it would like to be called, in either language."""
+        own = base if base.isidentifier() else mangle(base)
+        python = unique(own, self.taken, self.reserved, self.module.own, self.module.taken)
         self.taken.add(python)
         self.module.temporaries.add(python)
         if self.is_top:
@@ -191,5 +209,7 @@ class LocalNames:
 
 def local_base(sema: str) -> str:
     """The identifier a local variable would like to have; the number of a generated name (`v__12`) is dropped."""
+    if sema[0] == "%":  # of `#(+ % 1)`
+        return "it" if sema in ("%", "%1") else f"it_{mangle(sema[1:])}"
     plain, _, number = sema.rpartition("__")
     return mangle(plain if plain and number.isdecimal() else sema)

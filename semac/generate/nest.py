@@ -196,8 +196,8 @@ class Nest:
             self.flush_to(len(self.pending) - 1)
 
     def is_order_kept(self, wanted: list[int]) -> bool:
-        """Whether nobody can tell when the pending operations at these places are evaluated in this order, now."""
-        order = [*wanted, *(place for place in range(min(wanted), len(self.pending)) if place not in wanted)]
+        """Whether nobody can tell when the pending operations at these places are evaluated in this order, last."""
+        order = [*(place for place in range(min(wanted), len(self.pending)) if place not in wanted), *wanted]
         if order == sorted(order):
             return True
         ranks = [self.pending[place].op.rank for place in order]

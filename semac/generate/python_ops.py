@@ -138,6 +138,7 @@ _op("second", _of("next", _attribute("car")))
 _op("filled", _of("empty", _not))
 _op("list_items", list_items, is_named=True)
 _op("list_len", lambda args, loc: call(name("len", loc), [list_items(args, loc)], loc), is_named=True)
+_op("map_lookup", _method("lookup"), READ)
 _op("map_get", _of("d", _method("get")), READ)
 _op("map_item", _of("d", _subscript), READ)
 _op("map_has", lambda args, loc: compare(args[1], ast.In(), attribute(args[0], "d", loc), loc), READ)
@@ -174,3 +175,6 @@ for _kind in ("sqrt", "sin", "cos", "atan", "tanh", "gcd"):
 _op("floor", lambda args, loc: binop(args[0], ast.FloorDiv(), const(1, loc), loc))
 _op("second_of", lambda args, loc: args[1])
 _op("ord", lambda args, loc: call(name("ord", loc), [attribute(args[0], "value", loc)], loc))
+
+# Operations, with the number of their operands → what people would write, where code to run looks inside of values.
+PLAINER = {("list_items", 1): "items", ("list_len", 1): "array_len", ("map_get", 2): "map_lookup"}

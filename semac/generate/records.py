@@ -12,13 +12,12 @@ from sema_runtime.values.records import class_name
 from semac.anf.nodes import GetField, IsRecord, MakeRecordType, RecordFunction
 from semac.anf.records import RecordType
 from semac.generate.context import Context
-from semac.generate.functions import TYPE_PARAMS
+from semac.generate.functions import TYPE_PARAMS, annotation
 from semac.generate.pyast import Loc, assign, attribute, boolop, call, compare, const, name, tuple_of, walrus
 from semac.ir.identifiers import mangle, unique
-from semac.types.lattice import BOOL, FLOAT, INT, NIL, RECORD, STR, Type
+from semac.types.lattice import NIL, RECORD, Type
 
 RECORDS = "sema_runtime.lib.collections.records:"
-ANNOTATIONS = {INT: "int", FLOAT: "float", STR: "str", BOOL: "bool", INT | FLOAT: "float"}
 
 
 # Types
@@ -31,9 +30,11 @@ def record_class(c: Context, op: MakeRecordType) -> str:
     body = [assign("__slots__", names(record.slots, loc), loc), assign("sema_tag", const(record.name, loc), loc)]
     if record.slots != record.params:
         body.append(assign("sema_fields", names(record.params, loc), loc))
+    if c.module.unit.is_text:
+        body += annotated(record, loc)
     base = c.runtime("sema_runtime.values.records:Record", loc)
     extra: dict[str, Any] = {**loc, **TYPE_PARAMS}
-    c.append(ast.ClassDef(record.py, [base], [], [*body, *annotated(record, loc)], [], **extra))
+    c.append(ast.ClassDef(record.py, [base], [], body, [], **extra))
     return record.py
 
 
@@ -41,14 +42,10 @@ def annotated(record: RecordType, loc: Loc) -> list[ast.stmt]:
     """`x: float` for the fields of which a Python type is known."""
     found: list[ast.stmt] = []
     for slot, param in zip(record.slots, record.params, strict=True):
-        kind = annotation(record.fields[param].type)
-        if kind:
-            found.append(ast.AnnAssign(ast.Name(slot, ast.Store(), **loc), name(kind, loc), None, 1, **loc))
+        kind = annotation(record.fields[param].type, loc)
+        if kind is not None:
+            found.append(ast.AnnAssign(ast.Name(slot, ast.Store(), **loc), kind, None, 1, **loc))
     return found
-
-
-def annotation(type_: Type) -> str:
-    return next((kind for tags, kind in ANNOTATIONS.items() if type_.only(tags)), "")
 
 
 def names(texts: tuple[str, ...], loc: Loc) -> ast.expr:
@@ -81,7 +78,8 @@ def define_constructor(c: Context, op: RecordFunction, target: str) -> None:
     body.append(ast.Return(name(made, loc), **loc))
     arguments = ast.arguments([], params, None, [], [], None, [])
     extra: dict[str, Any] = {**loc, **TYPE_PARAMS}
-    c.append(ast.FunctionDef(target, arguments, body, [], None, **extra))
+    mark = c.runtime("sema_runtime.values.records:constructor", loc)
+    c.append(ast.FunctionDef(target, arguments, body, [mark], None, **extra))
 
 
 def record_function(c: Context, op: RecordFunction) -> ast.expr:

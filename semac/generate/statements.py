@@ -46,7 +46,7 @@ from semac.generate.iteration import collect, for_, result_param
 from semac.generate.loops import jump, named_let, while_
 from semac.generate.matching import match
 from semac.generate.nest import has_trampoline
-from semac.generate.pyast import assign, call, const, name, negate, terminates
+from semac.generate.pyast import assign, call, const, loc_of, name, negate, terminates
 from semac.generate.records import define_constructor, record_class
 from semac.generate.truth import truth_of
 from semac.ir.identifiers import mangle
@@ -61,8 +61,10 @@ def block(c: Context, block_: Block, dest: Dest) -> None:
     instructions(c, block_)
     if isinstance(block_.exit, Jump):
         jump(c, block_.exit)
-    else:
-        statement(c, block_.exit.value, dest)
+        return
+    if block_.exit.span is not None:  # a variable's name has no place of its own
+        c.current = loc_of(block_.exit.span)
+    statement(c, block_.exit.value, dest)
 
 
 def instructions(c: Context, block_: Block) -> None:
@@ -107,6 +109,8 @@ def function_name(c: Context, instr: Let) -> str:
 
 def statement(c: Context, expr: Expr, dest: Dest) -> None:
     """Statements by which a value reaches dest."""
+    if isinstance(expr, Op):
+        c.loc(expr)  # its operands may have no place of their own
     method = STATEMENTS.get(type(expr))
     if method is not None:
         method(c, expr, dest)
@@ -144,7 +148,9 @@ def assign_(c: Context, op: Assign, dest: Dest) -> None:
     elif type(op.value) is RecordFunction and op.value.function.is_constructor and op.value.function.record.py:
         define_constructor(c, op.value, var.py)
     else:
+        c.defining = var.py if op.define == "global" and c.at_module else ""
         statement(c, op.value, Dest("assign", var.py))
+        c.defining = ""
     if dest.kind != "drop":
         c.finish(const(None, loc) if op.define == "global" else name(var.py, loc), dest, loc)
     elif dest.after:

@@ -7,8 +7,10 @@ import ast
 from semac.anf.nodes import Block, CallBuiltin, Expr, If, Lit, Logic, Op, Python, Result
 from semac.anf.walk import blocks
 from semac.generate.context import Context
-from semac.generate.pyast import boolop, compare, const, name, negate, walrus
+from semac.generate.pyast import boolop, call, compare, const, name, negate, walrus
 from semac.types.lattice import BOOL, FALSE, NIL, Type
+
+TRUTHY = "sema_runtime.values.matching:truthy"  # where people read the Python
 
 
 def truth(c: Context, expr: Expr) -> ast.expr:
@@ -55,6 +57,8 @@ def truth_of(c: Context, value: ast.expr, type_: Type) -> ast.expr:
     loc = c.current
     if type_.tags and not type_.tags & FALSE and type_.tags & NIL:
         return compare(value, ast.IsNot(), const(None, loc), loc)
+    if c.module.unit.is_text:
+        return call(c.runtime(TRUTHY, loc), [value], loc)
     if not isinstance(value, ast.Name):
         target = c.names.temporary("test")
         first = compare(walrus(target, value, loc), ast.IsNot(), const(None, loc), loc)
@@ -92,4 +96,6 @@ def kept_test(c: Context, kept: ast.expr, again: ast.expr, type_: Type) -> ast.e
     first = compare(kept, ast.IsNot(), const(None, loc), loc)
     if type_.tags and not type_.tags & FALSE:
         return first
+    if c.module.unit.is_text:
+        return call(c.runtime(TRUTHY, loc), [kept], loc)
     return boolop(ast.And(), [first, compare(again, ast.IsNot(), const(False, loc), loc)], loc)

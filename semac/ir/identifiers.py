@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import unicodedata
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
@@ -58,14 +59,13 @@ def _spelled(name: str) -> str:
     return "_" + text if text[0].isdigit() or not text.isidentifier() else text
 
 
-def unique(base: str, taken: set[str]) -> str:
-    """base, or base_2, base_3, ... not in taken."""
-    if base not in taken:
-        return base
-    number = 2
-    while f"{base.rstrip('_')}_{number}" in taken:
+def unique(base: str, *taken: AbstractSet[str]) -> str:
+    """base, or base_2, base_3, ... that is in none of the sets."""
+    candidate, number = base, 1
+    while any(candidate in names for names in taken):
         number += 1
-    return f"{base.rstrip('_')}_{number}"
+        candidate = f"{base.rstrip('_')}_{number}"
+    return candidate
 
 
 def decodes(identifier: str, name: str) -> bool:

@@ -63,8 +63,10 @@ class Function:
         "is_callback",
         "is_open",
         "is_thunk",
+        "kinds",
         "locals",
         "name",
+        "original",
         "params",
         "parent",
         "place",
@@ -95,6 +97,8 @@ class Function:
         self.type: Any = None  # of what it returns, while types are inferred and afterwards
         self.readers: Any = None
         self.is_open = False  # code that the compiler doesn't see may call it, with anything
+        self.original: Function | None = None  # the public function of which it is a private copy
+        self.kinds: list[Any] = []  # of a private copy: what surely is true of its arguments (semac/optimize/versions)
         self.doc: str | None = None
         self.span: Any = None
         self.py = ""
@@ -286,9 +290,11 @@ class PyCall(Node):
 
 
 class Import(Node):
-    path: Any
-    names: Any
-    vars: Any
+    """names: those that the form lists. vars: the globals that it defines, as far as they are known."""
+
+    path: Node
+    names: list[str]
+    vars: list[Var]
 
 
 class TopLevel(Node):

@@ -11,13 +11,16 @@ from collections.abc import Callable
 
 from sema_runtime.values.atoms import Char, Keyword, Symbol
 from semac.anf.nodes import (
+    Block,
     CallBuiltin,
     CallRuntime,
     Closure,
     Comprehension,
     Expr,
+    Fits,
     For,
     Guarded,
+    If,
     Let,
     Lit,
     Loop,
@@ -39,6 +42,7 @@ ARITHMETIC_OPS = {"+": "add", "-": "sub", "*": "mul"}
 COMPARISONS = {"<": "lt", ">": "gt", "<=": "le", ">=": "ge"}
 UNORDERED = {"<=": "not_gt", ">=": "not_lt"}  # of floats
 
+SELDOM, ONCE, OFTEN = range(3)  # how often code runs; guards stand in what runs often
 LOOPS = frozenset((Loop, While, For, Comprehension))
 Lowering = Callable[["CallBuiltin", bool], "Op | None"]
 LOWERINGS: dict[str, Lowering] = {}
@@ -46,20 +50,33 @@ LOWERINGS: dict[str, Lowering] = {}
 
 def lower_operators(unit: Unit) -> None:
     """Rewrites the calls of builtins in LOWERINGS, with guards inside of functions and loops."""
-    stack = [(form, False) for form in unit.blocks]
+    stack = [(form, ONCE) for form in unit.blocks]
     while stack:
-        block, guards = stack.pop()
+        block, runs = stack.pop()
         for instr in block.instrs:
             op = instr.op
-            kind = type(op)
-            if kind is CallBuiltin:
+            if type(op) is CallBuiltin:
                 if op.name in LOWERINGS:
-                    lower_call(instr, op, guards)
-            elif kind is Closure:
-                stack.append((code_of(op.function), unit.optimize))
+                    lower_call(instr, op, runs == OFTEN)
             else:
-                often = guards or (unit.optimize and kind in LOOPS)
-                stack += [(inner, often) for inner in blocks(op)]
+                stack += inside(op, runs if unit.optimize else SELDOM)
+
+
+def inside(op: Op, runs: int) -> list[tuple[Block, int]]:
+    """The blocks of an operation, with how often each runs. runs: how often the operation does."""
+    kind = type(op)
+    if kind is Closure:
+        return [(code_of(op.function), runs if runs == SELDOM else OFTEN)]  # type: ignore[attr-defined]
+    if kind is If and is_entry(op.test):  # type: ignore[attr-defined]
+        return [(op.then, runs), (op.otherwise, SELDOM)]  # type: ignore[attr-defined]
+    often = OFTEN if kind in LOOPS and runs != SELDOM else runs
+    return [(inner, often) for inner in blocks(op)]
+
+
+def is_entry(test: Expr) -> bool:
+    """Whether a test of the entry of a function with versions asks for numbers alone: seldom it is given others."""
+    op = test.var.op if type(test) is Ref else None
+    return type(op) is Fits and all(kind in ("number", "int") for kind in op.kinds)
 
 
 def lower_call(instr: Let, op: CallBuiltin, guards: bool) -> None:
@@ -129,7 +146,7 @@ def guarded(op: CallBuiltin, fast: str, slow: str, guards: bool, only: int = 0) 
     kind, unknown = likely_kind(op.args)
     if only and kind != "int":
         kind, unknown = "int", [index for index, arg in enumerate(op.args) if not arg.type.only(INT)]
-    if not guards or any(type(op.args[index]) is Lit for index in unknown):
+    if not guards or any(type(arg := op.args[index]) is Lit or not arg.type.tags & REAL for index in unknown):
         return runtime(slow, op) if slow else None
     return Guarded([(kind, tuple(unknown))], op.args, fast, slow or f"builtin:{op.name}")
 

@@ -19,8 +19,10 @@ from semac.optimize.loops.sums import sum_ints
 from semac.optimize.loops.walks import walk_lists
 from semac.optimize.operators import lower_operators
 from semac.optimize.own.rewrite import own_maps
+from semac.optimize.plain import write_plainly
 from semac.optimize.records import lower_records
 from semac.optimize.tails import clear_trampolines
+from semac.optimize.versions.versions import make_versions
 
 
 class Pass:
@@ -37,6 +39,7 @@ class Pass:
 
 PASSES: tuple[Pass, ...] = (
     Pass("loops", loop_over_items),  # `map`, folds and their kin over known functions become loops
+    Pass("versions", make_versions, needs="infer"),  # public functions test arguments once, copies need no guards
     Pass("infer", infer),  # what every variable and operand can hold
     Pass("counting", count_in_loops),  # loops that count become `for ... in range`
     Pass("walks", walk_lists),  # loops that walk down a list become loops over its items
@@ -47,6 +50,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("inline", inline_builtins),  # small builtins become operations of Python
     Pass("operators", lower_operators, optional=False),  # operators become Python's where types permit it
     Pass("sums", sum_ints),  # loops that add up ints become `sum`
+    Pass("plain", write_plainly, optional=False),  # in text for people, guarded operations become calls
 )
 
 

@@ -11,6 +11,7 @@ from semac.anf.walk import blocks, exit_operands, operands, params_of, pattern_v
 from semac.generate.python_ops import EFFECT, PYTHON_OPS
 from semac.ir.nodes import Function, NamedLet, Var
 from semac.ir.unit import Unit
+from semac.types.lattice import INT
 from semac.verify.faults import Place, shown_op
 
 RETURN = "return"  # among the targets: the value of the block is that of the function
@@ -21,6 +22,8 @@ RAISES = frozenset((
     anf.Call, anf.CallBuiltin, anf.CallOpen, anf.Throw, anf.PyAttr, anf.PyItem, anf.PyCall, anf.PySetAttr, anf.Import,
     anf.PyImport, anf.Destructure, anf.Guarded, anf.For, anf.Comprehension,
 ))  # fmt: skip
+
+ON_INTS = frozenset(("+", "-", "max", "min"))  # builtins that never raise for ints
 
 SURE = frozenset((  # functions of the runtime that never raise
     "builtins:globals", "sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap",
@@ -155,6 +158,8 @@ class Scope:
         elif kind is anf.Loop:
             self.binding(list(op.params), op.body, tail | {op.source})  # type: ignore[attr-defined]
         elif kind is anf.For:
+            if self.place.function is not None:  # the loop of a function that calls itself has its parameters
+                self.once -= set(self.place.function.params) & {*op.params, *pattern_vars(op.target)}  # type: ignore[attr-defined]
             self.binding([*pattern_vars(op.target), *op.params], op.body, tail | {op})  # type: ignore[attr-defined]
             self.binding(list(op.params), op.after, tail, again=True)  # type: ignore[attr-defined]
         elif kind is anf.Comprehension:
@@ -189,6 +194,8 @@ class Scope:
 
     def comprehension(self, op: anf.Comprehension) -> None:
         mark = len(self.trail)
+        if self.place.function is not None:  # it was the loop of a function that calls itself
+            self.once -= set(self.place.function.params) & set(pattern_vars(op.target))
         for var in pattern_vars(op.target):
             self.bind(var)
         for stage in op.stages:
@@ -231,8 +238,9 @@ def can_raise(op: Op) -> bool:
         return PYTHON_OPS[op.kind].rank == EFFECT  # type: ignore[attr-defined]
     if kind is anf.CallRuntime:
         return op.path not in SURE  # type: ignore[attr-defined]
-    if kind is anf.CallBuiltin and op.name == "not":  # type: ignore[attr-defined]
-        return False
+    if kind is anf.CallBuiltin:
+        ints = op.name in ON_INTS and all(value.type.only(INT) for value in op.args)  # type: ignore[attr-defined]
+        return op.name != "not" and not ints  # type: ignore[attr-defined]
     if kind is anf.Read:
         return op.var.is_global and not op.var.defined  # type: ignore[attr-defined]
     return kind in RAISES or (kind is anf.Match and not op.lenient)  # type: ignore[attr-defined]

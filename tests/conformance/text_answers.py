@@ -22,7 +22,7 @@ def run_text(source: str) -> str | None:
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         deepen()
-        text = compile_source(source, "<input>", "module", result=True).python_text()
+        text = compile_source(source, "<input>", "module", result=True, is_text=True).python_text()
         names = {"__name__": "__main__", "__file__": "<input>"}
         exec(compile(text, "<input>", "exec", dont_inherit=True), names)
         value = names.get(RESULT)

@@ -66,7 +66,7 @@ def test_emitted_python_prints_what_the_program_prints(path: Path) -> None:
 def test_picture_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     source = (EXAMPLES / "pipeline.sema").read_text()
-    python = compile_source(source, "pipeline.sema", "module").python_text()
+    python = compile_source(source, "pipeline.sema", "module", is_text=True).python_text()
     if UPDATE:
         made = f"```lisp\n{source}```\\g<between>```python\n{python}```"
         (ROOT / "README.md").write_text(FENCES.sub(made.replace("\\n", "\\\\n"), readme, count=1))

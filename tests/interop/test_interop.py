@@ -266,7 +266,7 @@ def test_emitted_code_is_what_one_would_write() -> None:
     text = compile_source(source, "save.sema").python_text()
     assert "import json\n\nfrom os.path import join as join_path\n" in text
     assert (
-        "    with path.open('w', encoding='utf-8') as f:\n        return json.dump(rows[0], f, sort_keys=True)" in text
+        '    with path.open("w", encoding="utf-8") as f:\n        return json.dump(rows[0], f, sort_keys=True)' in text
     )
 
 

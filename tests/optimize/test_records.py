@@ -97,14 +97,15 @@ def test_answers(text: str, expected: str, mode: str, skipped: str, monkeypatch:
 @pytest.mark.parametrize(("text", "expected"), CASES)
 def test_answers_of_the_text(text: str, expected: str) -> None:
     scope: dict[str, Any] = {"__name__": "__main__"}
-    written = compile_source(text, "<test>", "program", result=True).python_text()
+    written = compile_source(text, "<test>", "program", result=True, is_text=True).python_text()
     exec(compile(written, "text.py", "exec"), scope)
     assert to_text(scope[RESULT]) == expected
 
 
 def test_text_reads_like_python() -> None:
-    text = compile_source(f"{TREE}\n(println (walk (foldl insert nil '(3 1 2))))", "tree.sema", "program").python_text()
-    assert "class Tree(Record):\n    __slots__ = ('l', 'v', 'r')\n    sema_tag = 'tree'\n    v: int\n" in text
+    unit = compile_source(f"{TREE}\n(println (walk (foldl insert nil '(3 1 2))))", "tree.sema", "program", is_text=True)
+    text = unit.python_text()
+    assert 'class Tree(Record):\n    __slots__ = ("l", "v", "r")\n    sema_tag = "tree"\n    v: int\n' in text
     assert "if x < t.v:\n        return node(insert(t.l, x), t.v, t.r)" in text
 
 

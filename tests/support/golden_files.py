@@ -24,7 +24,7 @@ class Golden(NamedTuple):
         return "module" if self.header else "program"
 
     def compiled(self) -> str:
-        return compile_source(self.source, "example.sema", self.mode).python_text()
+        return compile_source(self.source, "example.sema", self.mode, is_text=True).python_text()
 
 
 def read(path: Path) -> Golden:

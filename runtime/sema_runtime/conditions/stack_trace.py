@@ -1,7 +1,7 @@
 """The `:stack-trace` of a caught error: the frames that the reference shows, which are not all frames.
 
 It goes from the error up to the last function that a builtin called back, or to the program's top level. The compiler
-adds to each code object a constant of `Place`s for calls that the reference shows elsewhere (ir/places.py):
+adds to each code object a constant, a text of `Place`s, for calls that the reference shows elsewhere (ir/places.py):
 (line, column, shown line or 0, shown column, kind, loop, line of the loop, its column). kind: "tail" for a call that
 hides its caller, "calls back" for a builtin whose function may be compiled into the caller, "callback" for a call in
 such a function. loop: the name of the named let around the call that is a loop of the same code; line 0: in tail
@@ -14,6 +14,7 @@ from sema_runtime.conditions.tracebacks import (
     OPERATORS,
     Frame,
     builtin_name,
+    is_entry,
     is_ours,
     position,
     raw_calls,
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
     Place = tuple[int, int, int, int, str, str, int, int]
 
-PLACES = "sema places"  # the first item of the constant
+PLACES = "sema places"  # what the constant begins with
+KINDS = {"": "", "tail": "t", "calls back": "b", "callback": "c"}
+KIND_OF = {letter: kind for kind, letter in KINDS.items()}
 TAIL_CALL = tail_call.__code__
 TOP_LEVEL = "<module>"
 # Python functions → builtins that are functions of the reference's prelude, which have a frame without a place.
@@ -57,7 +60,8 @@ def _callers(exc: BaseException) -> list[Call]:
         if callee is not None:
             if _is_callback(call, callee):
                 break
-            calls.append(call)
+            if not is_entry(call[0], callee[0]):
+                calls.append(call)
         callee, frame = call, frame.f_back
     calls.reverse()
     return calls
@@ -139,6 +143,27 @@ def _add(frames: list[Frame], code: CodeType, name: str, line: int, col: int) ->
 
 def _place_of(code: CodeType, line: int, col: int) -> Place | None:
     for constant in reversed(code.co_consts):
-        if type(constant) is tuple and constant[:1] == (PLACES,):
-            return next((entry for entry in constant[1:] if entry[:2] == (line, col)), None)
+        if type(constant) is str and constant.startswith(PLACES):
+            entry = constant.find(f"\n{line}:{col}>")
+            return decoded(constant[entry + 1 :].partition("\n")[0]) if entry >= 0 else None
     return None
+
+
+def encoded(places: list[Place]) -> str:
+    """The constant of a code object that has places: a line each, `line:col>shown:col`, kind, `@loop:line:col`."""
+    lines = [PLACES]
+    for line, col, shown, shown_col, kind, loop, loop_line, loop_col in places:
+        around = f"@{loop}:{loop_line}:{loop_col}" if loop else ""
+        lines.append(f"{line}:{col}>{shown}:{shown_col}{KINDS[kind]}{around}")
+    return "\n".join(lines)
+
+
+def decoded(text: str) -> Place:
+    """The place of a line of the constant."""
+    position_, _, rest = text.partition(">")
+    shown, _, around = rest.partition("@")
+    kind = shown[-1] if shown[-1] in KIND_OF else ""
+    loop, loop_line, loop_col = around.rsplit(":", 2) if around else ("", "0", "0")
+    line, col = map(int, position_.split(":"))
+    shown_line, shown_col = map(int, shown.removesuffix(kind).split(":"))
+    return line, col, shown_line, shown_col, KIND_OF[kind], loop, int(loop_line), int(loop_col)

@@ -24,6 +24,7 @@ OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
+PRIVATE = "_fast_"  # what the names of private copies of functions begin with
 
 
 class Frame:
@@ -44,9 +45,16 @@ def raw_calls(exc: BaseException) -> list[Call]:
     tb = exc.__traceback__
     while tb is not None:
         frame = tb.tb_frame
+        if calls and is_entry(calls[-1][0], frame.f_code):
+            calls.pop()
         calls.append((frame.f_code, frame.f_globals, tb.tb_lasti, tb.tb_lineno))
         tb = tb.tb_next
     return calls
+
+
+def is_entry(caller: CodeType, callee: CodeType) -> bool:
+    """Whether a function has only called its private copy, which then stands for it (semac/optimize/versions)."""
+    return callee.co_name.startswith(PRIVATE) and callee.co_name == PRIVATE + caller.co_name
 
 
 def sema_frames(calls: list[Call]) -> list[Frame]:

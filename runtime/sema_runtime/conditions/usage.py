@@ -23,6 +23,7 @@ KEYWORD = "(:key m) takes a map; (get-in m [:key]) gives nil where m is nil; of 
 NIL = "nil came in: (or x 0) gives a default; get and keywords give nil for a missing key"
 TEXTS = "as a value, an operator takes numbers only; texts: (sort xs), (fn (a b) (< a b)), (apply str xs)"
 FUNCTION_FIRST = "the function comes first: "
+CALLERS = frozenset(("lib.collections.hofs", "lib.collections.sorting"))  # modules of builtins that call functions
 VARARGS = 0x04
 
 
@@ -93,16 +94,17 @@ def usage(name: str) -> str | None:
 
 
 def failing_builtin(exc: BaseException) -> str | None:
-    """The innermost builtin that was running when the error was raised, if the program called it directly."""
+    """The builtin that failed, if the program called it directly, or had `map`, `filter` and their kin call it."""
     names: dict[tuple[str, str], str] = {(entry[0], entry[1]): name for name, entry in reversed(INDEX.items())}
     builtin = None
     trace: TracebackType | None = exc.__traceback__
     while trace is not None:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
-        if not module.startswith("sema_runtime."):
+        family = module.removeprefix("sema_runtime.")
+        if family == module:
             builtin = None
-        elif builtin is None:
-            builtin = names.get((module.removeprefix("sema_runtime."), trace.tb_frame.f_code.co_name))
+        elif builtin is None or (INDEX[builtin][0] in CALLERS and family not in CALLERS):
+            builtin = names.get((family, trace.tb_frame.f_code.co_name), builtin)
         trace = trace.tb_next
     return builtin and _canonical(builtin)
 

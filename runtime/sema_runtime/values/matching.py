@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 
+def truthy(value: Any) -> bool:
+    """Whether a value counts as true: all but None and False do. For Python that people read."""
+    return value is not None and value is not False
+
+
 def sequence_items(value: Any) -> Any:
     """The items of a list or vector, None for anything else."""
     if type(value) is tuple:

@@ -33,7 +33,9 @@ from sema_runtime.values.equality import same_items, strict_hash
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Record:
@@ -87,6 +89,12 @@ def _reader(slots: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     if len(slots) > 1:
         return attrgetter(*slots)
     return staticmethod(lambda record: tuple([getattr(record, slot) for slot in slots]))
+
+
+def constructor(function: F) -> F:
+    """Marks a function that makes records as native, as `type` has it. A decorator in emitted code."""
+    function.__sema_native__ = True  # type: ignore[attr-defined]
+    return function
 
 
 def make_record_type(tag: str, fields: Sequence[str]) -> type[Record]:

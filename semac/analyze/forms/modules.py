@@ -42,13 +42,12 @@ def import_(context: Context, form: List, scope: Scope) -> Any:
             raise context.error("import: expected a symbol")
         names.append(item.name)
     imported = import_macros(context, items[1], names) if type(items[1]) is str else None
-    for name in names:
-        context.define_global(name).defined += 2
-    if not names and imported is not None:
-        for name in imported:
-            context.define_global(name).defined += 2
-    context.unit.is_open = True
-    return Import(path, names, None, span=context.span)
+    variables = [context.define_global(name) for name in names or imported or ()]
+    for variable in variables:
+        variable.defined += 2
+    if not names and imported is None:
+        context.unit.is_open = True  # nobody knows which globals it defines
+    return Import(path, names, variables, span=context.span)
 
 
 def import_macros(context: Context, spec: str, names: list[str]) -> list[str] | None:

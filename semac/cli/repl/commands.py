@@ -136,7 +136,8 @@ def _disasm(repl: Repl, text: str) -> None:
 
     session = repl.session
     known, python = frozenset(session.names), frozenset(session.python_names)
-    unit = compile_source(text, "<input>", "module", macros=dict(session.macros), known=known, python=python)
+    macros = dict(session.macros)
+    unit = compile_source(text, "<input>", "module", macros=macros, known=known, python=python, is_text=True)
     print(at_terminal(unit.python_text().rstrip("\n")))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from semac.anf.build import is_fixed
-from semac.anf.nodes import Call, CallBuiltin, Expr, Logic, Move, Ref, Result
+from semac.anf.nodes import Call, CallBuiltin, Expr, Fits, Logic, Move, Ref, Result
 from semac.anf.records import RecordMember, RecordType
 from semac.ir.nodes import Var
+from semac.optimize.infer.fits import fitted, left_by
 from semac.types.lattice import (
     BOOL,
     CHAR,
@@ -132,10 +133,23 @@ class Facts:
             self.assume_builtin(op, outcome)
         elif kind is Call:
             self.assume_call(op, outcome)
+        elif kind is Fits:
+            self.assume_fits(op, outcome)
         elif kind is Logic and op.is_and is outcome:
             self.assume(op.first, outcome)
             if type(op.rest.exit) is Result:
                 self.assume(op.rest.exit.value, outcome)
+
+    def assume_fits(self, op: Fits, outcome: bool) -> None:
+        if not outcome and len(op.args) > 1:
+            return
+        for arg, kind in zip(op.args, op.kinds, strict=True):
+            if type(arg) is not Ref or not is_fixed(arg.var):
+                continue
+            type_ = self.flow.var(arg.var)
+            kept = fitted(type_, kind) if outcome else restrict(type_, left_by(kind))
+            if kept is not type_:
+                self.note(arg.var, kept)
 
     def assume_builtin(self, op: CallBuiltin, outcome: bool) -> None:
         if len(op.args) != 1:
@@ -149,7 +163,8 @@ class Facts:
         if op.name in PREDICATES:
             holds, exact = PREDICATES[op.name]
             self.narrow(subject.var, holds if outcome else ~exact)
-        if (op.name in EMPTINESS and not outcome) or (op.name == "pair?" and outcome):
+        has_items = (op.name == "empty?" or subject.type.only(LIST)) and op.name in EMPTINESS and not outcome
+        if has_items or (op.name == "pair?" and outcome):  # an empty vector isn't `null?`
             if is_fixed(subject.var) and not subject.var.is_global:
                 self.note(subject.var, None, is_filled=True)
 

@@ -18,6 +18,7 @@ from semac.ir.unit import Unit
 from semac.optimize.infer import iteration, patterns
 from semac.optimize.infer.builtins import builtin_result, called_function
 from semac.optimize.infer.facts import Facts
+from semac.optimize.infer.fits import fitted
 from semac.optimize.infer.solver import Solver
 from semac.types.lattice import (
     ANY,
@@ -74,6 +75,8 @@ class Flow:
             self.function = code
             if code.rest is not None and code.is_open:
                 self.solver.grow(code.rest, list_of(ANY))
+            for param, kind in zip(code.params, code.kinds, strict=False):  # its entry passes on what fits
+                self.solver.grow(param, fitted(ANY, kind))
             self.solver.returned(code, self.block(code_of(code)))
         else:
             self.function = None
@@ -156,8 +159,9 @@ class Flow:
 
     def assign(self, op: anf.Assign) -> Type:
         type_ = self.operand(op.value)
-        if op.var.is_global and not self.solver.closed:
-            self.solver.escape(type_)  # others read the globals of a module
+        known = op.var.known_function
+        if op.var.is_global and not self.solver.closed and (known is None or known.original is None):
+            self.solver.escape(type_)  # others read the globals of a module, but for private copies
         self.solver.grow(op.var, type_)
         return atom(NIL)
 
@@ -194,6 +198,8 @@ class Flow:
 
     def call_known(self, function: Function, args: list[Type]) -> Type:
         """A call of a function of the unit."""
+        if function.original is not None:
+            args = [fitted(arg, kind) for arg, kind in zip(args, function.kinds, strict=False)]
         for param, arg in zip(function.params, args, strict=False):
             self.solver.grow(param, arg)
         if function.rest is not None:
@@ -342,6 +348,11 @@ class Flow:
             self.solver.grow(op.target, ANY)
         return self.scoped(op.body)
 
+    def fits(self, op: anf.Fits) -> Type:
+        for arg in op.args:
+            self.operand(arg)
+        return BOOL_TYPE
+
     # Patterns
 
     def destructure(self, op: anf.Destructure) -> Type:
@@ -372,6 +383,11 @@ class Flow:
             self.solver.grow(var, ANY)
         return atom(NIL)
 
+    def import_(self, op: anf.Import) -> Type:
+        for var in op.vars:
+            self.solver.grow(var, ANY)
+        return self.unknown(op)
+
 
 OPS: dict[type, Callable[[Flow, Any], Type]] = {
     anf.Move: Flow.move,
@@ -396,6 +412,7 @@ OPS: dict[type, Callable[[Flow, Any], Type]] = {
     anf.Destructure: Flow.destructure,
     anf.Match: Flow.match,
     anf.PyImport: Flow.py_import,
+    anf.Fits: Flow.fits,
     anf.For: iteration.for_,
     anf.Comprehension: iteration.comprehension,
     anf.CallOpen: Flow.unknown,
@@ -403,5 +420,5 @@ OPS: dict[type, Callable[[Flow, Any], Type]] = {
     anf.PyItem: Flow.unknown,
     anf.PySetAttr: Flow.py_set_attr,
     anf.PyCall: Flow.unknown,
-    anf.Import: Flow.unknown,
+    anf.Import: Flow.import_,
 }

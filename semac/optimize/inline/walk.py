@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from semac.anf.nodes import CallBuiltin, CallRuntime, Closure, Let, Op
-from semac.anf.walk import blocks, code_of
+from semac.anf.nodes import CallBuiltin, CallRuntime, Let, Op
 from semac.ir.unit import Unit
 from semac.optimize.inline import access, lists, maps, numbers  # they enter their builtins
 from semac.optimize.inline.table import INLINE, INLINE_RUNTIME, Place
-from semac.optimize.operators import LOOPS, replace
+from semac.optimize.operators import OFTEN, ONCE, inside, replace
 
 ENTERED = (access, lists, maps, numbers)
 
 
 def inline_builtins(unit: Unit) -> None:
     """Inlines the calls of builtins that the table has."""
-    stack = [(form, False) for form in unit.blocks]
+    stack = [(form, ONCE) for form in unit.blocks]
     while stack:
-        block, guards = stack.pop()
+        block, runs = stack.pop()
         rewritten: list[Let] = []
         for instr in block.instrs:
             op = instr.op
             kind = type(op)
             if kind is CallBuiltin or kind is CallRuntime:
-                inline(instr, op, guards, rewritten)
+                inline(instr, op, runs == OFTEN, rewritten)
             rewritten.append(instr)
-            if kind is Closure:
-                stack.append((code_of(op.function), True))
-            else:
-                often = guards or kind in LOOPS
-                stack += [(inner, often) for inner in blocks(op)]  # not those of what was inlined
+            stack += inside(op, runs)  # not what was inlined
         block.instrs = rewritten
 
 

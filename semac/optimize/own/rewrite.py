@@ -10,7 +10,7 @@ from typing import Any
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, CallRuntime, Expr, Let, Lit, MakeMap, Python, Ref, Result
-from semac.anf.walk import all_blocks, blocks, map_operands, params_of
+from semac.anf.walk import all_blocks, blocks, map_operands, operands, params_of
 from semac.ir.intrinsics import KEYWORD_GET
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
@@ -18,7 +18,7 @@ from semac.optimize.keys import is_stored_key
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis, analyzed
 from semac.optimize.own.groups import Groups
-from semac.optimize.own.uses import CHANGE, MOVE, READ, known_callee, maps, uses_of
+from semac.optimize.own.uses import CHANGE, READ, known_callee, maps, uses_of
 from semac.types.lattice import ANY, BOOL, NIL, atom
 
 STORED = "sema_runtime.values.maps:stored"
@@ -142,31 +142,48 @@ class Rewriter:
             if use.how == READ and type(op) in (anf.CallBuiltin, CallRuntime):
                 self.read(instr)
                 return
-        map_operands(op, self.converted(op, raw))
+        map_operands(op, self.converted(op, var))
         self.out.append(instr)
+        if type(op) is anf.Call and var is not None and self.kind(known_callee(op)) and not self.kind(var):
+            self.wrap_result(instr, self.kind(known_callee(op)))
 
-    def converted(self, op: anf.Op, raw: list[Any]) -> Callable[[Expr], Expr]:
+    def wrap_result(self, instr: Let, kind: str) -> None:
+        """A call gives a dict to a variable that holds a general map."""
+        op: Any = instr.op
+        op.tail = op.trampolined = False  # no chain of tail calls that ends raw comes back here
+        var: Any = instr.var
+        entries = Var("", var.owner)
+        entries.hint, entries.defined, entries.op, entries.type = "entries", 1, op, op.type
+        instr.var = entries
+        wrapper = CallRuntime(WRAP + kind, [Ref(entries, op.type)], span=op.span, type=op.type)
+        self.let(var, op, wrapper)
+
+    def let(self, var: Var, old: anf.Op, new: anf.Op) -> None:
+        """Binds a variable to another operation."""
+        self.out.append(Let(var, new))
+        if var.op is old:
+            var.op = new
+
+    def converted(self, op: anf.Op, var: Var | None) -> Callable[[Expr], Expr]:
         """What gives each operand the form that an operation wants."""
-        plain = type(op) in (anf.If, anf.Logic, anf.Move, anf.Loop, anf.For) or (type(op) is Python)
-        callee = known_callee(op) if type(op) is anf.Call else None
-        to_params = (
-            list(zip(callee.params, op.args, strict=True)) if callee is not None and type(op) is anf.Call else []
-        )
-        moved = {use.target for use in raw if use.how == MOVE}
-        lent = op.sources if isinstance(op, anf.Iteration) else []
+        takes = {id(value) for value, target in self.handed(op, var) if self.kind(target)}
+        only_tests = type(op) is anf.If or type(op) is Python or (type(op) is anf.Logic and var is None)
 
         def convert(value: Expr) -> Expr:
-            if not maps(value) or not self.kind(value.var):  # type: ignore[union-attr]
-                return value
-            if any(value is source for source in lent):
-                return self.wrapped(value, op.span)  # type: ignore[arg-type]
-            if plain and all(self.kind(target) for target in moved):
-                return value
-            if to_params and any(value is arg and self.kind(param) for param, arg in to_params):
+            if not maps(value) or not self.kind(value.var) or only_tests or id(value) in takes:  # type: ignore[union-attr]
                 return value
             return self.wrapped(value, op.span)  # type: ignore[arg-type]
 
         return convert
+
+    def handed(self, op: anf.Op, var: Var | None) -> list[tuple[Expr, Any]]:
+        """The operands that go to a variable as they are, and that variable."""
+        if type(op) in (anf.Move, anf.Logic):
+            return [(operands(op)[0], var)]
+        if isinstance(op, anf.Loop | anf.For):
+            return list(zip(op.inits, op.params, strict=False))
+        callee = known_callee(op) if type(op) is anf.Call else None
+        return list(zip(op.args, callee.params, strict=True)) if callee is not None else []  # type: ignore[attr-defined]
 
     def key(self, key: Expr, span: Any, path: str = STORED) -> Expr:
         """The key as a dict has it. path: of the function that says so of a key of unknown type."""
@@ -213,8 +230,9 @@ class Rewriter:
         var = instr.var
         if var is None:
             return
-        if var.name:
-            self.out.append(Let(var, anf.Move(subject, span=op.span, type=op.type)))
-            var.op = self.out[-1].op
+        if not self.kind(var):
+            self.let(var, op, CallRuntime(WRAP + self.kind(subject.var), [subject], span=op.span, type=op.type))
+        elif var.name:
+            self.let(var, op, anf.Move(subject, span=op.span, type=op.type))
         else:
             self.renamed[var] = subject.var

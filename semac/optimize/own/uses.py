@@ -6,6 +6,7 @@ the result takes the dict over. MOVE gives the dict to another variable. ESCAPE 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from semac.anf import nodes as anf
@@ -47,6 +48,8 @@ def known_callee(op: anf.Call) -> Function | None:
 
 def uses_of(op: Op, var: Var | None) -> list[Use]:
     """How an operation uses the maps among its operands. var: what its value is bound to."""
+    if not any(map(maps, operands(op))):
+        return []
     kind = type(op)
     if kind is anf.CallBuiltin:
         return builtin_uses(op, var)  # type: ignore[arg-type]
@@ -61,8 +64,12 @@ def uses_of(op: Op, var: Var | None) -> list[Use]:
         given = [Use(init.var, MOVE, param) for param, init in pairs if maps(init)]
         lent = operands(op)[len(op.inits) :]  # type: ignore[attr-defined]
         return [*given, *(Use(source.var, LEND) for source in lent if maps(source))]  # type: ignore[union-attr]
-    if kind in (anf.If, anf.Logic) or (kind is anf.Python and op.kind in ("not", "is_none")):  # type: ignore[attr-defined]
+    if kind is anf.If or (kind is anf.Python and op.kind in ("not", "is_none")):  # type: ignore[attr-defined]
         return each(op, {0: READ})
+    if kind is anf.Logic:
+        if var is None:
+            return each(op, {0: READ})
+        return [Use(op.first.var, MOVE, var)] if is_map(op.type) else each(op, {})  # type: ignore[attr-defined]
     if kind is anf.Match or kind is anf.Destructure:
         return each(op, {0: LEND})
     return each(op, {})
@@ -90,17 +97,23 @@ def builtin_uses(op: anf.CallBuiltin, var: Var | None) -> list[Use]:
     if op.name == "assoc" and count >= 3 and count % 2:
         uses = each(op, {0: CHANGE})
         return [use._replace(target=var) if use.how == CHANGE else use for use in uses]
-    signature = signature_for(op.name, count)
+    return each(op, dict.fromkeys(lent_positions(op.name, count), LEND))
+
+
+@cache
+def lent_positions(name: str, count: int) -> tuple[int, ...]:
+    """The arguments of a builtin that it neither keeps nor gives back."""
+    signature = signature_for(name, count)
     if signature is None:
-        return each(op, {})
+        return ()
     shown = variables(signature.result)
-    lent = {}
+    lent = []
     for index in range(count):
         param = signature.param(index)
         is_part = any(len(letter) == 1 and letter in shown for letter in whole_variables(param.type))
         if param.mode == "" and not is_part:
-            lent[index] = LEND
-    return each(op, lent)
+            lent.append(index)
+    return tuple(lent)
 
 
 def whole_variables(expr: Any) -> list[str]:

@@ -43,8 +43,9 @@ def type_(value: Any) -> Keyword:
     """
     if type(value) is FunctionType:
         # Functions of the runtime and those that it makes (record accessors) are native to the program.
-        native = value.__module__.startswith("sema_runtime.") and value.__dict__.get("__sema_name__") not in LAMBDAS
-        return keyword("native-fn" if native else "lambda")
+        own = value.__dict__
+        is_native = value.__module__.startswith("sema_runtime.") and own.get("__sema_name__") not in LAMBDAS
+        return keyword("native-fn" if is_native or "__sema_native__" in own else "lambda")
     name = getattr(type(value), "type_keyword", None) or type_name(value)
     return keyword(value.sema_tag if name == "record" else name)
 

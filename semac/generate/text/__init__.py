@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import os
 
-from sema_runtime.values.naming import GLOBALS
 from semac import __version__
-from semac.generate.session_names import NAMES_TABLE
+from semac.generate.pyast import NOWHERE
+from semac.generate.text.statements import statement_lines
+
+NOTE = 98  # characters of a line of a comment
 
 
 def version_line() -> str:
@@ -19,15 +21,18 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
     """The module as Python source. filename: of the Sema text; source: the text itself, for its comments."""
     shown = os.path.basename(filename)
     comments = comments_above(source) if source is not None else {}
+    from textwrap import wrap
+
     parts = [f'"""Compiled from {shown} by semac."""']
     previous: ast.stmt | None = None
     for statement in tree.body:
         line = statement.lineno
-        text = ast.unparse(ast.fix_missing_locations(statement))
+        text = "\n".join(statement_lines(statement, 0))
         is_def = isinstance(statement, ast.FunctionDef | ast.ClassDef)
         notes = comments.pop(line, []) if not is_preamble(statement) else []
         if is_def and not notes:
             notes = [f"{shown}:{line}"]
+        notes = [line for note in notes for line in wrap(note, NOTE) or [""]]
         gap = (
             "\n\n"
             if is_def or isinstance(previous, ast.FunctionDef | ast.ClassDef)
@@ -42,17 +47,19 @@ def module_text(tree: ast.Module, filename: str, source: str | None = None) -> s
 
 def is_preamble(statement: ast.stmt) -> bool:
     """Imports and module constants, which stand for no form of the source."""
-    if isinstance(statement, ast.ImportFrom):
-        return statement.module is not None and statement.module.startswith(("sema_runtime", "fractions"))
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        name = statement.targets[0].id
-        return name in (NAMES_TABLE, GLOBALS) or name.startswith(("kw_", "sym_", "char_", "ratio_", "quoted"))
-    return False
+    place = (statement.lineno, statement.col_offset, statement.end_lineno, statement.end_col_offset)
+    return place == tuple(NOWHERE.values())
 
 
 def separates(previous: ast.stmt | None, statement: ast.stmt) -> bool:
     """Whether a blank line stands between two statements: after the docstring, imports and constants."""
-    return previous is None or is_preamble(previous) != is_preamble(statement) or type(previous) is not type(statement)
+    if previous is None or is_preamble(previous) != is_preamble(statement):
+        return True
+    return type(previous) is not type(statement) and not (is_import(previous) and is_import(statement))
+
+
+def is_import(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Import | ast.ImportFrom)
 
 
 def comments_above(source: str) -> dict[int, list[str]]:

@@ -1,0 +1,45 @@
+"""The nodes of patterns: what destructuring, `match` and loops bind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semac.ir.node import Node
+from semac.ir.nodes import Var
+
+
+class Pattern(Node):
+    pass
+
+
+class AnyPattern(Pattern):
+    pass
+
+
+class VarPattern(Pattern):
+    var: Var
+
+
+class LiteralPattern(Pattern):
+    value: Any
+
+
+class SequencePattern(Pattern):
+    """fits: whether the value surely is a vector of this length (set by inference)."""
+
+    parts: list[Pattern]
+    rest: Pattern | None
+    fits: bool = False
+
+
+class MapPattern(Pattern):
+    """entries: (key, pattern, whether the key must be there)."""
+
+    entries: list[tuple[Any, Pattern, bool]]
+
+
+class BadPattern(Pattern):
+    """A malformed pattern: an error when a value gets as far."""
+
+    message: str
+    hint: str | None

@@ -1,0 +1,1 @@
+"""Private copies of public functions for arguments of likely types."""

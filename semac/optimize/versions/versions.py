@@ -1,0 +1,247 @@
+"""Versions of functions: one test of the arguments at entry, then a body without guards.
+
+In a module anybody may call a public function with anything, so each of its operators has a guard. A function in which
+guards are met often (in a loop, a recursion, or called from one) gets a private copy for arguments of the types that
+its operations want: the public function tests its arguments once and calls the copy, or runs the body as it was.
+
+Calls in the unit whose arguments surely have these types go to the copy at once. That is found out by supposing it of
+all calls, inferring, and taking it back where the arguments don't say so, until nothing changes: what is left is proved
+from the tests at the entries alone. It assumes of the globals of a module what inference does: that a function that the
+unit never changes is the one that it defines. Where other code may define it anew (`eval`, inputs of a session) there
+are no versions. Traces leave out the frame of a public function that its copy's frame follows.
+"""
+
+from __future__ import annotations
+
+from semac.anf.nodes import (
+    Assign,
+    Block,
+    Call,
+    CallBuiltin,
+    Closure,
+    Comprehension,
+    Fits,
+    For,
+    If,
+    Jump,
+    Let,
+    Loop,
+    Ref,
+    Result,
+)
+from semac.anf.records import RecordMember
+from semac.anf.walk import all_blocks, instructions, operands
+from semac.fingerprint import is_traced
+from semac.ir.nodes import Const, Function, NamedLet, Var
+from semac.ir.unit import Unit
+from semac.optimize.infer.fits import Kind, fits
+from semac.optimize.infer.flow import infer
+from semac.optimize.versions.copies import Copier
+from semac.optimize.versions.demands import Demands
+from semac.optimize.versions.heat import Definition, definitions, hot_functions
+from semac.types.lattice import NEVER
+
+ENOUGH = 5  # instructions of a copy for each operand of which it knows more
+ROUNDS = 6  # of inference, before no call but those of the entries goes to a copy
+
+
+class Version:
+    """A function with a private copy. kinds: what the entry asks of each argument, "" for nothing."""
+
+    def __init__(self, definition: Definition, kinds: list[Kind]) -> None:
+        self.public = definition.function
+        self.definition = definition
+        self.kinds = kinds
+        name = f"_fast_{self.public.name}"
+        self.var = Var(name, None, is_global=True)
+        self.var.defined = 1
+        self.private = self.public
+        self.copied: set[Function] = set()
+
+
+def make_versions(unit: Unit) -> None:
+    """Gives functions of a module private copies, and leads calls to them."""
+    if unit.is_program or unit.is_input or unit.is_open or unit.is_text or is_traced():
+        return
+    versions = chosen(unit)
+    if not versions:
+        return
+    for version in versions:
+        add_copy(unit, version)
+    redirected = settle(unit, redirect(unit, {version.definition.var: version for version in versions}))
+    useless = {version for version in versions if not is_useful(version)}
+    if useless:
+        for version in useless:
+            remove_copy(unit, version)
+        take_back([(op, version) for op, version in redirected if version in useless])
+        settle(unit, [(op, version) for op, version in redirected if version not in useless])
+    for version in versions:
+        if version not in useless:
+            add_entry(version)
+
+
+# Choosing
+
+
+def chosen(unit: Unit) -> list[Version]:
+    """The functions that get versions."""
+    found = definitions(unit)
+    hot = hot_functions(unit, found)
+    if not hot:
+        return []
+    demands = Demands(unit)
+    versions = []
+    for definition in found:
+        function = definition.function
+        if function not in hot or not definition.can_be_copied:
+            continue
+        kinds = [demands.kind(param) for param in function.params]
+        if any(kinds) and f"_fast_{function.name}" not in unit.globals:
+            versions.append(Version(definition, kinds))
+    return versions
+
+
+# Making
+
+
+def add_copy(unit: Unit, version: Version) -> None:
+    """Defines the private copy, in the form that defines the public function."""
+    copier = Copier()
+    private = copier.function(version.public, version.var)
+    private.original, private.kinds = version.public, version.kinds
+    version.private = version.var.function = private
+    unit.functions += copier.functions
+    version.copied = set(copier.functions)
+    unit.globals[version.var.name] = version.var
+    span = version.definition.closure.span
+    op = Closure(private, span=span)
+    block = version.definition.block
+    block.instrs[:0] = [
+        Let(made := temporary(op, None), op),
+        Let(None, Assign(version.var, Ref(made), "global", span=span)),
+    ]
+
+
+def temporary(op: Closure | Fits | Call | If | Loop, owner: Function | None) -> Var:
+    var = Var("", owner)
+    var.hint = "result"
+    var.defined, var.type = 1, NEVER
+    var.op = op
+    return var
+
+
+def add_entry(version: Version) -> None:
+    """The public function tests its arguments, and calls the copy or runs its body."""
+    public = version.public
+    span = version.definition.closure.span
+    general = as_loop(version) if public.self_tail else public.code
+    tested = [(param, kind) for param, kind in zip(public.params, version.kinds, strict=True) if kind]
+    test = Fits([Ref(param) for param, _ in tested], [kind for _, kind in tested], span=span)
+    call = Call(Ref(version.var), [Ref(param) for param in public.params], True, True, span=span)
+    passed, called = temporary(test, public), temporary(call, public)
+    choice = If(Ref(passed), Block([Let(called, call)], Result(Ref(called))), general, span=span)
+    value = temporary(choice, public)
+    public.code = Block([Let(passed, test), Let(value, choice)], Result(Ref(value)))
+
+
+def as_loop(version: Version) -> Block:
+    """The body of a function that jumps to its own start, as a loop inside: the test stays outside of it."""
+    public = version.public
+    span = version.definition.closure.span
+    body = Function(public.name, public)
+    body.params = public.params
+    name = Var(public.name, public)
+    loop = NamedLet(name, body, [Const(None) for _ in body.params], True, True, public, span=span)
+    for block in all_blocks(public.code, into_functions=False):
+        if type(block.exit) is Jump and block.exit.target is public:
+            block.exit.target = loop
+    public.params = [parameter(param, public) for param in body.params]
+    public.locals = [*public.locals, *body.params]
+    public.self_tail = False
+    op = Loop(loop, [Ref(param) for param in public.params], public.code, span=span)
+    value = temporary(op, public)
+    return Block([Let(value, op)], Result(Ref(value)))
+
+
+def parameter(old: Var, owner: Function) -> Var:
+    """A parameter in place of one that has become the variable of a loop."""
+    var = Var(old.name, owner)
+    var.defined, var.type = 1, NEVER
+    var.span = old.span
+    return var
+
+
+def is_useful(version: Version) -> bool:
+    """Whether the copy saves enough guards for its size: operands of which it knows more."""
+    code = version.public.code
+    pairs = zip(instructions(version.private.code), instructions(code), strict=True)
+    size = saved = 0
+    for copied, original in pairs:
+        size += 1
+        op = original.op
+        if type(op) in (CallBuiltin, For, Comprehension) or (type(op) is Call and is_accessor(op)):
+            saved += sum(a.type is not b.type for a, b in zip(operands(copied.op), operands(op), strict=True))
+    return saved * ENOUGH >= size
+
+
+def is_accessor(op: Call) -> bool:
+    """Whether a call surely is that of an accessor of records, or one like it."""
+    return op.head.type.fns is not None and all(type(member) is RecordMember for member in op.head.type.fns)
+
+
+def remove_copy(unit: Unit, version: Version) -> None:
+    """Undoes `add_copy`."""
+    del version.definition.block.instrs[:2]
+    del unit.globals[version.var.name]
+    unit.functions = [function for function in unit.functions if function not in version.copied]
+
+
+# Calls
+
+
+def redirect(unit: Unit, versions: dict[Var, Version]) -> list[tuple[Call, Version]]:
+    """Leads all calls of public functions to their copies, but those in the functions themselves."""
+    found: list[tuple[Call, Version]] = []
+    own = {version.definition.block: version for version in versions.values()}
+    for form in unit.blocks:
+        exempt = own.get(form)
+        for block in all_blocks(form):
+            for instr in block.instrs:
+                op = instr.op
+                if type(op) is Call and type(op.head) is Ref and op.head.var in versions:
+                    version = versions[op.head.var]
+                    if len(op.args) == len(version.kinds):
+                        found.append((op, version))
+        if exempt is not None:
+            inside = calls_in(exempt.public.code)
+            found = [(op, version) for op, version in found if not (version is exempt and op in inside)]
+    for op, version in found:
+        op.head = Ref(version.var)
+    return found
+
+
+def calls_in(code: Block) -> set[Call]:
+    return {instr.op for block in all_blocks(code) for instr in block.instrs if type(instr.op) is Call}
+
+
+def settle(unit: Unit, redirected: list[tuple[Call, Version]]) -> list[tuple[Call, Version]]:
+    """Takes calls back to the public functions until the arguments of all others are proved to fit: these are given."""
+    for _ in range(ROUNDS):
+        infer(unit)
+        kept = [(op, version) for op, version in redirected if is_proved(op, version)]
+        if len(kept) == len(redirected):
+            return redirected
+        proved = {op for op, _ in kept}
+        take_back([(op, version) for op, version in redirected if op not in proved])
+        redirected = kept
+    take_back(redirected)
+    return []
+
+
+def is_proved(op: Call, version: Version) -> bool:
+    return all(fits(arg.type, kind) for arg, kind in zip(op.args, version.kinds, strict=True))
+
+
+def take_back(calls: list[tuple[Call, Version]]) -> None:
+    for op, version in calls:
+        op.head = Ref(version.definition.var)

@@ -1,0 +1,135 @@
+"""Versions of public functions: the answers are the same for every argument, and the fast body has no guards."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from sema_runtime.conditions.describe import describe
+from sema_runtime.values.errors import SemaTypeError
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+
+FIB = "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))"
+ESCAPE = (
+    "(define (escape cr ci limit) (let loop ((zr 0.0) (zi 0.0) (n 0)) (let ((rr (* zr zr)) (ii (* zi zi))) "
+    "(if (or (= n limit) (> (+ rr ii) 4.0)) n (loop (+ (- rr ii) cr) (+ (* 2.0 zr zi) ci) (+ n 1))))))"
+)
+COUNT = "(define (count-down n acc) (if (= n 0) acc (count-down (- n 1) (+ acc n))))"
+PARITY = (
+    "(define (ev n) (if (= n 0) #t (if (= n 1) #f (od (- n 1))))) (define (od n) (if (= n 0) #f (not (ev (- n 1)))))"
+)
+POINTS = (
+    "(define-record-type point (make-point x y) point? (x point-x) (y point-y)) "
+    "(define (far p n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (+ s (point-x p))))))"
+)
+CLOSURES = "(define (sums n k) (map (fn (i) (let loop ((j 0)) (if (< j i) (loop (+ j 1)) (+ j k)))) (range n)))"
+NAMED = "(define (all-small? xs n) (if (null? xs) #t (and (< (car xs) n) (all-small? (cdr xs) n))))"
+LATER = "(define (first-of n) (if (< n 1) 0 (second-of (- n 1)))) (define (second-of n) (+ 1 (first-of n)))"
+
+VALUES = ["7", "0", "-3", "2.5", "100000000000000000000", "nil", "#t", '"7"', "3/2", ":k", "'(1)", "[1 2]", "{:a 1}"]
+CASES = [
+    *((FIB, f"(fib {value})") for value in VALUES if value != "100000000000000000000"),
+    *((FIB, call) for call in ("(fib)", "(fib 1 2)", "(map fib '(1 2.0 5))", "(apply fib '(9))")),
+    *((ESCAPE, f"(escape {value} 0.5 20)") for value in VALUES),
+    *((ESCAPE, f"(escape 0.1 0.1 {value})") for value in ("20", "20.0", "40/2")),
+    *((COUNT, f"(count-down 5 {value})") for value in VALUES),
+    *((COUNT, f"(count-down {value} 0)") for value in ("7", "7.0", "nil", '"a"')),
+    *((PARITY, f"(ev {value})") for value in ("10", "7", "4.0", "nil")),
+    *(
+        (POINTS, f"(far {value} 3)")
+        for value in ("(make-point 1 2)", "(make-point 1.5 2)", "(make-point nil 0)", "nil")
+    ),
+    *((CLOSURES, f"(sums {value})") for value in ("4 1", "4 1.5", "4 nil", "4.0 1")),
+    *((NAMED, f"(all-small? {value})") for value in ("'(1 2) 3", "[1 2] 3", "'(1 a) 3", "'(1 2.5) nil", "nil 3")),
+    *((LATER, f"(first-of {value})") for value in ("6", "6.5", "nil")),
+]
+
+
+def outcome(text: str, mode: str = "module") -> tuple[str, ...]:
+    scope: dict[str, Any] = {"__name__": "__main__", "__sema_names__": {}}
+    try:
+        exec(compile_source(text, "<test>", mode, result=True).code, scope)
+    except Exception as error:
+        described = describe(error)
+        frames = [f"{frame.name} {frame.line}:{frame.col}" for frame in described.frames]
+        return ("error", described.message, str(described.hint), *frames)
+    return ("value", to_text(scope[RESULT]))
+
+
+def outcomes(text: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, ...]]:
+    """With and without versions."""
+    found = set()
+    for skipped in ("", "versions"):
+        monkeypatch.setenv("SEMA_SKIP", skipped)
+        found.add(outcome(text))
+    return found
+
+
+def fast_functions(text: str) -> dict[str, str]:
+    """The text of private copies by name."""
+    tree = ast.parse(compile_source(text, "<test>", "module").python_text())
+    return {
+        node.name: ast.unparse(node)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("_fast_")
+    }
+
+
+@pytest.mark.parametrize(("program", "call"), CASES)
+def test_answers_are_those_without_versions(program: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(outcomes(f"{program}\n{call}", monkeypatch)) == 1
+
+
+@pytest.mark.parametrize(("program", "call"), CASES)
+def test_caught_errors_have_the_same_trace(program: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{program}\n(define (run) (try {call} (catch e (list (:message e) (:stack-trace e)))))\n(run)"
+    assert len(outcomes(text, monkeypatch)) == 1
+
+
+@pytest.mark.parametrize("program", [FIB, ESCAPE, COUNT, PARITY])
+def test_the_fast_body_has_no_guards(program: str) -> None:
+    copies = fast_functions(program)
+    assert copies
+    for text in copies.values():
+        assert "type(" not in text
+
+
+def test_calls_whose_arguments_fit_go_to_the_copy() -> None:
+    text = compile_source(f"{ESCAPE} (define (main) (escape 0.5 0.5 10))", "<test>", "module").python_text()
+    assert "return _fast_escape(0.5, 0.5, 10)" in text
+
+
+def test_calls_whose_arguments_may_not_fit_go_to_the_public_function() -> None:
+    text = compile_source(f"{ESCAPE} (define (main x) (println x) (escape x 0.5 10))", "<test>", "module").python_text()
+    assert "return escape(x, 0.5, 10)" in text
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"{FIB} (set! fib (fn (n) n))",
+        f"{FIB} (define (fib n) n)",
+        f"{FIB} (eval '(define (fib n) 1))",
+        "(define (f n . more) (let loop ((i 0)) (if (= i n) more (loop (+ i 1)))))",
+        "(define (once n) (+ n 1))",
+    ],
+)
+def test_functions_that_may_change_or_run_once_have_no_copy(program: str) -> None:
+    assert not fast_functions(program)
+
+
+def test_programs_have_no_copies() -> None:
+    assert "_fast_" not in compile_source(f"{FIB} (println (fib 20))", "<test>", "program").python_text()
+
+
+def test_python_sees_one_function() -> None:
+    scope: dict[str, Any] = {"__name__": "numbers"}
+    exec(compile_source(f"{FIB}", "<test>", "module").code, scope)
+    assert [scope["fib"](value) for value in (10, 10.0)] == [55, 55.0]
+    with pytest.raises(SemaTypeError):
+        scope["fib"](True)
+    assert scope["fib"].__name__ == "fib"
