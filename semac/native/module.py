@@ -14,6 +14,7 @@ import sysconfig
 from sema_runtime.values.errors import SemaError
 from semac.fingerprint import compiler_hash, digest
 from semac.imports import cache
+from semac.ir.unit import Unit
 from semac.native.build import Refused, build
 from semac.native.kernels import Kernels, extension_text
 from semac.native.link import linked
@@ -49,10 +50,18 @@ def compile_natively(path: str) -> Outcome:
     target = f"{extension_stem(kept['module'])}{name}{suffix()}"
     build_or_drop(kernels, name, target)
     if kernels.entries:
-        units = {"program": program, "module": compile_source(decode(source, path), real, "module", lists_globals=True)}
+        units = {
+            "program": program,
+            "module": compile_source(decode(source, path), real, "module", lists_globals=True, watch=without_copies),
+        }
         for mode, unit in units.items():
             keep(unit, kept[mode], source, kernels, name, target, stamp if mode == "module" else None)
     return Outcome(sorted(kernels.entries), kernels.reasons, target)
+
+
+def without_copies(_: str, unit: Unit) -> None:
+    """Has the module call its public functions, which call the native ones."""
+    unit.left_out = frozenset(("versions",))
 
 
 def keep(

@@ -56,7 +56,7 @@ PASSES: tuple[Pass, ...] = (
 
 def run_passes(unit: Unit, after: Callable[[str, Unit], None] | None = None) -> None:
     """Runs the passes over a unit. after: called with the name of each pass that has run (a verifier, a dump)."""
-    skipped = frozenset(os.environ.get("SEMA_SKIP", "").split(","))
+    skipped = unit.left_out.union(os.environ.get("SEMA_SKIP", "").split(","))
     for one in PASSES:
         if one.optional and (not unit.optimize or one.name in skipped or one.needs in skipped - {""}):
             continue
