@@ -45,7 +45,7 @@ def compile_command(source: str, output: str | None, check: bool, fast: bool, na
     if native:
         from semac.cli.native import compile_natively
 
-        if output is not None or check or dump is not None:
+        if output is not None or check or fast or dump is not None:
             return failed("--native keeps what it makes beside the source, and takes no other option")
         return compile_natively(list(sema_files(source)) if os.path.isdir(source) else [source])
     if os.path.isdir(source):
