@@ -20,8 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from sema_runtime import native
 from sema_runtime.conditions.describe import describe
-from sema_runtime.support import native
 from sema_runtime.values.printer import to_text
 from semac.native.build import Refused, build
 from semac.native.kernels import Kernels, extension_text

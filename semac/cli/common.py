@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -88,3 +88,12 @@ def failed(message: str) -> int:
     """Prints an error message to stderr and returns the exit status 1."""
     print(f"Error: {message}", file=sys.stderr)
     return 1
+
+
+def sema_files(folder: str) -> Iterator[str]:
+    """The `.sema` files below a folder, hidden folders left out, in a fixed order."""
+    for current, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
+        for name in sorted(files):
+            if name.endswith(".sema"):
+                yield os.path.join(current, name)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 
 import click
 
-from semac.cli.common import SETTINGS, failed, standalone
+from semac.cli.common import SETTINGS, failed, sema_files, standalone
 
 
 def main(args: list[str]) -> int:
@@ -62,15 +61,6 @@ def compile_command(source: str, output: str | None, check: bool, fast: bool, na
         name = os.path.join(output or "", os.path.basename(source)) if into_folder else source
         return compile_file(source, python_path(name) if into_folder or output is None else output, check, fast=fast)
     return compile_file(source, None, check, dump or "py", fast)
-
-
-def sema_files(folder: str) -> Iterator[str]:
-    """The `.sema` files below a folder, hidden folders left out, in a fixed order."""
-    for current, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
-        for name in sorted(files):
-            if name.endswith(".sema"):
-                yield os.path.join(current, name)
 
 
 def python_path(path: str) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from semac.cli.common import failed
+from semac.cli.common import failed, sema_files
 
 
 def compile_natively(paths: list[str]) -> int:
@@ -53,7 +53,6 @@ def because(plain: dict[str, str]) -> str:
 
 def native_report() -> dict[str, Any]:
     """What is there to compile natively, and the state of the files in and below the current folder."""
-    from semac.cli.compile import sema_files
     from semac.native.build import c_compiler, problem
     from semac.native.module import is_native
 

@@ -19,7 +19,7 @@ SCALARS = ("int", "float", "bool", "str")
 HEAD = '''"""Native functions of {name}; made by semac."""
 from math import sqrt
 
-from sema_runtime.support.native import FAILED, breathe, failed
+from sema_runtime.native import FAILED, breathe, failed
 from sema_runtime.values.lists import List
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ import ast
 from semac.native.kernels import Entry, Kernels
 from semac.native.records import converted
 
-RUNTIME = "sema_runtime.support.native"
+RUNTIME = "sema_runtime.native"
 PREFIX = "__sema_native_"
 
 
