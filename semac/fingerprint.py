@@ -14,7 +14,7 @@ COMPILING = tuple(
     tuple(folder.split("/")) if folder else ()
     for folder in (
         "", "syntax", "expand", "ir", "analyze", "analyze/forms", "anf", "types", "optimize", "optimize/infer",
-        "optimize/inline", "optimize/loops", "optimize/own", "generate",
+        "optimize/inline", "optimize/loops", "optimize/own", "optimize/versions", "generate",
     )
 )  # fmt: skip
 
@@ -65,6 +65,8 @@ def digest(data: bytes | memoryview) -> bytes:
 def switches() -> str:
     """What marks the files of code that the environment has the compiler make otherwise than usual; "" for none."""
     asked = [f"{name}={value}" for name in SWITCHES if (value := os.environ.get(name))]
+    if is_watched():
+        asked.append("watched")
     plain = "" if optimizes() else ".plain"
     return f"{plain}.{digest(' '.join(asked).encode()).hex()}" if asked else plain
 
@@ -77,3 +79,8 @@ def optimizes() -> bool:
     program.
     """
     return os.environ.get(VARIABLE, "1") != "0"
+
+
+def is_watched() -> bool:
+    """Whether a debugger or a tracer follows the program: each function is then one function, without copies."""
+    return sys.gettrace() is not None or any(name in sys.modules for name in ("pydevd", "debugpy"))

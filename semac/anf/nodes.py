@@ -360,12 +360,10 @@ class With(Op):
 # Patterns
 
 
-class Pattern(Node):
-    pass
+class Pattern(Node): ...
 
 
-class AnyPattern(Pattern):
-    pass
+class AnyPattern(Pattern): ...
 
 
 class VarPattern(Pattern):
@@ -495,9 +493,7 @@ class Guarded(Op):
     slow: str  # "module:name" of the runtime, or "builtin:name"
 
 
-class Fits(Op):
-    """Whether values are of kinds (`optimize/infer/fits.py`): what the entry of a function with versions asks."""
-
+class Fits(Op):  # whether values are of kinds (`optimize/infer/fits.py`): asked by functions with versions
     exprs = ("args",)
     args: list[Expr]
     kinds: list[Any]

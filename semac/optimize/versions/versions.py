@@ -31,6 +31,7 @@ from semac.anf.nodes import (
 )
 from semac.anf.records import RecordMember
 from semac.anf.walk import all_blocks, instructions, operands
+from semac.fingerprint import is_watched
 from semac.ir.nodes import Const, Function, NamedLet, Var
 from semac.ir.unit import Unit
 from semac.optimize.infer.fits import Kind, fits
@@ -60,7 +61,7 @@ class Version:
 
 def make_versions(unit: Unit) -> None:
     """Gives functions of a module private copies, and leads calls to them."""
-    if unit.is_program or unit.is_input or unit.is_open or unit.is_text:
+    if unit.is_program or unit.is_input or unit.is_open or unit.is_text or is_watched():
         return
     versions = chosen(unit)
     if not versions:
