@@ -6,9 +6,9 @@ import os
 import pdb
 import sys
 import sysconfig
-from types import FrameType
+from types import FrameType, TracebackType
 
-from sema_runtime.conditions.tracebacks import is_ours
+from sema_runtime.conditions.tracebacks import PRIVATE, is_ours
 
 STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
@@ -17,7 +17,14 @@ class Debugger(pdb.Pdb):
     """A Pdb that stops only in the user's own code, and in library code that this code has called itself."""
 
     def stop_here(self, frame: FrameType) -> bool:
-        return not _belongs_to_the_runtime(frame) and bool(super().stop_here(frame))
+        return not (_belongs_to_the_runtime(frame) or _is_entry(frame)) and bool(super().stop_here(frame))
+
+    def get_stack(self, f: FrameType | None, t: TracebackType | None) -> tuple[list[tuple[FrameType, int]], int]:
+        """The stack without the frames of functions whose private copies stand for them, and the current index."""
+        stack, current = super().get_stack(f, t)
+        hidden = [index < len(stack) - 1 and _is_entry(frame) for index, (frame, _) in enumerate(stack)]
+        kept = [entry for entry, is_hidden in zip(stack, hidden, strict=True) if not is_hidden]
+        return kept, current - sum(hidden[:current])
 
     def lookupmodule(self, filename: str) -> str | None:
         """The path of a file named in a `break` command; Python 3.13 looks for .py files only."""
@@ -25,6 +32,12 @@ class Debugger(pdb.Pdb):
             places = (os.path.join(folder, filename) for folder in ("", *sys.path))
             return next((os.path.abspath(place) for place in places if os.path.isfile(place)), None)
         return super().lookupmodule(filename)
+
+
+def _is_entry(frame: FrameType) -> bool:
+    """Whether a frame stands at the test with which a function chooses its private copy."""
+    code = frame.f_code
+    return frame.f_lineno == code.co_firstlineno and PRIVATE + code.co_qualname in frame.f_globals
 
 
 def _belongs_to_the_runtime(frame: FrameType) -> bool:

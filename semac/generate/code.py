@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import CodeType
 
 from sema_runtime.conditions.stack_trace import encoded
+from sema_runtime.conditions.tracebacks import PRIVATE
 from semac.ir.places import Place, Places, Position
 
 
 def with_places(code: CodeType, places: Places) -> CodeType:
     """The code with what the table says of its calls in a constant of each function."""
-    table = places.table()
-    return _placed(code, table) if table else code
+    return _placed(code, places.table())
 
 
 def _placed(code: CodeType, table: dict[Position, Place]) -> CodeType:
@@ -23,4 +23,5 @@ def _placed(code: CodeType, table: dict[Position, Place]) -> CodeType:
             starts.add(entry[6:])
             entry = table[entry[6:]]
     entries = [table[start] for start in sorted(starts & table.keys())]
-    return code.replace(co_consts=(*constants, encoded(entries)) if entries else constants)
+    shown = code.co_name.removeprefix(PRIVATE)  # debuggers show one function; the qualified name tells copies apart
+    return code.replace(co_name=shown, co_consts=(*constants, encoded(entries)) if entries else constants)

@@ -24,7 +24,7 @@ OPERATORS = {
     **{"add": "+", "sub": "-", "negate": "-", "mul": "*", "div": "/", "mod": "mod"},
     **{"lt": "<", "gt": ">", "le": "<=", "ge": ">="},
 }
-PRIVATE = "_fast_"  # what the names of private copies of functions begin with
+PRIVATE = "_fast_"  # what the qualified names of private copies of functions begin with
 
 
 class Frame:
@@ -54,7 +54,7 @@ def raw_calls(exc: BaseException) -> list[Call]:
 
 def is_entry(caller: CodeType, callee: CodeType) -> bool:
     """Whether a function has only called its private copy, which then stands for it (semac/optimize/versions)."""
-    return callee.co_name.startswith(PRIVATE) and callee.co_name == PRIVATE + caller.co_name
+    return callee.co_qualname.startswith(PRIVATE) and callee.co_qualname == PRIVATE + caller.co_name
 
 
 def sema_frames(calls: list[Call]) -> list[Frame]:
