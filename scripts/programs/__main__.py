@@ -2,7 +2,7 @@
 
 python scripts/programs write --seed 0 --count 100 > programs.jsonl     {"id","src"} a line
 python scripts/programs compare --count 100000                          optimized code with plain code
-python scripts/programs compare --option env:SEMA_MIDDLE=new            another option: see configurations.py
+python scripts/programs compare --option without:own,loops              another option: see configurations.py
 python scripts/programs oracle --count 2000 --oracle ../oracle          with the reference
 """
 

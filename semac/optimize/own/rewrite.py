@@ -18,7 +18,7 @@ from semac.optimize.keys import is_stored_key
 from semac.optimize.operators import replace
 from semac.optimize.own.analysis import Analysis, analyzed
 from semac.optimize.own.groups import Groups
-from semac.optimize.own.uses import CHANGE, READ, known_callee, maps, uses_of
+from semac.optimize.own.uses import CHANGE, READ, is_fresh, known_callee, maps, uses_of
 from semac.types.lattice import ANY, BOOL, NIL, atom
 
 STORED = "sema_runtime.values.maps:stored"
@@ -128,7 +128,8 @@ class Rewriter:
         op, var = instr.op, instr.var
         raw = [use for use in uses_of(op, var) if self.kind(use.var)]
         map_operands(op, self.current)
-        if var is not None and self.kind(var) and type(op) in (MakeMap, anf.CallBuiltin) and not raw:
+        if var is not None and self.kind(var) and is_fresh(op):
+            map_operands(op, self.converted(op, var))
             if type(op) is MakeMap:
                 op.is_raw = True
             else:

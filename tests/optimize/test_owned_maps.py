@@ -1,0 +1,42 @@
+"""Maps that change in place are the maps of the program wherever anybody sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sema_runtime.values.printer import to_text
+from semac.generate.module import RESULT
+from semac.pipeline import compile_source
+from semac.verify.unit import Verifier
+
+CASES = [
+    ("(define (f a) (assoc {:id (assoc {} :name nil)} :value 1)) (f 0.1)", "{:id {:name nil} :value 1}"),
+    ("(define (d f) (up (mk f 1))) (define (up c) (assoc c :k 1)) (define (mk f b) {:k f}) "
+     "(d (let ((m {})) (assoc m :a 1)))", "{:k 1}"),
+    ("(define (mk n) (assoc (hashmap/new) :k n :n 2)) (map :k (map mk '(3)))", "(3)"),
+    ("(let* ((m (assoc {:j 1 :k 5} :k '())) (m2 m)) (count m))", "2"),
+    ("(define (mk) (assoc (hashmap/new) 1 2)) (define g (or (mk) foldl)) (list g (type g))", "({1 2} :hashmap)"),
+    ("(define (pairs n) (let lp ((i 0) (m {})) (if (>= i n) [m i] (lp (+ i 1) (assoc m i (* i i)))))) (pairs 2)",
+     "[{0 0 1 1} 2]"),
+    ("(define (show m0 m1) (println m1) m1) "
+     "(define (mk l) (println 1) (assoc {:k 0} :j (foldl (fn (m b) (assoc m b b)) {} l))) "
+     "(show (mk '(1 2)) (show {} {:k 1}))", "{:k 1}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
+@pytest.mark.parametrize("mode", ["program", "module"])
+@pytest.mark.parametrize("optimize", [True, False])
+def test_answers(text: str, expected: str, mode: str, optimize: bool) -> None:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    unit = compile_source(text, "<test>", mode, result=True, optimize=optimize, watch=Verifier())
+    exec(unit.code, scope)
+    assert to_text(scope[RESULT]) == expected
+
+
+def test_the_order_of_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile_source(CASES[-1][0], "<test>", "program").code, scope)
+    assert capsys.readouterr().out.split("\n")[:2] == ["1", "{:k 1}"]
