@@ -225,6 +225,8 @@ def result_of(c: Context, block: Any) -> ast.expr:
 def throw(c: Context, op: Throw) -> ast.expr:
     value = c.expr(op.value)
     loc = c.loc(op)
+    if op.is_map:  # an expression has no exception that holds a bare dict
+        value = call(c.runtime("sema_runtime.values.maps:Map", loc), [value], loc)
     return call(c.runtime("sema_runtime.lib.language.control:throw", loc), [value], loc)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sema_runtime.values.maps import Map
 from sema_runtime.values.printer import to_text
 from semac.generate.module import RESULT
 from semac.pipeline import compile_source
@@ -34,6 +35,13 @@ def test_answers(text: str, expected: str, mode: str, optimize: bool) -> None:
     unit = compile_source(text, "<test>", mode, result=True, optimize=optimize, watch=Verifier())
     exec(unit.code, scope)
     assert to_text(scope[RESULT]) == expected
+
+
+def test_a_map_thrown_inside_of_an_expression() -> None:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    text = "(define (h a) (+ 1 (if (= a 2) (throw {:id a}) 1))) (try (h 2) (catch e (:value e)))"
+    exec(compile_source(text, "<test>", "program", result=True).code, scope)
+    assert type(scope[RESULT]) is Map
 
 
 def test_the_order_of_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
