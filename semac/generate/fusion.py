@@ -158,4 +158,4 @@ def keeps_value(part: Expr) -> bool:
         blocks = [stage.block for stage in part.stages if stage.how == "if"]  # type: ignore[union-attr]
         blocks += [part.body] if part.kind in ("any", "every") else []  # type: ignore[union-attr]
         tested = [block.exit.value for block in blocks]
-    return any(isinstance(value, Op) and not value.type.only(BOOL) for value in tested)
+    return any(type(value) is not Ref and not value.type.only(BOOL) for value in tested)
