@@ -1,9 +1,9 @@
-"""Which groups of variables may hold bare dicts.
+"""Which groups of variables may hold values of a representation: bare dicts, stacks.
 
-First all copies unite variables into groups, and what can't be raw spoils its group: a map that isn't fresh, a variable
-that closures capture or that unknown code fills. Then liveness decides: a map that is changed in place must have no
-later reader under its old name, one that others see must not be changed later. Any doubt spoils the group; then the
-runtime's maps are used, which are always right.
+First all copies unite variables into groups, and what can't be bare spoils its group: a value that isn't fresh, a
+variable that closures capture or that unknown code fills. Then liveness decides: a value that is changed in place must
+have no later reader under its old name, one that others see must not be changed later. Any doubt spoils the group; then
+the runtime's general form is used, which is always right. "Map" below stands for a value of either representation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from semac.anf.walk import bound as bound_by
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
 from semac.optimize.own.groups import Groups
-from semac.optimize.own.uses import CHANGE, ESCAPE, LEND, MOVE, READ, is_fresh, is_map, known_callee, maps, uses_of
+from semac.optimize.own.representation import CHANGE, ESCAPE, LEND, MOVE, READ, Representation, known_callee
 
 LOOPS = (anf.Loop, anf.For)
 READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed on later
@@ -27,11 +27,11 @@ READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed
 ROUNDS = 6  # in which members that can't hold bare dicts are parted from the groups that they would spoil
 
 
-def analyzed(unit: Unit) -> Analysis:
+def analyzed(unit: Unit, form: Representation) -> Analysis:
     """The analysis of a unit, in which what spoils a group stands apart from it as far as rounds allow."""
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
-        analysis = Analysis(unit, general)
+        analysis = Analysis(unit, form, general)
         spoilt = analysis.run().spoilt
         if spoilt == general:
             break
@@ -42,8 +42,9 @@ def analyzed(unit: Unit) -> Analysis:
 class Analysis:
     """The groups of a unit. own: parameters whose function takes the map over, instead of only reading it."""
 
-    def __init__(self, unit: Unit, general: frozenset[Any]) -> None:
+    def __init__(self, unit: Unit, form: Representation, general: frozenset[Any]) -> None:
         self.unit = unit
+        self.form = form
         self.groups = Groups(general)
         self.own: set[Var] = set()
         self.passes: dict[Var, set[Var]] = {}  # parameter → parameters of callers that are handed to it
@@ -101,7 +102,7 @@ class Analysis:
                     bound |= set(instr.op.params)
         if function is not None:
             for param in function.params:
-                if is_map(param.type) and (function.is_open or not is_fixed_or_param(param)):
+                if self.form.holds(param.type) and (function.is_open or not is_fixed_or_param(param)):
                     self.groups.spoil(param, "parameter of a function that anybody calls")
         for inner in own_blocks:
             for instr in inner.instrs:
@@ -117,18 +118,19 @@ class Analysis:
         if type(op) is anf.Comprehension:
             for inner in blocks(op):
                 for value in exit_operands(inner.exit):
-                    if maps(value):
+                    if self.form.is_held(value):
                         self.groups.spoil(value.var, "an item of a list")  # type: ignore[union-attr]
-        for use in uses_of(op, var):
+        uses = self.form.uses_of(op, var)
+        for use in uses:
             if use.var not in bound:
                 self.groups.spoil(use.var, "used in another function")
             if use.how in (MOVE, CHANGE) and use.target is not None:
                 self.hand_on(use.var, use.target)
             if use.how == CHANGE:
                 self.groups.of(use.var).gains = True
-        if var is None or not is_map(op.type):
+        if var is None or not self.form.holds(op.type):
             return
-        kind = is_fresh(op)
+        kind = self.form.fresh(op)
         if not is_fixed(var):
             self.groups.spoil(var, "changes")
         elif kind:
@@ -138,9 +140,7 @@ class Analysis:
                 self.result_of(inner, var, None)
         elif type(op) is anf.Call and known_callee(op) is not None:
             self.hand_on(known_callee(op), var)
-        elif not (type(op) is anf.Move or (type(op) is anf.CallBuiltin and op.name == "assoc")) or not maps(
-            operands(op)[0]
-        ):
+        elif not any(use.target is var for use in uses):
             self.groups.spoil(var, "not fresh")
 
     def hand_on(self, source: Any, target: Any) -> None:
@@ -151,18 +151,18 @@ class Analysis:
         if target in general:
             return  # a map object is put around the dict
         self.groups.unite(source, target)
-        if type(target) is Var and not is_map(target.type):
+        if type(target) is Var and not self.form.holds(target.type):
             self.groups.spoil(target, "not only maps")
 
     def exit(self, block: Block, bound: set[Any]) -> None:
         for value in exit_operands(block.exit):
-            if maps(value) and value.var not in bound:  # type: ignore[union-attr]
+            if self.form.is_held(value) and value.var not in bound:  # type: ignore[union-attr]
                 self.groups.spoil(value.var, "used in another function")  # type: ignore[union-attr]
         if type(block.exit) is Jump:
             for param, arg in zip(params_of(block.exit.target), block.exit.args, strict=False):
-                if maps(arg):
+                if self.form.is_held(arg):
                     self.hand_on(arg.var, param)  # type: ignore[union-attr]
-                elif is_map(param.type):
+                elif self.form.holds(param.type):
                     self.groups.spoil(param, "not fresh")
 
     def result_of(self, block: Block, target: Any, function: Function | None) -> None:
@@ -171,12 +171,12 @@ class Analysis:
         if target is None or type(exit_) is not Result:
             return
         value = exit_.value
-        if function is not None and (function.is_open or not is_map(function.type)):
+        if function is not None and (function.is_open or not self.form.holds(function.type)):
             return  # the map is made general where it is returned
-        if maps(value):
+        if self.form.is_held(value):
             self.hand_on(value.var, target)  # type: ignore[union-attr]
         elif type(value) is not Ref or value.type.tags:
-            if function is not None or is_map(target.type):
+            if function is not None or self.form.holds(target.type):
                 self.groups.spoil(target, "not only maps")
 
     # Parameters
@@ -189,14 +189,15 @@ class Analysis:
                 continue
             params = set(function.params)
             for inner in all_blocks(block, into_functions=False):
-                found = [use for instr in inner.instrs for use in uses_of(instr.op, instr.var)]
+                found = [use for instr in inner.instrs for use in self.form.uses_of(instr.op, instr.var)]
                 for use in found:
                     if use.var in params and use.how not in (READ, LEND):
                         if use.how == MOVE and is_parameter(use.target):
                             self.passes.setdefault(use.target, set()).add(use.var)
                         else:
                             todo.append(use.var)
-                todo += [value.var for value in exit_operands(inner.exit) if maps(value) and value.var in params]  # type: ignore[union-attr]
+                held: list[Any] = list(filter(self.form.is_held, exit_operands(inner.exit)))
+                todo += [value.var for value in held if value.var in params]
         while todo:
             param = todo.pop()
             if param not in self.own:
@@ -225,6 +226,7 @@ class Liveness:
     """Walks code backwards and spoils the groups whose maps are used after they were changed or given away."""
 
     def __init__(self, analysis: Analysis, function: Function | None) -> None:
+        self.form = analysis.form
         self.groups = analysis.groups
         self.own = analysis.own
         self.function = function
@@ -237,7 +239,7 @@ class Liveness:
         if type(exit_) is Jump:
             live = merged(self.loops.get(exit_.target, {}), always)
         for value in reversed(exit_operands(exit_)):
-            if maps(value):
+            if self.form.is_held(value):
                 self.take(value.var, TAKING, live)  # type: ignore[union-attr]
         for instr in reversed(block.instrs):
             self.instruction(instr, live, always)
@@ -248,7 +250,7 @@ class Liveness:
         if instr.var is not None:
             live.pop(instr.var, None)
         self.inner(op, live, always)
-        uses = uses_of(op, instr.var)
+        uses = self.form.uses_of(op, instr.var)
         before = dict(live)
         for use in uses:
             how = self.strength(use)
@@ -265,7 +267,7 @@ class Liveness:
         if use.how == MOVE and is_parameter(use.target) and use.target not in self.own:
             return READING
         if use.how == ESCAPE or (use.how == MOVE and use.target in self.groups.general):
-            return ESCAPED
+            return TAKING if self.form.copies else ESCAPED
         return TAKING
 
     def take(self, var: Var, how: int, live: Live) -> None:
@@ -277,7 +279,7 @@ class Liveness:
         """The blocks of an operation: live becomes what is live before them."""
         kind = type(op)
         if isinstance(op, anf.Iteration):
-            around = loop_reads(op)
+            around = loop_reads(op, self.form)
             self.loops[op] = inside = merged(live, around)
             for inner in blocks(op):
                 inside = merged(inside, self.block(inner, self.loops[op], always))
@@ -285,7 +287,7 @@ class Liveness:
                 inside.pop(var, None)
             replace(live, inside)
         elif kind is anf.Loop or kind is anf.While:
-            around = loop_reads(op)
+            around = loop_reads(op, self.form)
             inside = merged(live, around)
             if kind is anf.While:
                 body = self.block(op.body, inside, always)  # type: ignore[attr-defined]
@@ -315,7 +317,7 @@ class Liveness:
 ESCAPED = 3
 
 
-def loop_reads(op: Op) -> Live:
+def loop_reads(op: Op, form: Representation) -> Live:
     """The variables from outside that a loop uses: they are live in all its rounds."""
     used: Live = {}
     bound: set[Var | None] = set(bound_by(op))
@@ -324,10 +326,10 @@ def loop_reads(op: Op) -> Live:
             for instr in inner.instrs:
                 bound.add(instr.var)
                 bound.update(bound_by(instr.op))
-                for use in uses_of(instr.op, instr.var):
+                for use in form.uses_of(instr.op, instr.var):
                     used[use.var] = used.get(use.var, 0) | (READING if use.how in (READ, LEND) else READING | TAKING)
             for value in exit_operands(inner.exit):
-                if maps(value):
+                if form.is_held(value):
                     used[value.var] = READING | TAKING  # type: ignore[union-attr]
     return {var: how for var, how in used.items() if var not in bound}
 
