@@ -178,7 +178,7 @@ def _without_last(args: list[ast.expr], loc: Loc) -> ast.expr:
 
 
 LIST_CLASS = "sema_runtime.values.lists:List"
-_op("new_stack", lambda args, loc: ast.List([], ast.Load(), **loc), READ)
+_op("new_stack", lambda args, loc: ast.List(args, ast.Load(), **loc), READ)
 _op("append", _method("append"), EFFECT)
 _op("drop_top", _without_last, EFFECT, is_named=True)
 _op("top", _last(1), READ, is_named=True)

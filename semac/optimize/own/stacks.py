@@ -30,6 +30,8 @@ class Stacks(Representation):
     copies = True
 
     def fresh(self, op: Op) -> str:
+        if type(op) is anf.CallBuiltin:
+            return "List" if op.name == "list" else ""
         return "List" if type(op) is anf.Move and is_empty_list(op.value) else ""
 
     def builtin_uses(self, op: anf.CallBuiltin, var: Var | None) -> list[Use]:
@@ -101,7 +103,9 @@ class StackRewriter(Rewriter):
     hint = "items"
 
     def make(self, instr: Let) -> None:
-        replace(instr, Python("new_stack", [], type=instr.op.type))
+        op = instr.op
+        items = op.args[::-1] if type(op) is anf.CallBuiltin else []
+        replace(instr, Python("new_stack", items, span=op.span, type=op.type))
 
     def general_form(self, kind: str, value: Ref, span: Any, type_: Type) -> anf.Op:
         return Python("stack_list", [value], span=span, type=type_)
