@@ -80,17 +80,15 @@ def bind_empty_lists(block: Block) -> None:
     for instr in block.instrs:
         op = instr.op
         if isinstance(op, anf.Loop | anf.For):
-            op.inits = [
-                bound(init) if is_list(param) else init for param, init in zip(op.params, op.inits, strict=True)
-            ]
+            pairs = zip(op.params, op.inits, strict=False)  # that of `reduce` starts from the first item
+            op.inits = [bound(init) if is_list(param) else init for param, init in pairs]
         elif type(op) is anf.Call and known_callee(op) is not None:
             map_operands(op, bound)
         out.append(instr)
     block.instrs = out
     if type(block.exit) is Jump:
-        params = params_of(block.exit.target)
-        wanted = [is_list(param) for param in params]
-        block.exit.args = [bound(arg) if list_ else arg for list_, arg in zip(wanted, block.exit.args, strict=True)]
+        jumps = zip(params_of(block.exit.target), block.exit.args, strict=True)
+        block.exit.args = [bound(arg) if is_list(param) else arg for param, arg in jumps]
     else:
         map_exit(block.exit, bound)
 
