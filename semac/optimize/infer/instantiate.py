@@ -114,9 +114,9 @@ def bind(flow: Flow, expr: TypeExpr, type_: Type, bound: Bound) -> None:
     if type(expr) is Variable:
         bound[expr.letter] = join(bound.get(expr.letter, NEVER), type_)
     elif type(expr) is Union:
-        tags = [TAGS[part.name] if type(part) is Name else ALL for part in expr.parts]
-        is_named = type_.only(reduce(or_, tags)) and ALL not in tags  # else a Python value may stand for one
-        for part, part_tags in zip(expr.parts, tags, strict=True):
+        of_parts = [TAGS[part.name] if type(part) is Name else ALL for part in expr.parts]
+        is_named = type_.only(reduce(or_, of_parts)) and ALL not in of_parts  # else a Python value may stand for one
+        for part, part_tags in zip(expr.parts, of_parts, strict=True):
             if not is_named or type_.tags & part_tags:
                 bind(flow, part, type_, bound)
     elif type(expr) is Name and expr.args and type_ is not NEVER:
