@@ -24,14 +24,14 @@ STACKS = [
     ("(define (run ops) (let loop ((ops ops) (s '())) (if (null? ops) (car s) (loop (cdr ops) "
      "(if (number? (car ops)) (cons (car ops) s) (cons (+ (car s) (cadr s)) (cdr (cdr s)))))))) (run '(1 2 :+ 4 :+))",
      "7"),
-    ("(define (f n) (let loop ((i 0) (s (list 9 8))) (if (= i n) (list (length s) (car s) (cadr s) (null? s) (pair? s)) "
-     "(loop (+ i 1) (cons i s))))) (list (f 0) (f 2))", "((2 9 8 #f #t) (4 1 0 #f #t))"),
+    ("(define (f n) (let loop ((i 0) (s (list 9 8))) (if (= i n) (list (length s) (car s) (cadr s) (null? s) "
+     "(pair? s)) (loop (+ i 1) (cons i s))))) (list (f 0) (f 2))", "((2 9 8 #f #t) (4 1 0 #f #t))"),
     ("(define (f) (let loop ((i 0) (s '())) (if (= i 3) (list (car s) (cadr s) (cdr s)) (loop (+ i 1) (cdr s))))) (f)",
      "(nil nil ())"),
 ]  # fmt: skip
 SHARED = [
-    ("(define (f n) (let loop ((i 0) (acc '()) (old '())) (if (= i n) (list acc old) (loop (+ i 1) (cons i acc) acc)))) "
-     "(f 3)", "((2 1 0) (1 0))"),
+    ("(define (f n) (let loop ((i 0) (acc '()) (old '())) (if (= i n) (list acc old) (loop (+ i 1) (cons i acc) "
+     "acc)))) (f 3)", "((2 1 0) (1 0))"),
     ("(define (f n acc) (if (= n 0) (list acc) (append (f (- n 1) (cons n acc)) (f (- n 1) acc)))) (f 2 '())",
      "((1 2) (2) (1) ())"),
     ("(define (f n) (let loop ((i 0) (acc '()) (fs '())) (if (= i n) (map (fn (g) (g)) fs) "
