@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sema_runtime.values.lists import List
 from sema_runtime.values.printer import to_text
 from semac.generate.module import RESULT
 from semac.pipeline import compile_source
@@ -73,3 +74,10 @@ def test_local_functions_that_outlive_a_round_see_its_variables() -> None:
         "(if (= i n) (map (fn (g) (g)) out) (loop (+ i 1) (cons (fn () (twice)) out))))) (f 3)"
     )
     assert answer(text, "program", True) == "(4 2 0)"
+
+
+def test_public_functions_take_lists_of_others() -> None:
+    text = "(define (f xs) (let loop ((xs xs)) (if (null? xs) 1 (cdr xs)))) (f '())"
+    scope: dict[str, Any] = {"__name__": "m"}
+    exec(compile_source(text, "<test>", "module", watch=Verifier()).code, scope)
+    assert to_text(scope["f"](List([1, 2, 3]))) == "(2 3)"

@@ -128,6 +128,9 @@ class Analysis:
                 self.hand_on(use.var, use.target)
             if use.how == CHANGE:
                 self.groups.of(use.var).gains = True
+        for param, value in handed(op):
+            if self.form.holds(param.type) and not self.form.is_held(value):
+                self.groups.spoil(param, "not fresh")
         if var is None or not self.form.holds(op.type):
             return
         kind = self.form.fresh(op)
@@ -151,8 +154,9 @@ class Analysis:
         if target in general:
             return  # a map object is put around the dict
         self.groups.unite(source, target)
-        if type(target) is Var and not self.form.holds(target.type):
-            self.groups.spoil(target, "not only maps")
+        for member in (source, target):  # what tests have shown of a value isn't true of all that its variable holds
+            if type(member) is Var and not self.form.holds(member.type):
+                self.groups.spoil(member, "not only maps")
 
     def exit(self, block: Block, bound: set[Any]) -> None:
         for value in exit_operands(block.exit):
@@ -203,6 +207,14 @@ class Analysis:
             if param not in self.own:
                 self.own.add(param)
                 todo += self.passes.get(param, ())
+
+
+def handed(op: Op) -> list[tuple[Var, Any]]:
+    """The variables that get their values from an operation, with these: of a loop, of a function that it calls."""
+    if isinstance(op, LOOPS):
+        return list(zip(op.params, op.inits, strict=False))  # type: ignore[attr-defined]
+    callee = known_callee(op) if type(op) is anf.Call else None
+    return list(zip(callee.params, op.args, strict=True)) if callee is not None else []
 
 
 def is_parameter(var: Any) -> bool:
