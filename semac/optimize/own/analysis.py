@@ -13,14 +13,14 @@ from typing import Any
 from semac.anf import nodes as anf
 from semac.anf.build import is_fixed
 from semac.anf.nodes import Block, Jump, Let, Op, Ref, Result
-from semac.anf.walk import all_blocks, blocks, exit_operands, operands, params_of
+from semac.anf.walk import all_blocks, blocks, exit_operands, params_of
 from semac.anf.walk import bound as bound_by
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
+from semac.optimize.own.code import LOOPS, Code, all_code, called_elsewhere, handed, is_relevant
 from semac.optimize.own.groups import Groups
 from semac.optimize.own.representation import CHANGE, ESCAPE, LEND, MOVE, READ, Representation, known_callee
 
-LOOPS = (anf.Loop, anf.For)
 READING, TAKING = 1, 2  # a variable is read later; its map is changed or handed on later
 
 
@@ -29,10 +29,13 @@ ROUNDS = 6  # in which members that can't hold bare dicts are parted from the gr
 
 def analyzed(unit: Unit, form: Representation) -> Analysis:
     """The analysis of a unit, in which what spoils a group stands apart from it as far as rounds allow."""
+    everything = all_code(unit)
+    elsewhere = called_elsewhere(everything)
+    code = [part for part in everything if is_relevant(part, form)]
     general: frozenset[Any] = frozenset()
     for _ in range(ROUNDS):
-        analysis = Analysis(unit, form, general)
-        spoilt = analysis.run().spoilt
+        analysis = Analysis(code, form, general)
+        spoilt = analysis.run(elsewhere).spoilt
         if spoilt == general:
             break
         general = frozenset(spoilt)
@@ -40,60 +43,31 @@ def analyzed(unit: Unit, form: Representation) -> Analysis:
 
 
 class Analysis:
-    """The groups of a unit. own: parameters whose function takes the map over, instead of only reading it."""
+    """The groups of code. own: parameters whose function takes the map over, instead of only reading it."""
 
-    def __init__(self, unit: Unit, form: Representation, general: frozenset[Any]) -> None:
-        self.unit = unit
+    def __init__(self, code: list[Code], form: Representation, general: frozenset[Any]) -> None:
+        self.code = code
         self.form = form
         self.groups = Groups(general)
         self.own: set[Var] = set()
         self.passes: dict[Var, set[Var]] = {}  # parameter → parameters of callers that are handed to it
-        self.code: list[tuple[Block, Function | None]] = []
 
-    def run(self) -> Groups:
-        for form in self.unit.blocks:
-            self.collect(form, None)
-        self.spoil_called_elsewhere()
-        for block, function in self.code:
-            self.united(block, function)
+    def run(self, elsewhere: set[Function]) -> Groups:
+        """elsewhere: functions that unknown code calls; they get and give general maps."""
+        for function in elsewhere:
+            for member in (function, *function.params):
+                self.groups.spoil(member, "called from elsewhere")
+        for code in self.code:
+            self.united(code)
         self.find_owners()
-        for block, function in self.code:
-            Liveness(self, function).block(block, {}, {})
+        for code in self.code:
+            Liveness(self, code.function).block(code.block, {}, {})
         return self.groups
-
-    def collect(self, block: Block, function: Function | None) -> None:
-        """All code of the unit, each function apart."""
-        self.code.append((block, function))
-        for inner in all_blocks(block, into_functions=False):
-            for instr in inner.instrs:
-                if type(instr.op) is anf.Closure:
-                    self.collect(instr.op.function.code, instr.op.function)
-
-    def spoil_called_elsewhere(self) -> None:
-        """Functions that are called otherwise than by a call of theirs alone get and give general maps."""
-        for block, _ in self.code:
-            for inner in all_blocks(block, into_functions=False):
-                values = exit_operands(inner.exit)
-                for instr in inner.instrs:
-                    op = instr.op
-                    if type(op) is anf.Call and known_callee(op) is not None:
-                        values += op.args
-                    elif type(op) not in (anf.Move, anf.Assign, anf.Closure):
-                        values += operands(op)
-                for value in values:
-                    for ref in value.type.refs:
-                        if type(ref) is Function:
-                            self.spoil_function(ref)
-
-    def spoil_function(self, function: Function) -> None:
-        self.groups.spoil(function, "called from elsewhere")
-        for param in function.params:
-            self.groups.spoil(param, "called from elsewhere")
 
     # Groups
 
-    def united(self, block: Block, function: Function | None) -> None:
-        own_blocks = list(all_blocks(block, into_functions=False))
+    def united(self, code: Code) -> None:
+        function, own_blocks = code.function, code.blocks
         bound = {instr.var for inner in own_blocks for instr in inner.instrs}
         bound |= set(function.params) if function is not None else set()
         for inner in own_blocks:
@@ -108,7 +82,7 @@ class Analysis:
             for instr in inner.instrs:
                 self.instruction(instr, bound)
             self.exit(inner, bound)
-        self.result_of(block, function, function)
+        self.result_of(code.block, function, function)
 
     def instruction(self, instr: Let, bound: set[Any]) -> None:
         op, var = instr.op, instr.var
@@ -120,7 +94,7 @@ class Analysis:
                 for value in exit_operands(inner.exit):
                     if self.form.is_held(value):
                         self.groups.spoil(value.var, "an item of a list")  # type: ignore[union-attr]
-        uses = self.form.uses_of(op, var)
+        uses = self.form.uses(op, var)
         for use in uses:
             if use.var not in bound:
                 self.groups.spoil(use.var, "used in another function")
@@ -188,12 +162,12 @@ class Analysis:
     def find_owners(self) -> None:
         """Parameters are borrowed unless their function, or one that it hands them to, takes the map over."""
         todo: list[Var] = []
-        for block, function in self.code:
-            if function is None:
+        for code in self.code:
+            if code.function is None:
                 continue
-            params = set(function.params)
-            for inner in all_blocks(block, into_functions=False):
-                found = [use for instr in inner.instrs for use in self.form.uses_of(instr.op, instr.var)]
+            params = set(code.function.params)
+            for inner in code.blocks:
+                found = [use for instr in inner.instrs for use in self.form.uses(instr.op, instr.var)]
                 for use in found:
                     if use.var in params and use.how not in (READ, LEND):
                         if use.how == MOVE and is_parameter(use.target):
@@ -207,14 +181,6 @@ class Analysis:
             if param not in self.own:
                 self.own.add(param)
                 todo += self.passes.get(param, ())
-
-
-def handed(op: Op) -> list[tuple[Var, Any]]:
-    """The variables that get their values from an operation, with these: of a loop, of a function that it calls."""
-    if isinstance(op, LOOPS):
-        return list(zip(op.params, op.inits, strict=False))  # type: ignore[attr-defined]
-    callee = known_callee(op) if type(op) is anf.Call else None
-    return list(zip(callee.params, op.args, strict=True)) if callee is not None else []
 
 
 def is_parameter(var: Any) -> bool:
@@ -262,7 +228,7 @@ class Liveness:
         if instr.var is not None:
             live.pop(instr.var, None)
         self.inner(op, live, always)
-        uses = self.form.uses_of(op, instr.var)
+        uses = self.form.uses(op, instr.var)
         before = dict(live)
         for use in uses:
             how = self.strength(use)
@@ -338,7 +304,7 @@ def loop_reads(op: Op, form: Representation) -> Live:
             for instr in inner.instrs:
                 bound.add(instr.var)
                 bound.update(bound_by(instr.op))
-                for use in form.uses_of(instr.op, instr.var):
+                for use in form.uses(instr.op, instr.var):
                     used[use.var] = used.get(use.var, 0) | (READING if use.how in (READ, LEND) else READING | TAKING)
             for value in exit_operands(inner.exit):
                 if form.is_held(value):

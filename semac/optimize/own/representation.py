@@ -46,6 +46,9 @@ class Representation:
     tags = 0
     copies = False
 
+    def __init__(self) -> None:
+        self.kept: dict[Op, list[Use]] = {}
+
     def holds(self, type_: Type) -> bool:
         """Whether values of a type surely can have the form."""
         return type_.only(self.tags)
@@ -64,6 +67,13 @@ class Representation:
     def runtime_uses(self, op: anf.CallRuntime) -> list[Use]:
         """The same of a function of the runtime."""
         return self.each(op, {})
+
+    def uses(self, op: Op, var: Var | None) -> list[Use]:
+        """As `uses_of`, asked once of each operation: for code that doesn't change meanwhile."""
+        uses = self.kept.get(op)
+        if uses is None:
+            uses = self.kept[op] = self.uses_of(op, var)
+        return uses
 
     def uses_of(self, op: Op, var: Var | None) -> list[Use]:
         """How an operation uses those of its operands that are held. var: what its value is bound to."""

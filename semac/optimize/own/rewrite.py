@@ -24,8 +24,8 @@ def rewrite_groups(unit: Unit, form: Representation, rewriter: Callable[[Analysi
     analysis = analyzed(unit, form)
     if any(group.is_raw for group in analysis.groups.group_of.values()):
         rewriting = rewriter(analysis)
-        for block, function in analysis.code:
-            rewriting.code(block, function)
+        for code in analysis.code:
+            rewriting.code(code.block, code.function)
 
 
 def calls_any(unit: Unit, names: frozenset[str]) -> bool:
