@@ -1,37 +1,69 @@
-"""V10: bare dicts of maps meet those operations alone that want them, and no variable holds both forms.
+"""V10: bare dicts and stacks meet those operations alone that want them, and no variable holds both forms.
 
-Computed from what stands in the unit, without the analysis of `optimize/own`: where dicts are made, to which variables
-and functions they flow, and which operations take them.
+Computed from what stands in the unit, without the analysis of `optimize/own`: where bare values are made, to which
+variables and functions they flow, and which operations take them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from semac.anf import nodes as anf
 from semac.anf.nodes import Block, Expr, Jump, Op, Ref, Result
 from semac.anf.walk import all_blocks, blocks, operands, params_of
 from semac.ir.nodes import Function, Var
 from semac.ir.unit import Unit
-from semac.types.lattice import DICT, FN
+from semac.types.lattice import DICT, FN, LIST
 from semac.verify.faults import Place
 
-BARE, MAP = "a bare dict", "a map"
-WRAPPERS = frozenset(("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap"))
-READERS = frozenset(("size", "in", "get", "is_none", "not"))  # kinds of `Python` that take a dict as it is
+BARE, GENERAL = "a bare value", "a value of the runtime"
 BRANCHES = (anf.If, anf.Logic, anf.Match, anf.Try, anf.With, anf.Loop, anf.For)
 Forms = frozenset[str]
 NOTHING: Forms = frozenset()
-JUST_MAP: Forms = frozenset((MAP,))
+JUST_GENERAL: Forms = frozenset((GENERAL,))
 
 
-def check_dicts(unit: Unit, after: str) -> None:
-    """Raises Fault where a bare dict meets an operation that wants a map, or the other way round."""
+class Bare(NamedTuple):
+    """A representation. tags: of the type; readers: kinds of `Python` that take bare values; changes, wrappers: the
+    operations, by kind or path, that change a bare value or make its general form."""
+
+    name: str
+    tags: int
+    readers: frozenset[str]
+    changes: frozenset[str]
+    wrappers: frozenset[str]
+
+    def is_made(self, op: Op) -> bool:
+        if self.tags == DICT:
+            return type(op) is anf.MakeMap and op.is_raw
+        return type(op) is anf.Python and op.kind == "new_stack"
+
+
+DICTS = Bare(
+    "dict", DICT, frozenset(("size", "in", "get", "is_none", "not")), frozenset(("SetItem",)),
+    frozenset(("sema_runtime.values.maps:Map", "sema_runtime.values.maps:HashMap")),
+)  # fmt: skip
+STACKS = Bare(
+    "stack", LIST, frozenset(("blank", "is_filled", "top", "below_top", "size", "is_none", "not")),
+    frozenset(("append", "drop_top")), frozenset(("stack_list", "stack_reversed")),
+)  # fmt: skip
+
+
+def check_bare(unit: Unit, after: str) -> None:
+    """Raises Fault where a bare value meets an operation that wants the general form, or the other way round."""
     code = [Code(form, None) for form in unit.blocks]
     for part in code:
         code += part.functions()
-    if any(type(op) is anf.SetItem or (type(op) is anf.MakeMap and op.is_raw) for part in code for _, op in part.ops()):
-        Dicts(code, Place(after)).run()
+    for bare in (DICTS, STACKS):
+        if any(bare.is_made(op) or name_of(op) in bare.changes for part in code for _, op in part.ops()):
+            Flow(code, bare, Place(after)).run()
+
+
+def name_of(op: Op) -> str:
+    """What representations call an operation: the kind or path that tells it from others."""
+    if type(op) is anf.Python:
+        return op.kind
+    return op.path if type(op) is anf.CallRuntime else type(op).__name__
 
 
 class Code:
@@ -49,9 +81,10 @@ class Code:
         return [Code(op.function.code, op.function) for _, op in self.ops() if type(op) is anf.Closure]
 
 
-class Dicts:
-    def __init__(self, code: list[Code], place: Place) -> None:
+class Flow:
+    def __init__(self, code: list[Code], bare: Bare, place: Place) -> None:
         self.code = code
+        self.bare = bare
         self.place = place
         self.forms: dict[Any, Forms] = {}  # of variables, and of functions: what they return
         self.has_changed = False
@@ -64,7 +97,9 @@ class Dicts:
                 self.flow(part)
         for holder, forms in self.forms.items():
             if len(forms) > 1:
-                raise self.place.fault("V10", f"{holder.name or 'a value'} is both a bare dict and a map")
+                raise self.place.fault(
+                    "V10", f"{holder.name or 'a value'} is both a bare {self.bare.name} and a general one"
+                )
         for part in self.code:
             self.place.function = part.function
             self.check(part)
@@ -93,12 +128,12 @@ class Dicts:
     def form(self, value: Expr) -> Forms:
         """The forms of the maps that an operand can be: none where it surely is no map."""
         known = self.forms.get(value.var, NOTHING) if type(value) is Ref else NOTHING
-        return known or (JUST_MAP if type(value) is not Ref and value.type.tags & DICT else NOTHING)
+        return known or (JUST_GENERAL if type(value) is not Ref and value.type.tags & self.bare.tags else NOTHING)
 
     def made(self, op: Op) -> Forms:
         kind = type(op)
-        if kind is anf.MakeMap:
-            return frozenset((BARE,)) if op.is_raw else JUST_MAP  # type: ignore[attr-defined]
+        if self.bare.is_made(op):
+            return frozenset((BARE,))
         if kind is anf.Move:
             return self.form(operands(op)[0])
         if isinstance(op, BRANCHES):
@@ -107,7 +142,7 @@ class Dicts:
         callees = known_callees(op)
         if callees is not None:
             return NOTHING.union(*(self.forms.get(callee, NOTHING) for callee in callees))
-        return JUST_MAP if op.type.tags & DICT else NOTHING
+        return JUST_GENERAL if op.type.tags & self.bare.tags else NOTHING
 
     def result(self, block: Block) -> Forms:
         return self.form(block.exit.value) if type(block.exit) is Result else NOTHING
@@ -118,38 +153,43 @@ class Dicts:
         for _, op in part.ops():
             self.place.op = op
             if type(op) is anf.Comprehension and any(BARE in self.result(inner) for inner in blocks(op)):
-                raise self.place.fault("V10", "a bare dict is an item")
-            takes = takers(op)
-            for index, value in enumerate(operands(op)):
-                forms = self.form(value)
-                if BARE in forms and index not in takes:
-                    raise self.place.fault("V10", f"operand {index + 1} is a bare dict")
-                if MAP in forms and index == 1 and type(op) is anf.SetItem and value.type.only(DICT):
-                    raise self.place.fault("V10", "an entry is set in a map that others may see")
-                if MAP in forms and type(op) is anf.CallRuntime and op.path in WRAPPERS:
-                    raise self.place.fault("V10", "a map is put around a map")
+                raise self.place.fault("V10", f"a bare {self.bare.name} is an item")
+            self.check_operands(op, takers(op, self.bare))
         if part.function is None:
             return
         holders: list[Any] = [part.function, *part.function.params]
         for holder in holders:
             forms = self.forms.get(holder, NOTHING)
             if BARE in forms and part.function.is_open:
-                raise self.place.fault("V10", f"{holder.name} is a bare dict, and anybody calls the function")
+                raise self.place.fault("V10", f"{holder.name} is a bare value, and anybody calls the function")
+
+    def check_operands(self, op: Op, takes: frozenset[int]) -> None:
+        name = name_of(op)
+        changed = 1 if type(op) is anf.SetItem else 0
+        for index, value in enumerate(operands(op)):
+            forms = self.form(value)
+            if BARE in forms and index not in takes:
+                raise self.place.fault("V10", f"operand {index + 1} is a bare {self.bare.name}")
+            if GENERAL in forms and index == changed and name in self.bare.changes and value.type.only(self.bare.tags):
+                raise self.place.fault("V10", f"a {self.bare.name} that others may see is changed")
+            if GENERAL in forms and index == 0 and name in self.bare.wrappers:
+                raise self.place.fault("V10", "the general form is made of a general value")
 
 
-def takers(op: Op) -> frozenset[int]:
-    """The positions of the operands that may be bare dicts."""
+def takers(op: Op, bare: Bare) -> frozenset[int]:
+    """The positions of the operands that may be bare."""
     kind = type(op)
     if kind is anf.Loop or kind is anf.For:
         return frozenset(range(len(op.inits)))  # type: ignore[attr-defined]
-    if kind in (anf.If, anf.Logic, anf.Move) or (kind is anf.CallRuntime and op.path in WRAPPERS):  # type: ignore[attr-defined]
+    name = name_of(op)
+    if kind in (anf.If, anf.Logic, anf.Move) or name in bare.wrappers:
         return frozenset((0,))
-    if kind is anf.SetItem:
-        return frozenset((1,))  # the value comes first
+    if name in bare.changes:
+        return frozenset((1,)) if kind is anf.SetItem else frozenset((0,))  # of an entry the value comes first
     if kind is anf.Throw:
-        return frozenset((0,)) if op.is_map else frozenset()  # type: ignore[attr-defined]
+        return frozenset((0,)) if op.is_map and bare is DICTS else frozenset()  # type: ignore[attr-defined]
     if kind is anf.Python:
-        return frozenset(range(len(op.args))) if op.kind in READERS else frozenset()  # type: ignore[attr-defined]
+        return frozenset(range(len(op.args))) if op.kind in bare.readers else frozenset()  # type: ignore[attr-defined]
     if known_callees(op) is not None:
         return frozenset(range(1, 1 + len(op.args)))  # type: ignore[attr-defined]
     return frozenset()
