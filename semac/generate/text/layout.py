@@ -38,7 +38,7 @@ def outside(node: ast.expr, indent: int, before: str, after: str) -> Lines:
     line = before + bare(node) + after
     if fits(indent, line):
         return [indented(indent, line)]
-    if isinstance(node, ast.UnaryOp | ast.NamedExpr) or (isinstance(node, OPERATORS) and not can_stay_bare(node)):
+    if isinstance(node, ast.UnaryOp) or (isinstance(node, OPERATORS) and not can_stay_bare(node)):
         return parenthesized(node, indent, before, after)
     if isinstance(node, OPERATORS):
         lines = in_last_bracket(node, indent, before, after)
@@ -107,7 +107,8 @@ def inside(node: ast.expr, indent: int, before: str, after: str) -> Lines:
     if isinstance(node, ast.Starred):
         return inside(node.value, indent, before + "*", after)
     if isinstance(node, ast.NamedExpr):
-        return inside(node.value, indent, f"{before}{flat(node.target)} := ", after)
+        value = inside(node.value, indent + STEP, f"{flat(node.target)} := ", "")
+        return [indented(indent, before + "("), *value, indented(indent, ")" + after)]
     if isinstance(node, ast.Constant) and type(node.value) is str:
         return long_text(node.value, indent, before, after)
     opened = bracket_of(node)
