@@ -15,7 +15,7 @@ from typing import Any
 
 from programs.configurations import Configuration
 from programs.kinds import NARROWER, Kind
-from programs.outcome import PATIENCE, SECONDS, Difference, Outcome, different, observed, types_of
+from programs.outcome import FILE, PATIENCE, SECONDS, Difference, Outcome, different, observed, types_of
 from sema_runtime.values.atoms import char, keyword, symbol
 from sema_runtime.values.lists import List
 from sema_runtime.values.maps import HashMap, Map
@@ -162,7 +162,7 @@ def loaded(source: str, configuration: Configuration) -> dict[str, Any] | None:
 
     def run() -> None:
         deepen()
-        exec(configuration.code(source, "<random>", "module"), scope)
+        exec(configuration.code(source, FILE, "module"), scope)
 
     with configuration.active():
         if observed(run, SECONDS, traces=False).ending != "value":

@@ -23,6 +23,7 @@ from semac.session import Session
 
 MODES = ("program", "module", "session")
 PARTS = ("ending", "value", "types", "error", "output", "hint", "trace", "frames")
+FILE = "random.sema"  # frames of such files are those of programs
 SECONDS = 0.4  # of CPU time for the configuration that is the measure; who takes longer is taken for endless
 PATIENCE = 10  # times as long for the others
 SHALLOW = 9000  # Python frames, where usually there are process.DEPTH
@@ -108,9 +109,9 @@ def outcome(source: str, mode: str, configuration: Configuration, seconds: float
     def run() -> Any:
         process.deepen()
         if mode == "session":
-            return Session("<random>").run(source, drain=False)
+            return Session(FILE).run(source, drain=False)
         scope: dict[str, Any] = {"__name__": "__main__"}
-        exec(configuration.code(source, "<random>", mode), scope)
+        exec(configuration.code(source, FILE, mode), scope)
         return scope.get(RESULT)
 
     with configuration.active():
